@@ -1,0 +1,11 @@
+//! THE NOUNS AND DECISIONS of Helenus: everything that can be computed from values alone.
+//! Refuses: IO, async, clocks, global randomness. A test of this crate needs nothing but memory.
+//!
+//! The modules stand in a fixed order; each may use only those above it (`tests/order.rs` checks).
+
+pub mod format;
+pub mod nearest;
+pub mod seed;
+pub mod units;
+
+pub mod cql;

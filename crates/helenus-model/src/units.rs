@@ -1,0 +1,169 @@
+//! Sizes and durations as people write them: `64M`, `1.5s`.
+//! Refuses a number without a unit where one could be mistaken.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A size in bytes, written with binary units as the JVM does (`64M` is 64 MiB).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// Why a size or duration could not be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum UnitError {
+    /// Not a size.
+    #[error("{0:?} is not a size: write a number with K, M or G, such as 64M")]
+    Size(String),
+    /// Not a duration.
+    #[error("{0:?} is not a duration: write a number with ms, s, m or h, such as 30s")]
+    Duration(String),
+    /// Not a rate.
+    #[error("{0:?} is not a rate: write operations a second, such as 2000, 2k or 2000/s")]
+    Rate(String),
+}
+
+impl Bytes {
+    /// So many mebibytes.
+    pub const fn mib(n: u64) -> Self {
+        Self(n << 20)
+    }
+
+    /// Whole mebibytes, rounded down.
+    pub const fn as_mib(self) -> u64 {
+        self.0 >> 20
+    }
+
+    /// Reads `64M`, `64MB`, `64MiB`, `2g`, `512k`; a bare number is refused.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        let fail = || UnitError::Size(text.to_owned());
+        let lower = text.trim().to_ascii_lowercase();
+        let digits = lower.find(|c: char| !c.is_ascii_digit()).ok_or_else(fail)?;
+        let number: u64 = lower[..digits].parse().map_err(|_| fail())?;
+        let shift = match lower[digits..].trim() {
+            "k" | "kb" | "kib" => 10,
+            "m" | "mb" | "mib" => 20,
+            "g" | "gb" | "gib" => 30,
+            _ => return Err(fail()),
+        };
+        number.checked_mul(1 << shift).map(Bytes).ok_or_else(fail)
+    }
+
+    /// The JVM's spelling: `64M`, or bytes where it is no whole mebibyte.
+    pub fn jvm(self) -> String {
+        if self.0.is_multiple_of(1 << 20) {
+            format!("{}M", self.0 >> 20)
+        } else {
+            self.0.to_string()
+        }
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Human form with binary units: `64 MiB`, `1.5 GiB`, `12 KiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, shift) = match self.0 {
+            n if n >= 1 << 30 => ("GiB", 30),
+            n if n >= 1 << 20 => ("MiB", 20),
+            n if n >= 1 << 10 => ("KiB", 10),
+            n => return write!(f, "{n} B"),
+        };
+        let whole = self.0 >> shift;
+        if self.0.is_multiple_of(1 << shift) || whole >= 100 {
+            write!(f, "{whole} {unit}")
+        } else {
+            #[expect(clippy::cast_precision_loss, reason = "one decimal is printed")]
+            let value = self.0 as f64 / (1_u64 << shift) as f64;
+            write!(f, "{value:.1} {unit}")
+        }
+    }
+}
+
+/// Reads `500ms`, `30s`, `1.5s`, `2m`, `1h`.
+///
+/// # Errors
+/// Anything else, a bare number included.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let fail = || UnitError::Duration(text.to_owned());
+    let text_trimmed = text.trim();
+    let split = text_trimmed
+        .find(|c: char| c.is_ascii_alphabetic())
+        .ok_or_else(fail)?;
+    let number: f64 = text_trimmed[..split].trim().parse().map_err(|_| fail())?;
+    let seconds = match &text_trimmed[split..] {
+        "us" => number / 1e6,
+        "ms" => number / 1e3,
+        "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(fail()),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| fail())
+}
+
+/// Reads operations a second: `2000`, `2k`, `2000/s`, `1.5k/s`.
+///
+/// # Errors
+/// Anything else, zero and less included.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    let fail = || UnitError::Rate(text.to_owned());
+    let trimmed = text.trim();
+    let bare = trimmed.strip_suffix("/s").unwrap_or(trimmed);
+    let (number, factor) = match bare.strip_suffix(['k', 'K']) {
+        Some(n) => (n, 1e3),
+        None => (bare, 1.0),
+    };
+    let rate = number.parse::<f64>().map_err(|_| fail())? * factor;
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err(fail())
+    }
+}
+
+/// Human form of a duration: `850 ms`, `12.3 s`, `2 min 05 s`, `1 h 02 min`.
+pub fn human_duration(d: Duration) -> String {
+    let seconds = d.as_secs();
+    if seconds >= 3600 {
+        format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60)
+    } else if seconds >= 60 {
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    } else if d.as_millis() >= 1000 {
+        format!("{:.1} s", d.as_secs_f64())
+    } else {
+        format!("{} ms", d.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_round_trip_and_bare_numbers_are_refused() {
+        assert_eq!(Bytes::parse("64M"), Ok(Bytes::mib(64)));
+        assert_eq!(Bytes::parse("2GiB"), Ok(Bytes::mib(2048)));
+        assert!(Bytes::parse("64").is_err());
+        assert!(Bytes::parse("M").is_err());
+        assert_eq!(Bytes::mib(64).jvm(), "64M");
+        assert_eq!(Bytes::mib(1536).to_string(), "1.5 GiB");
+        assert_eq!(Bytes(300).to_string(), "300 B");
+    }
+
+    #[test]
+    fn durations_and_rates() {
+        assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(parse_duration("5").is_err());
+        assert!(parse_duration("-5s").is_err());
+        assert_eq!(parse_rate("2k/s"), Ok(2000.0));
+        assert!(parse_rate("0").is_err());
+        assert_eq!(human_duration(Duration::from_millis(12_340)), "12.3 s");
+        assert_eq!(human_duration(Duration::from_secs(125)), "2 min 05 s");
+    }
+}
