@@ -9,3 +9,8 @@ pub mod seed;
 pub mod units;
 
 pub mod cql;
+
+pub mod machine;
+pub mod preset;
+pub mod topology;
+pub mod yaml;

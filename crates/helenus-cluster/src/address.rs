@@ -1,0 +1,265 @@
+//! Addresses on loopback, claimed machine-wide: a /24 inside 127/8 a user, one address a node.
+//! Refuses an address that somebody listens on, and one that another cluster of this user keeps.
+//!
+//! Claims lie outside HELENUS_HOME, keyed by network namespace, so that two homes see each other's.
+
+use fs_err as fs;
+use helenus_model::plan::Ports;
+use helenus_model::seed::mix;
+use rustix::fs::FlockOperation;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+/// The claims of this user in this network namespace.
+#[derive(Debug, Clone)]
+pub struct Claims {
+    folder: PathBuf,
+    network: [u8; 3],
+}
+
+/// Addresses and ports that were had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// One a node.
+    pub addresses: Vec<Ipv4Addr>,
+    /// The same on each.
+    pub ports: Ports,
+}
+
+/// Why no addresses can be had.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The /24 is full.
+    #[error("no {wanted} free addresses in {network}.0/24: {kept} are kept by clusters")]
+    Full {
+        /// Asked for.
+        wanted: usize,
+        /// First three numbers of the network.
+        network: String,
+        /// Kept by clusters of this user.
+        kept: usize,
+    },
+    /// A port of a known address is taken.
+    #[error("port {port} of {address} is taken by another program")]
+    Taken {
+        /// Address.
+        address: Ipv4Addr,
+        /// Port.
+        port: u16,
+    },
+    /// The runtime folder.
+    #[error("cannot use the folder of address claims")]
+    Io(#[from] io::Error),
+}
+
+impl AddressError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Full { .. } => Some("`helenus list` shows the clusters, `helenus rm` frees theirs".into()),
+            Self::Taken { address, port } => Some(format!(
+                "`ss -ltnp 'src {address}:{port}'` names the program; end it, then start again"
+            )),
+            Self::Io(_) => None,
+        }
+    }
+}
+
+impl Claims {
+    /// The claims below a runtime folder.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or the namespace cannot be read.
+    pub fn open(runtime: &Path) -> io::Result<Self> {
+        let namespace = fs::metadata("/proc/self/ns/net").map(|m| {
+            use std::os::unix::fs::MetadataExt as _;
+            m.ino()
+        })?;
+        let folder = runtime.join("claims").join(namespace.to_string());
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder, network: network_of(rustix::process::getuid().as_raw()) })
+    }
+
+    /// Finds `count` addresses with free ports and keeps them for the cluster in `owner`.
+    ///
+    /// `then` runs while other claims wait: it writes the cluster's state, without which a claim
+    /// counts as left behind and is free again.
+    ///
+    /// # Errors
+    /// The network is full, the folder cannot be written, or `then` fails.
+    pub fn take<E: From<AddressError>>(
+        &self,
+        count: usize,
+        owner: &Path,
+        then: impl FnOnce(&Claimed) -> Result<(), E>,
+    ) -> Result<Claimed, E> {
+        let _lock = self.lock().map_err(AddressError::from)?;
+        let claimed = self.find(count)?;
+        for address in &claimed.addresses {
+            fs::write(self.file(*address), owner.to_string_lossy().as_bytes())
+                .map_err(AddressError::from)?;
+        }
+        match then(&claimed) {
+            Ok(()) => Ok(claimed),
+            Err(error) => {
+                for address in &claimed.addresses {
+                    let _already_gone = fs::remove_file(self.file(*address));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// What [`Self::take`] would find now, for a dry run: nothing is kept.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn look(&self, count: usize) -> Result<Claimed, AddressError> {
+        let _lock = self.lock()?;
+        self.find(count)
+    }
+
+    /// Gives addresses back, if they are still this owner's.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn release(&self, addresses: &[Ipv4Addr], owner: &Path) -> io::Result<()> {
+        let _lock = self.lock()?;
+        for address in addresses {
+            let file = self.file(*address);
+            let kept_by = fs::read_to_string(&file).unwrap_or_default();
+            if Path::new(&kept_by) == owner {
+                fs::remove_file(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Proves that each port of each address can be bound now.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn prove_free(addresses: &[Ipv4Addr], ports: Ports) -> Result<(), AddressError> {
+        for &address in addresses {
+            for port in [ports.cql, ports.storage] {
+                TcpListener::bind((address, port))
+                    .map_err(|_| AddressError::Taken { address, port })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> io::Result<fs::File> {
+        let file =
+            fs::OpenOptions::new().create(true).append(true).open(self.folder.join("lock"))?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    fn file(&self, address: Ipv4Addr) -> PathBuf {
+        self.folder.join(address.to_string())
+    }
+
+    fn find(&self, count: usize) -> Result<Claimed, AddressError> {
+        let [a, b, c] = self.network;
+        let mut kept = 0;
+        let mut free = Vec::new();
+        for last in 1..=254 {
+            let address = Ipv4Addr::new(a, b, c, last);
+            if self.is_kept(address) {
+                kept += 1;
+            } else {
+                free.push(address);
+            }
+        }
+        for ports in Ports::candidates() {
+            let addresses: Vec<Ipv4Addr> = free
+                .iter()
+                .copied()
+                .filter(|address| Self::prove_free(&[*address], ports).is_ok())
+                .take(count)
+                .collect();
+            if addresses.len() == count {
+                return Ok(Claimed { addresses, ports });
+            }
+        }
+        Err(AddressError::Full { wanted: count, network: format!("{a}.{b}.{c}"), kept })
+    }
+
+    /// Kept by a cluster that is still there; a claim whose cluster has no state is left behind.
+    fn is_kept(&self, address: Ipv4Addr) -> bool {
+        let Ok(owner) = fs::read_to_string(self.file(address)) else { return false };
+        let state = Path::new(&owner).join("cluster.json");
+        fs::read_to_string(state).is_ok_and(|text| text.contains(&format!("\"{address}\"")))
+    }
+}
+
+/// First three numbers of a user's network: never 127.0, where everybody else lives.
+fn network_of(uid: u32) -> [u8; 3] {
+    let [low, high, ..] = mix(u64::from(uid)).to_le_bytes();
+    [127, 64 + low % 128, high]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Claims in a network that no other test uses.
+    fn claims(root: &Path, third: u8) -> Claims {
+        let mut claims = Claims::open(root).unwrap();
+        claims.network = [127, 63, third];
+        claims
+    }
+
+    fn owner(root: &Path, name: &str) -> PathBuf {
+        let folder = root.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn keep(folder: &Path, claimed: &Claimed) -> Result<(), AddressError> {
+        let list: Vec<String> = claimed.addresses.iter().map(|a| format!("\"{a}\"")).collect();
+        fs::write(folder.join("cluster.json"), list.join(",")).map_err(AddressError::from)
+    }
+
+    #[test]
+    fn two_clusters_get_different_addresses_and_a_removed_one_s_are_free_again() {
+        let root = tempfile::tempdir().unwrap();
+        let claims = claims(root.path(), 1);
+        let (one, two) = (owner(root.path(), "one"), owner(root.path(), "two"));
+        let a = claims.take(2, &one, |c| keep(&one, c)).unwrap();
+        let b = claims.take(2, &two, |c| keep(&two, c)).unwrap();
+        assert!(a.addresses.iter().all(|x| !b.addresses.contains(x)));
+        claims.release(&a.addresses, &one).unwrap();
+        assert_eq!(claims.look(2).unwrap().addresses, a.addresses);
+        // A claim whose cluster lost its state is left behind, hence free.
+        fs::remove_file(two.join("cluster.json")).unwrap();
+        assert_eq!(claims.look(4).unwrap().addresses.len(), 4);
+        assert!(claims.look(4).unwrap().addresses.contains(&b.addresses[0]));
+    }
+
+    #[test]
+    fn a_taken_port_moves_the_cluster_to_another_address_or_port() {
+        let root = tempfile::tempdir().unwrap();
+        let claims = claims(root.path(), 2);
+        let first = claims.look(1).unwrap();
+        let _listener = TcpListener::bind((first.addresses[0], first.ports.cql)).unwrap();
+        let second = claims.look(1).unwrap();
+        assert_ne!(first, second);
+        let error = Claims::prove_free(&first.addresses, first.ports).unwrap_err();
+        assert!(matches!(error, AddressError::Taken { .. }));
+    }
+
+    #[test]
+    fn a_failure_while_writing_the_state_keeps_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let claims = claims(root.path(), 3);
+        let one = owner(root.path(), "one");
+        let before = claims.look(1).unwrap();
+        let failed: Result<_, AddressError> =
+            claims.take(1, &one, |_| Err(io::Error::other("full").into()));
+        assert!(failed.is_err());
+        assert_eq!(claims.look(1).unwrap(), before);
+    }
+}

@@ -1,0 +1,266 @@
+//! The class-data archive: what a start would parse, mapped instead. Made by a training start of its own.
+//! Refuses an archive of another release, JVM, collector, module flags or set of jars: each has its own name.
+
+use crate::alive;
+use crate::cancel::Cancel;
+use crate::launch::{self, LaunchOptions, Started};
+use crate::process;
+use crate::ready::{self, ReadyError};
+use crate::state::{ClusterState, Runtime};
+use flate2::Crc;
+use fs_err as fs;
+use helenus_cql::client::{Client, ConnectOptions};
+use helenus_cql::codec::Consistency;
+use helenus_model::plan::{NodePlan, launcher_manifest};
+use rustix::fs::FlockOperation;
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for the training start to be ready, and for its archive to be written.
+const TRAINING_WITHIN: Duration = Duration::from_secs(180);
+
+/// Statements of the training: what a first user does, so that its classes are in the archive.
+const LESSON: [&str; 7] = [
+    "CREATE KEYSPACE helenus_training WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "CREATE TABLE helenus_training.t (k blob PRIMARY KEY, v text)",
+    "INSERT INTO helenus_training.t (k, v) VALUES (0x01, 'a')",
+    "SELECT k, v FROM helenus_training.t WHERE k = 0x01",
+    "SELECT peer FROM system.peers_v2",
+    "TRUNCATE helenus_training.t",
+    "DROP KEYSPACE helenus_training",
+];
+
+/// Why no archive could be made; a start goes on without one.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The training start failed.
+    #[error("the training start failed")]
+    Training(#[from] ReadyError),
+    /// The JVM wrote no archive.
+    #[error("the JVM wrote no class-data archive")]
+    Nothing,
+    /// Files.
+    #[error("cannot write the class-data archive")]
+    Io(#[from] io::Error),
+}
+
+/// Name of the archive of this runtime: changes with everything that the JVM would refuse it for.
+pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(runtime.jvm.as_bytes());
+    hash.update(runtime.java.to_string_lossy().as_bytes());
+    hash.update(runtime.launcher.to_string_lossy().as_bytes());
+    for jar in &runtime.jars {
+        hash.update(jar.to_string_lossy().as_bytes());
+        let size = fs::metadata(jar).map(|m| m.len()).unwrap_or_default();
+        hash.update(size.to_le_bytes());
+    }
+    for flag in &runtime.module_flags {
+        hash.update(flag.as_bytes());
+    }
+    // Collector and compressed pointers decide the archive's layout; sizes below 32 GB do not.
+    for flag in jvm_flags.iter().filter(|f| f.contains("GC") || f.contains("Compressed")) {
+        hash.update(flag.as_bytes());
+    }
+    hash.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Path of the archive of this key, there or not.
+pub fn path(cache: &Path, release: &str, key: &str) -> PathBuf {
+    cache.join("archives").join(format!("{release}-{key}.jsa"))
+}
+
+/// Writes the launcher jar: a manifest with class path, main class and module flags, nothing else.
+///
+/// The path must stay the same for the archive to be accepted, so it is named after its contents.
+///
+/// # Errors
+/// The cache cannot be written.
+pub fn launcher(
+    cache: &Path,
+    jars: &[PathBuf],
+    opens: &[&str],
+    exports: &[&str],
+) -> io::Result<PathBuf> {
+    let urls: Vec<String> = jars.iter().map(|j| file_url(j)).collect();
+    let manifest =
+        launcher_manifest("org.apache.cassandra.service.CassandraDaemon", &urls, opens, exports);
+    let jar = stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes());
+    let name: String =
+        Sha256::digest(&jar)[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let folder = cache.join("launchers");
+    let path = folder.join(format!("{name}.jar"));
+    if !path.exists() {
+        fs::create_dir_all(&folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        io::Write::write_all(&mut file, &jar)?;
+        file.persist(&path).map_err(|e| e.error)?;
+    }
+    Ok(path)
+}
+
+fn file_url(path: &Path) -> String {
+    let mut url = String::from("file:");
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                url.push(char::from(byte));
+            }
+            other => url.push_str(&format!("%{other:02X}")),
+        }
+    }
+    url
+}
+
+/// A zip file with one entry, stored, dated 1980 so that equal contents are equal bytes.
+fn stored_zip(name: &str, contents: &[u8]) -> Vec<u8> {
+    let mut crc = Crc::new();
+    crc.update(contents);
+    let size = (contents.len() as u32).to_le_bytes();
+    let mut fields = Vec::new();
+    fields.extend([10, 0, 0, 0, 0, 0, 0, 0, 0x21, 0]);
+    fields.extend(crc.sum().to_le_bytes());
+    fields.extend(size);
+    fields.extend(size);
+    fields.extend((name.len() as u16).to_le_bytes());
+    fields.extend([0, 0]);
+    let mut zip = b"PK\x03\x04".to_vec();
+    zip.extend(&fields);
+    zip.extend(name.as_bytes());
+    zip.extend(contents);
+    let directory_at = zip.len() as u32;
+    zip.extend(b"PK\x01\x02\x14\x00");
+    zip.extend(&fields);
+    zip.extend([0; 12]);
+    zip.extend(0_u16.to_le_bytes());
+    zip.extend(name.as_bytes());
+    let directory_size = zip.len() as u32 - directory_at;
+    zip.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    zip.extend(directory_size.to_le_bytes());
+    zip.extend(directory_at.to_le_bytes());
+    zip.extend([0, 0]);
+    zip
+}
+
+/// Makes the archive at `target` unless somebody else just did: one training start, stopped again.
+///
+/// # Errors
+/// The training fails, the JVM writes nothing, or the person asked to stop.
+pub fn train(
+    state: &ClusterState,
+    helenus: &Path,
+    target: &Path,
+    cancel: &Cancel,
+) -> Result<(), ArchiveError> {
+    let folder = target.parent().unwrap_or(target);
+    fs::create_dir_all(folder)?;
+    let lock = fs::OpenOptions::new().create(true).append(true).open(target.with_extension("lock"))?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    if target.exists() {
+        return Ok(());
+    }
+    let mut pupil = state.clone();
+    let scratch = PathBuf::from(&state.plan.folder).join("training");
+    pupil.plan.nodes.truncate(1);
+    pupil.plan.nodes[0] = alone(&state.plan.nodes[0], &scratch);
+    let half_done = target.with_extension(format!("{}.tmp", std::process::id()));
+    let result = lesson(&pupil, helenus, &half_done, cancel);
+    let _best_effort = fs::remove_dir_all(&scratch);
+    match result {
+        Ok(()) => Ok(fs::rename(&half_done, target)?),
+        Err(error) => {
+            let _never_made = fs::remove_file(&half_done);
+            Err(error)
+        }
+    }
+}
+
+/// The first node, in a folder of its own and with nobody to talk to.
+fn alone(node: &NodePlan, scratch: &Path) -> NodePlan {
+    let mut node = node.clone();
+    let scratch = scratch.to_string_lossy().into_owned();
+    node.yaml = node.yaml.replace(&node.folder, &scratch);
+    let seeds = format!("{{seeds: \"{}\"}}", node.address);
+    node.yaml = node
+        .yaml
+        .lines()
+        .map(|line| match line.find("{seeds:") {
+            Some(at) => {
+                let rest = line[at..].find('}').map_or("", |end| &line[at + end + 1..]);
+                format!("{}{seeds}{rest}\n", &line[..at])
+            }
+            None => format!("{line}\n"),
+        })
+        .collect();
+    node.folder = scratch;
+    node
+}
+
+fn lesson(
+    pupil: &ClusterState,
+    helenus: &Path,
+    target: &Path,
+    cancel: &Cancel,
+) -> Result<(), ArchiveError> {
+    let node = &pupil.plan.nodes[0];
+    launch::write_files(node)?;
+    let options = LaunchOptions {
+        helenus: helenus.to_owned(),
+        leashed: true,
+        train: Some(target.to_owned()),
+    };
+    let mut started = [launch::start(pupil, node, &options)?];
+    let taught = ready::wait(&pupil.plan, &mut started, TRAINING_WITHIN, cancel, &mut |_| {})
+        .map(|_| teach(pupil));
+    let [started] = started;
+    end(started, taught.is_ok() && !cancel.is_set());
+    taught?;
+    if cancel.is_set() {
+        return Err(ReadyError::Interrupted.into());
+    }
+    if target.exists() { Ok(()) } else { Err(ArchiveError::Nothing) }
+}
+
+/// Each statement may fail: the archive is then a little smaller.
+fn teach(pupil: &ClusterState) {
+    let node = &pupil.plan.nodes[0];
+    let address = ready::cql_address(&pupil.plan, node);
+    match Client::connect(address, &ConnectOptions::default()) {
+        Ok(mut client) => {
+            for statement in LESSON {
+                if let Err(error) = client.query(statement, Consistency::One) {
+                    tracing::warn!(%error, statement, "a training statement failed");
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the training node does not answer"),
+    }
+}
+
+fn end(mut started: Started, gently: bool) {
+    if let Ok(Some(pid)) = alive::holder(&started.folder) {
+        let within = if gently { TRAINING_WITHIN } else { Duration::ZERO };
+        process::end(pid, within);
+    } else {
+        let _already_gone = started.child.kill();
+    }
+    let _status = started.child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launcher_is_a_jar_that_equal_contents_share() {
+        let cache = tempfile::tempdir().unwrap();
+        let jars = [PathBuf::from("/x/a b.jar"), PathBuf::from("/x/c.jar")];
+        let one = launcher(cache.path(), &jars, &["java.base/java.lang"], &[]).unwrap();
+        assert_eq!(one, launcher(cache.path(), &jars, &["java.base/java.lang"], &[]).unwrap());
+        let text = String::from_utf8_lossy(&fs::read(&one).unwrap()).into_owned();
+        assert!(text.starts_with("PK\u{3}\u{4}"));
+        assert!(text.contains("file:/x/a%20b.jar"), "{text}");
+    }
+}

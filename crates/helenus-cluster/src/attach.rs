@@ -1,0 +1,157 @@
+//! JMX on demand: loads the management agent into a live JVM through its attach socket, needing no JDK tools.
+//! Refuses to leave JMX open without a password, and the password anywhere but in a 0600 file.
+
+use fs_err as fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The user of the management agent.
+pub const JMX_USER: &str = "helenus";
+
+/// Longest wait for a JVM to open its attach socket.
+const ATTACH_WITHIN: Duration = Duration::from_secs(10);
+
+/// Why a live JVM could not be attached to.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The JVM does not open its socket: it is paused, or attaching is switched off.
+    #[error("the JVM with pid {pid} does not answer")]
+    Silent {
+        /// Process.
+        pid: i32,
+    },
+    /// The JVM refused the command.
+    #[error("the JVM with pid {pid} refused {command:?}: {answer}")]
+    Refused {
+        /// Process.
+        pid: i32,
+        /// What was asked.
+        command: String,
+        /// Its answer.
+        answer: String,
+    },
+    /// No tool can be run beside this node.
+    #[error("cannot run nodetool")]
+    Tool(#[source] io::Error),
+    /// Files or sockets.
+    #[error("cannot attach to the JVM")]
+    Io(#[from] io::Error),
+}
+
+impl AttachError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Silent { .. } => {
+                Some("if the node is paused, `helenus resume` lets it go on".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How to reach a node's JMX.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jmx {
+    /// File with the line `helenus PASSWORD`, readable by this user only.
+    pub password_file: PathBuf,
+}
+
+/// Opens a node's JMX at `address:port`, unless it is open, protected by a random password.
+///
+/// # Errors
+/// The JVM does not answer or refuses.
+pub fn open_jmx(
+    pid: i32,
+    node_folder: &Path,
+    address: &str,
+    port: u16,
+) -> Result<Jmx, AttachError> {
+    let folder = node_folder.join("jmx");
+    fs::create_dir_all(&folder)?;
+    let (password, access) = (folder.join("password"), folder.join("access"));
+    if !password.exists() {
+        let mut random = [0_u8; 24];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .map_err(io::Error::from)?;
+        let secret: String = random.iter().map(|b| format!("{b:02x}")).collect();
+        write_private(&access, &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"))?;
+        write_private(&password, &format!("{JMX_USER} {secret}\n"))?;
+    }
+    let already = std::net::TcpStream::connect_timeout(
+        &format!("{address}:{port}").parse().map_err(io::Error::other)?,
+        Duration::from_secs(1),
+    );
+    if already.is_err() {
+        let command = format!(
+            "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
+             jmxremote.rmi.port={port} jmxremote.ssl=false jmxremote.authenticate=true \
+             jmxremote.password.file={} jmxremote.access.file={} \
+             jmxremote.password.toHashes=false",
+            password.display(),
+            access.display()
+        );
+        jcmd(pid, &command)?;
+    }
+    Ok(Jmx { password_file: password })
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::from_parts(
+        std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?,
+        path,
+    );
+    file.write_all(text.as_bytes())?;
+    // An older file keeps its mode when it is opened again.
+    fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+}
+
+/// Runs a diagnostic command (`jcmd`'s) in a live JVM and returns what it printed.
+///
+/// # Errors
+/// The JVM does not answer or refuses.
+pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
+    let mut socket = attach(pid)?;
+    // Version 1 of HotSpot's attach protocol: version, verb and three arguments, each ended by a zero.
+    socket.write_all(format!("1\0jcmd\0{command}\0\0\0").as_bytes())?;
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (code, text) = answer.split_once('\n').unwrap_or((answer.as_str(), ""));
+    if code.trim() == "0" {
+        Ok(text.to_owned())
+    } else {
+        let verb = command.split(' ').next().unwrap_or(command).to_owned();
+        Err(AttachError::Refused { pid, command: verb, answer: text.trim().to_owned() })
+    }
+}
+
+/// HotSpot opens `/tmp/.java_pidN` when it gets SIGQUIT and finds a file `.attach_pidN`.
+fn attach(pid: i32) -> Result<UnixStream, AttachError> {
+    let socket = PathBuf::from(format!("/tmp/.java_pid{pid}"));
+    if let Ok(stream) = UnixStream::connect(&socket) {
+        return Ok(stream);
+    }
+    let wish = PathBuf::from(format!("/proc/{pid}/cwd/.attach_pid{pid}"));
+    fs::write(&wish, "")?;
+    let result = wait_for_socket(pid, &socket);
+    let _jvm_may_have_removed_it = fs::remove_file(&wish);
+    result
+}
+
+fn wait_for_socket(pid: i32, socket: &Path) -> Result<UnixStream, AttachError> {
+    let process = rustix::process::Pid::from_raw(pid).ok_or(AttachError::Silent { pid })?;
+    let begin = Instant::now();
+    crate::process::signal(process, rustix::process::Signal::QUIT)?;
+    while begin.elapsed() < ATTACH_WITHIN {
+        if let Ok(stream) = UnixStream::connect(socket) {
+            stream.set_read_timeout(Some(ATTACH_WITHIN))?;
+            return Ok(stream);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(AttachError::Silent { pid })
+}

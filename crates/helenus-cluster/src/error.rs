@@ -1,0 +1,147 @@
+//! One error for all that the hands do, each with its cure and its class.
+//! Refuses to know exit codes: the face gives each class one.
+
+use crate::address::AddressError;
+use crate::attach::AttachError;
+use crate::jdk::JdkError;
+use crate::ready::ReadyError;
+use crate::state::StateError;
+use crate::store::StoreError;
+use helenus_cql::client::ClientError;
+use helenus_model::plan::PlanError;
+use helenus_model::release::ReleaseError;
+use helenus_model::topology::TopologyError;
+use helenus_model::units::Bytes;
+use std::io;
+use std::path::PathBuf;
+
+/// Whose fault an error is, as far as an exit code can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// What was asked for: names, flags, files.
+    Usage,
+    /// The machine: JDK, kernel, privilege, disk, port.
+    Environment,
+    /// A node would not start, stay up or stop.
+    Cluster,
+    /// The person stopped it.
+    Interrupted,
+}
+
+/// Why something could not be done with a cluster.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the transparent variants are documented where they are defined")]
+pub enum ClusterError {
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Jdk(#[from] JdkError),
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Ready(#[from] ReadyError),
+    #[error(transparent)]
+    Attach(#[from] AttachError),
+    /// A node does not answer CQL.
+    #[error("{node} does not answer")]
+    Silent {
+        /// Node.
+        node: String,
+        /// Why.
+        source: ClientError,
+    },
+    /// The disk is too full to begin.
+    #[error("{nodes} nodes want {need} of disk, {folder} has {free}")]
+    NoSpace {
+        /// Nodes.
+        nodes: usize,
+        /// Wanted.
+        need: Bytes,
+        /// There.
+        free: Bytes,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// The node is not running.
+    #[error("{node} of {cluster} is not running")]
+    NotRunning {
+        /// Cluster.
+        cluster: String,
+        /// Node.
+        node: String,
+    },
+    /// Files.
+    #[error("cannot use {what}")]
+    Io {
+        /// Which folder or file, by what it is for.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ClusterError {
+    /// An input or output error with what it was about.
+    pub fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    /// Whose fault it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Release(_) | Self::Topology(_) | Self::Plan(_) => Class::Usage,
+            Self::State(StateError::Io(_)) => Class::Environment,
+            Self::State(_) => Class::Usage,
+            Self::Store(StoreError::Interrupted) | Self::Ready(ReadyError::Interrupted) => {
+                Class::Interrupted
+            }
+            Self::Store(_) | Self::Jdk(_) | Self::Address(_) | Self::NoSpace { .. } => {
+                Class::Environment
+            }
+            Self::Io { .. } => Class::Environment,
+            Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
+                Class::Cluster
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Release(e) => Some(e.hint()),
+            Self::Store(e) => e.hint(),
+            Self::Jdk(e) => e.hint(),
+            Self::Topology(_) => None,
+            Self::Plan(e) => Some(e.hint()),
+            Self::State(e) => e.hint(),
+            Self::Address(e) => e.hint(),
+            Self::Ready(e) => e.hint(),
+            Self::Attach(e) => e.hint(),
+            Self::Silent { source, .. } => source.hint(),
+            Self::NoSpace { .. } => Some(
+                "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk".into(),
+            ),
+            Self::NotRunning { cluster, .. } => Some(format!("`helenus start {cluster}` starts it")),
+            Self::Io { source, .. } => (source.kind() == io::ErrorKind::StorageFull).then(|| {
+                "the disk is full: free some space, or set HELENUS_HOME to a larger one".into()
+            }),
+        }
+    }
+
+    /// Lines of a node's log that say why.
+    pub fn log_tail(&self) -> &[String] {
+        match self {
+            Self::Ready(e) => e.tail(),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Writes a node's files and starts its process through the shim.
+//! Refuses to wait: readiness is another room.
+
+use crate::alive;
+use crate::shim::{LAUNCH_FILE, Launch};
+use crate::state::{ClusterState, Runtime};
+use fs_err as fs;
+use helenus_model::plan::{LOGBACK, LaunchFiles, NodePlan, java_argv, rackdc};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// Variables of our own environment that a node may see.
+const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+/// Heaps below this are meant to be small: their memory is not locked.
+const SMALL_HEAP_MIB: u64 = 1024;
+
+/// How a node is started.
+#[derive(Debug, Clone)]
+pub struct LaunchOptions {
+    /// This very binary, which becomes the shim.
+    pub helenus: PathBuf,
+    /// Whether the node ends with this command.
+    pub leashed: bool,
+    /// Write a class-data archive there at exit instead of using one.
+    pub train: Option<PathBuf>,
+}
+
+/// A node's process, from the moment of its start.
+#[derive(Debug)]
+pub struct Started {
+    /// Node.
+    pub name: String,
+    /// Folder of the node.
+    pub folder: PathBuf,
+    /// The process: the shim first, then `java`; one pid for both.
+    pub child: Child,
+    /// When it was started.
+    pub at: Instant,
+}
+
+/// Makes a node's folder with all files that it is started with. Data that is there stays.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_files(node: &NodePlan) -> io::Result<()> {
+    let folder = Path::new(&node.folder);
+    for sub in ["conf", "logs", "data", "tmp"] {
+        fs::create_dir_all(folder.join(sub))?;
+    }
+    fs::write(folder.join("conf/cassandra.yaml"), &node.yaml)?;
+    fs::write(folder.join("conf/cassandra-rackdc.properties"), rackdc(node))?;
+    fs::write(folder.join("conf/logback.xml"), LOGBACK)?;
+    alive::create(folder)
+}
+
+/// Starts a node's process. The caller's thread must live as long as a leashed node shall.
+///
+/// # Errors
+/// Files cannot be written or the shim cannot be spawned; what becomes of the node is for readiness to find.
+pub fn start(
+    state: &ClusterState,
+    node: &NodePlan,
+    options: &LaunchOptions,
+) -> io::Result<Started> {
+    let folder = PathBuf::from(&node.folder);
+    let launch = launch_of(state, node, options);
+    let spec = folder.join(LAUNCH_FILE);
+    fs::write(&spec, serde_json::to_vec_pretty(&launch).map_err(io::Error::other)?)?;
+    let console = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(folder.join("logs/console.log"))?
+        .into_parts()
+        .0;
+    let at = Instant::now();
+    let child = Command::new(&options.helenus)
+        .arg("__node")
+        .arg(&spec)
+        .stdin(Stdio::null())
+        .stdout(console.try_clone()?)
+        .stderr(console)
+        .current_dir(&folder)
+        .spawn()?;
+    tracing::info!(node = node.name, pid = child.id(), "started");
+    Ok(Started { name: node.name.clone(), folder, child, at })
+}
+
+fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {
+    let runtime = &state.runtime;
+    let mut environment: BTreeMap<String, String> = INHERITED
+        .iter()
+        .filter_map(|key| std::env::var(key).ok().map(|value| ((*key).to_owned(), value)))
+        .collect();
+    environment.extend(node.environment.clone());
+    let (program, argv) = match &runtime.fake {
+        Some(behaviour) => {
+            let helenus = options.helenus.to_string_lossy().into_owned();
+            (helenus, vec!["__fake-node".into(), behaviour.clone(), node.folder.clone()])
+        }
+        None => {
+            let java = runtime.java.to_string_lossy().into_owned();
+            (java, java_argv(node, &launch_files(runtime, options)))
+        }
+    };
+    Launch {
+        program,
+        argv,
+        environment,
+        folder: PathBuf::from(&node.folder),
+        leash: options.leashed.then(|| rustix::process::getpid().as_raw_pid()),
+        lock_memory: state.plan.heap.heap.as_mib() >= SMALL_HEAP_MIB,
+    }
+}
+
+fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    LaunchFiles {
+        launcher: text(&runtime.launcher),
+        archive: runtime.archive.as_ref().filter(|_| options.train.is_none()).map(text),
+        train: options.train.as_ref().map(text),
+        native: None,
+    }
+}
+
+/// The last lines of a node's logs, for an error that must say why.
+pub fn log_tail(folder: &Path, lines: usize) -> Vec<String> {
+    let mut tail = Vec::new();
+    for name in ["system.log", "console.log"] {
+        let text = fs::read(folder.join("logs").join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let all: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+        // The first error says more than the stack below it.
+        let from = all
+            .iter()
+            .rposition(|l| l.starts_with("ERROR") || l.contains("Exception"))
+            .unwrap_or_else(|| all.len().saturating_sub(lines));
+        tail.extend(all[from..].iter().take(lines).map(|l| (*l).to_owned()));
+    }
+    tail.truncate(lines);
+    tail
+}

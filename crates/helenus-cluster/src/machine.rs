@@ -1,0 +1,64 @@
+//! Reads the facts of this machine from the kernel.
+//! Refuses to decide anything by them.
+
+use fs_err as fs;
+use helenus_model::machine::Machine;
+use helenus_model::units::Bytes;
+use std::path::Path;
+
+/// This machine, as far as this process may use it.
+pub fn read() -> Machine {
+    let uname = rustix::system::uname();
+    Machine {
+        cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        memory: memory(),
+        arch: uname.machine().to_string_lossy().into_owned(),
+        kernel: uname.release().to_string_lossy().into_owned(),
+        processor: processor(),
+    }
+}
+
+/// Physical memory, or our cgroup's limit where that is lower.
+fn memory() -> Bytes {
+    let physical = meminfo("MemTotal").unwrap_or(Bytes(u64::MAX));
+    let limits = [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ];
+    let limit = limits
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok())
+        .map(Bytes)
+        .min();
+    limit.map_or(physical, |limit| limit.min(physical))
+}
+
+/// A line of /proc/meminfo.
+pub fn meminfo(key: &str) -> Option<Bytes> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':'))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes(kib << 10))
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines()
+        .find_map(|l| l.strip_prefix("model name"))
+        .and_then(|l| l.split_once(':'))
+        .map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// Free space of the file system that holds `path` or its nearest existing parent.
+///
+/// # Errors
+/// The kernel refuses to say.
+pub fn free_space(path: &Path) -> std::io::Result<Bytes> {
+    let mut place = path;
+    while !place.exists() {
+        let Some(parent) = place.parent() else { break };
+        place = parent;
+    }
+    let stat = rustix::fs::statvfs(place)?;
+    Ok(Bytes(stat.f_bavail * stat.f_frsize))
+}

@@ -1,0 +1,64 @@
+//! Runs the release's own NodeTool against a node of ours, through JMX that is opened for it.
+//! Refuses to put a password into argv.
+
+use crate::alive;
+use crate::attach::{self, AttachError, JMX_USER};
+use crate::error::ClusterError;
+use crate::state::ClusterState;
+use fs_err as fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The command that runs nodetool with these arguments against a node; the caller decides where its output goes.
+///
+/// # Errors
+/// The node is not running, or its JVM does not open JMX.
+pub fn command(
+    state: &ClusterState,
+    node: &str,
+    arguments: &[String],
+) -> Result<Command, ClusterError> {
+    let plan = state.node(node)?;
+    let folder = Path::new(&plan.folder);
+    let pid = alive::holder(folder)
+        .map_err(ClusterError::io("the node's claim"))?
+        .ok_or_else(|| ClusterError::NotRunning {
+            cluster: state.plan.name.clone(),
+            node: node.to_owned(),
+        })?
+        .as_raw_pid();
+    let port = state.plan.ports.jmx;
+    let address = plan.address.to_string();
+    let jmx = attach::open_jmx(pid, folder, &address, port)?;
+    let tools = folder.join("tmp");
+    let logback = folder.join("conf/logback-tools.xml");
+    fs::write(&logback, LOGBACK_TOOLS).map_err(|e| AttachError::Tool(e))?;
+    let class_path: Vec<String> =
+        state.runtime.jars.iter().map(|j| j.to_string_lossy().into_owned()).collect();
+    let mut command = Command::new(&state.runtime.java);
+    command
+        .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128M", "-XX:-UsePerfData"])
+        .args(&state.runtime.module_flags)
+        .arg("-cp")
+        .arg(class_path.join(":"))
+        .arg(format!("-Dcassandra.storagedir={}", tools.display()))
+        .arg(format!("-Dlogback.configurationFile=file://{}", logback.display()))
+        // NodeTool writes its history below the home folder.
+        .arg(format!("-Duser.home={}", tools.display()))
+        .arg("org.apache.cassandra.tools.NodeTool")
+        .args(["-h", &address, "-p", &port.to_string(), "-u", JMX_USER, "-pwf"])
+        .arg(&jmx.password_file)
+        .args(arguments);
+    Ok(command)
+}
+
+/// Warnings of the tool on its own standard error.
+const LOGBACK_TOOLS: &str = r#"<configuration scan="false">
+  <statusListener class="ch.qos.logback.core.status.NopStatusListener"/>
+  <appender name="STDERR" class="ch.qos.logback.core.ConsoleAppender">
+    <target>System.err</target>
+    <encoder><pattern>%-5level %date{HH:mm:ss,SSS} %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="STDERR"/></root>
+</configuration>
+"#;

@@ -1,0 +1,120 @@
+//! What the nodes of a cluster are now: condition, process, memory by kind.
+//! Refuses to ask Cassandra: a stopped or hanging node must be told too.
+
+use crate::state::{ClusterState, NodeCondition, condition};
+use fs_err as fs;
+use helenus_model::units::Bytes;
+use serde::Serialize;
+use std::io;
+use std::net::Ipv4Addr;
+
+/// A node as `list` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeView {
+    /// Name.
+    pub name: String,
+    /// Address of all its listeners.
+    pub address: Ipv4Addr,
+    /// CQL port.
+    pub cql_port: u16,
+    /// Data centre.
+    pub data_center: String,
+    /// Rack.
+    pub rack: String,
+    /// What it does.
+    pub condition: NodeCondition,
+    /// Its process.
+    pub pid: Option<i32>,
+    /// Cassandra's id of it.
+    pub host_id: Option<String>,
+    /// Its memory, while it lives.
+    pub memory: Option<Memory>,
+    /// Whether its class-data archive is mapped; absent where it has none or is not running.
+    pub archive_used: Option<bool>,
+}
+
+/// Memory of a process in bytes. Shared pages count in parts in the proportional (`pss_`) figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Memory {
+    /// Resident, shared pages in full.
+    pub rss_bytes: u64,
+    /// Proportional set size.
+    pub pss_bytes: u64,
+    /// Of it: heap, metaspace, stacks, malloc.
+    pub pss_anon_bytes: u64,
+    /// Of it: mapped files, such as jars, archive, SSTables.
+    pub pss_file_bytes: u64,
+    /// Of it: shared memory.
+    pub pss_shmem_bytes: u64,
+    /// Threads.
+    pub threads: u32,
+}
+
+/// All nodes of a cluster.
+///
+/// # Errors
+/// A claim cannot be asked.
+pub fn nodes(state: &ClusterState) -> io::Result<Vec<NodeView>> {
+    state
+        .plan
+        .nodes
+        .iter()
+        .map(|node| {
+            let kept = &state.nodes[&node.name];
+            let (condition, pid) = condition(node, kept.wanted)?;
+            let archive = state.runtime.archive.as_ref();
+            Ok(NodeView {
+                name: node.name.clone(),
+                address: node.address,
+                cql_port: state.plan.ports.cql,
+                data_center: node.data_center.clone(),
+                rack: node.rack.clone(),
+                condition,
+                pid,
+                host_id: kept.host_id.clone(),
+                memory: pid.and_then(memory),
+                archive_used: pid.zip(archive).and_then(|(pid, archive)| {
+                    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+                    Some(maps.contains(&*archive.to_string_lossy()))
+                }),
+            })
+        })
+        .collect()
+}
+
+/// Memory of a process; none when it is gone or not ours to see.
+pub fn memory(pid: i32) -> Option<Memory> {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kib = |key: &str| -> u64 {
+        rollup
+            .lines()
+            .find_map(|l| l.strip_prefix(key)?.strip_prefix(':')?.trim().strip_suffix("kB"))
+            .and_then(|n| n.trim().parse::<u64>().ok())
+            .unwrap_or_default()
+            << 10
+    };
+    let threads = status.lines().find_map(|l| l.strip_prefix("Threads:")?.trim().parse().ok());
+    Some(Memory {
+        rss_bytes: kib("Rss"),
+        pss_bytes: kib("Pss"),
+        pss_anon_bytes: kib("Pss_Anon"),
+        pss_file_bytes: kib("Pss_File"),
+        pss_shmem_bytes: kib("Pss_Shmem"),
+        threads: threads.unwrap_or_default(),
+    })
+}
+
+/// CPU time of a process so far, user and system together; none when it is gone.
+pub fn cpu_seconds(pid: i32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    #[expect(clippy::cast_precision_loss, reason = "ticks of a hundredth of a second")]
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Sum of a figure over nodes, for a line that says it in MiB.
+pub fn total(views: &[NodeView], figure: impl Fn(&Memory) -> u64) -> Bytes {
+    Bytes(views.iter().filter_map(|v| v.memory.as_ref()).map(figure).sum())
+}

@@ -1,0 +1,53 @@
+//! Signals to processes that are ours by their claim, and waiting for their end.
+//! Refuses names and patterns: a pid comes from a claim or from a child.
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Ends a process: SIGTERM, up to `grace` of patience, then SIGKILL; returns when it is gone.
+///
+/// Returns whether it went by itself.
+pub fn end(pid: Pid, grace: Duration) -> bool {
+    // The descriptor names this very process, even if its number is given to another later.
+    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    if grace > Duration::ZERO {
+        let _gone_already = pidfd_send_signal(&handle, Signal::TERM);
+        // A paused process takes no SIGTERM.
+        let _gone_already = pidfd_send_signal(&handle, Signal::CONT);
+        if wait(&handle, grace) {
+            return true;
+        }
+    }
+    let _gone_already = pidfd_send_signal(&handle, Signal::KILL);
+    wait(&handle, Duration::from_secs(30));
+    false
+}
+
+/// Sends a signal to a process that holds a claim.
+///
+/// # Errors
+/// It is gone, or not ours.
+pub fn signal(pid: Pid, signal: Signal) -> std::io::Result<()> {
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Waits until a process has ended; a child of ours still wants to be reaped then.
+fn wait(handle: &OwnedFd, within: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let until = Instant::now() + within;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let mut fds = [PollFd::new(handle, PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return false,
+            Ok(_) => return true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Readiness: STARTUP and a query answer, every node lists every peer, one schema version everywhere,
+//! and each node, as coordinator, reaches every peer.
+//! Refuses to believe a log line, and to wait for a process that has died.
+
+use crate::cancel::Cancel;
+use crate::launch::{Started, log_tail};
+use helenus_cql::client::{Client, ClientError, ConnectOptions};
+use helenus_cql::codec::Consistency;
+use helenus_model::cql::CqlValue;
+use helenus_model::plan::{ClusterPlan, NodePlan};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Between two looks: small against a start of seconds, cheap against two cores.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Longest wait for one answer while nodes still start.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+/// Why a cluster did not become ready.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadyError {
+    /// A node's process ended.
+    #[error("{node} died {after:.1} s after its start ({how})")]
+    Died {
+        /// Node.
+        node: String,
+        /// Seconds since its start.
+        after: f64,
+        /// Exit status or signal.
+        how: String,
+        /// Its log.
+        log: PathBuf,
+        /// Last lines of its log.
+        tail: Vec<String>,
+    },
+    /// Nothing new within the limit.
+    #[error("{node} was not ready after {waited:.0} s; last seen: {last}")]
+    TimedOut {
+        /// Node.
+        node: String,
+        /// Seconds.
+        waited: f64,
+        /// Last state seen.
+        last: String,
+        /// Its log.
+        log: PathBuf,
+        /// Last lines of its log.
+        tail: Vec<String>,
+    },
+    /// The person asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl ReadyError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Died { log, tail, .. } | Self::TimedOut { log, tail, .. } => {
+                let why = tail.join("\n");
+                let cure = if why.contains("OutOfMemoryError") {
+                    "give it more memory with --heap"
+                } else if why.contains("No space left on device") {
+                    "free some disk space"
+                } else if why.contains("Address already in use") {
+                    "another program listens on its address"
+                } else {
+                    "its log says more"
+                };
+                Some(format!("{cure}: {}", log.display()))
+            }
+            Self::Interrupted => None,
+        }
+    }
+
+    /// Last lines of the node's log.
+    pub fn tail(&self) -> &[String] {
+        match self {
+            Self::Died { tail, .. } | Self::TimedOut { tail, .. } => tail,
+            Self::Interrupted => &[],
+        }
+    }
+}
+
+/// A step towards readiness, for progress.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReadyEvent {
+    /// A node answered its first query.
+    Answered {
+        /// Node.
+        node: String,
+        /// Since the start of its process.
+        after: Duration,
+    },
+    /// All nodes see each other, agree and reach each other.
+    Complete {
+        /// Since the first start.
+        after: Duration,
+    },
+}
+
+/// What a look at one node found.
+struct Sight {
+    host_id: String,
+    peers: usize,
+    schema: String,
+}
+
+/// Waits until all nodes of the plan are ready; `started` are those whose processes are our children.
+///
+/// Returns the host id of each node.
+///
+/// # Errors
+/// A child died, the limit passed, or the person asked to stop.
+pub fn wait(
+    plan: &ClusterPlan,
+    started: &mut [Started],
+    limit: Duration,
+    cancel: &Cancel,
+    events: &mut dyn FnMut(ReadyEvent),
+) -> Result<BTreeMap<String, String>, ReadyError> {
+    let begin = started.iter().map(|s| s.at).min().unwrap_or_else(Instant::now);
+    let mut clients: BTreeMap<String, Client> = BTreeMap::new();
+    let mut last = "no connection yet".to_owned();
+    loop {
+        if cancel.is_set() {
+            return Err(ReadyError::Interrupted);
+        }
+        if let Some(died) = started.iter_mut().find_map(died) {
+            return Err(died);
+        }
+        for node in &plan.nodes {
+            if clients.contains_key(&node.name) {
+                continue;
+            }
+            match answer(plan, node) {
+                Ok(client) => {
+                    let at = started.iter().find(|s| s.name == node.name).map_or(begin, |s| s.at);
+                    events(ReadyEvent::Answered { node: node.name.clone(), after: at.elapsed() });
+                    clients.insert(node.name.clone(), client);
+                }
+                Err(error) => last = format!("{} does not answer: {error}", node.name),
+            }
+        }
+        if clients.len() == plan.nodes.len() {
+            match complete(plan, &mut clients) {
+                Ok(host_ids) => {
+                    events(ReadyEvent::Complete { after: begin.elapsed() });
+                    return Ok(host_ids);
+                }
+                Err(state) => last = state,
+            }
+        }
+        if begin.elapsed() > limit {
+            return Err(timed_out(plan, &clients, begin.elapsed(), last));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn timed_out(
+    plan: &ClusterPlan,
+    clients: &BTreeMap<String, Client>,
+    waited: Duration,
+    last: String,
+) -> ReadyError {
+    let late = plan.nodes.iter().find(|n| !clients.contains_key(&n.name)).unwrap_or(&plan.nodes[0]);
+    let folder = PathBuf::from(&late.folder);
+    ReadyError::TimedOut {
+        node: late.name.clone(),
+        waited: waited.as_secs_f64(),
+        last,
+        log: folder.join("logs/system.log"),
+        tail: log_tail(&folder, 5),
+    }
+}
+
+fn died(started: &mut Started) -> Option<ReadyError> {
+    let status = started.child.try_wait().ok().flatten()?;
+    let log = started.folder.join("logs/system.log");
+    let log = if log.exists() { log } else { started.folder.join("logs/console.log") };
+    Some(ReadyError::Died {
+        node: started.name.clone(),
+        after: started.at.elapsed().as_secs_f64(),
+        how: status.to_string(),
+        log,
+        tail: log_tail(&started.folder, 5),
+    })
+}
+
+/// Where a node answers CQL.
+pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
+    SocketAddr::from((node.address, plan.ports.cql))
+}
+
+fn answer(plan: &ClusterPlan, node: &NodePlan) -> Result<Client, ClientError> {
+    let options = ConnectOptions { timeout: ANSWER_WITHIN, ..ConnectOptions::default() };
+    let mut client = Client::connect(cql_address(plan, node), &options)?;
+    client.query("SELECT host_id FROM system.local", Consistency::One)?;
+    Ok(client)
+}
+
+/// All conditions at once; the text says which one does not hold yet.
+fn complete(
+    plan: &ClusterPlan,
+    clients: &mut BTreeMap<String, Client>,
+) -> Result<BTreeMap<String, String>, String> {
+    let mut host_ids = BTreeMap::new();
+    let mut schemas = BTreeMap::new();
+    for (name, client) in clients.iter_mut() {
+        let sight = look(client).map_err(|e| format!("{name} cannot be asked: {e}"))?;
+        if sight.peers + 1 != plan.nodes.len() {
+            let wanted = plan.nodes.len() - 1;
+            return Err(format!("{name} sees {} of {wanted} peers", sight.peers));
+        }
+        host_ids.insert(name.clone(), sight.host_id);
+        schemas.insert(sight.schema, name.clone());
+    }
+    if schemas.len() > 1 {
+        return Err(format!("{} schema versions", schemas.len()));
+    }
+    if plan.nodes.len() > 1 {
+        for (name, client) in clients.iter_mut() {
+            reach_all(plan, client).map_err(|e| format!("{name} does not reach every peer: {e}"))?;
+        }
+    }
+    Ok(host_ids)
+}
+
+fn look(client: &mut Client) -> Result<Sight, ClientError> {
+    let local =
+        client.query("SELECT host_id, schema_version FROM system.local", Consistency::One)?;
+    let peers = client.query("SELECT host_id FROM system.peers_v2", Consistency::One)?;
+    let text = |column: &str| local.value(0, column).map(uuid_text).unwrap_or_default();
+    Ok(Sight { host_id: text("host_id"), schema: text("schema_version"), peers: peers.rows.len() })
+}
+
+fn uuid_text(value: &CqlValue) -> String {
+    value.to_string()
+}
+
+/// Reads at ALL over a range of each node: Unavailable as long as gossip holds one for down.
+fn reach_all(plan: &ClusterPlan, client: &mut Client) -> Result<(), ClientError> {
+    for node in &plan.nodes {
+        let token = node.tokens.first().copied().unwrap_or_default();
+        let cql =
+            format!("SELECT session_id FROM system_traces.sessions WHERE token(session_id) = {token}");
+        client.query(&cql, Consistency::All)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Removal of a cluster with everything that it has: processes, addresses, sockets, folders.
+//! Refuses to need a readable state: what `kill -9` left half-made is removed as well.
+
+use crate::alive::{self, CLAIM_FILE};
+use crate::error::ClusterError;
+use crate::lifecycle::Hands;
+use crate::process;
+use fs_err as fs;
+use helenus_model::units::Bytes;
+use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Folders that are on their way out.
+const LEAVING: &str = ".removing-";
+
+/// What was, or would be, deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Removal {
+    /// Cluster.
+    pub name: String,
+    /// Its nodes' folders.
+    pub nodes: usize,
+    /// Processes that ran.
+    pub running: usize,
+    /// Size of everything in its folder.
+    pub bytes: Bytes,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// What [`remove`] would delete.
+///
+/// # Errors
+/// No such cluster, or its folder cannot be read.
+pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
+    let folder = hands.clusters.folder(name);
+    if name.is_empty() || name.starts_with('.') || name.contains('/') || !folder.is_dir() {
+        let known = hands.clusters.names().map_err(ClusterError::io("the state folder"))?;
+        return Err(
+            crate::state::StateError::UnknownCluster { name: name.into(), known }.into()
+        );
+    }
+    let claimed = claimed_folders(&folder);
+    let running =
+        claimed.iter().filter(|f| alive::holder(f).is_ok_and(|h| h.is_some())).count();
+    let nodes = claimed.iter().filter(|f| !f.ends_with("training")).count();
+    Ok(Removal { name: name.into(), nodes, running, bytes: size(&folder), folder })
+}
+
+/// Removes a cluster: its processes first, its addresses last.
+///
+/// # Errors
+/// No such cluster, another helenus is at work on it, or its folder cannot be removed.
+pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
+    let removal = look(hands, name)?;
+    let _lock = hands.clusters.lock(name)?;
+    let addresses = hands
+        .clusters
+        .load(name)
+        .map(|state| state.plan.nodes.iter().map(|n| n.address).collect::<Vec<_>>())
+        .unwrap_or_default();
+    for folder in claimed_folders(&removal.folder) {
+        end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
+    }
+    let leaving = removal.folder.with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
+    fs::rename(&removal.folder, &leaving).map_err(ClusterError::io("the cluster's folder"))?;
+    delete(&leaving).map_err(ClusterError::io("the cluster's folder"))?;
+    hands
+        .claims
+        .release(&addresses, &removal.folder)
+        .map_err(ClusterError::io("the folder of address claims"))?;
+    Ok(removal)
+}
+
+/// Deletes what an interrupted removal left.
+///
+/// # Errors
+/// A folder cannot be deleted.
+pub fn sweep(clusters_folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(clusters_folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(LEAVING) {
+            delete(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the socket that a JVM leaves in /tmp when it was attached to and then killed.
+pub fn forget_attach(pid: i32) {
+    let _never_attached = fs::remove_file(format!("/tmp/.java_pid{pid}"));
+}
+
+/// Folders with a claim: the nodes, and a training start that was cut off.
+fn claimed_folders(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|e| Some(e.ok()?.path()))
+        .filter(|p| p.join(CLAIM_FILE).exists() || p.join("conf").exists())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// Unlinks the claim before asking who holds it: a shim that locks later finds no link and ends.
+fn end_node(folder: &Path) -> io::Result<()> {
+    let path = folder.join(CLAIM_FILE);
+    let claim = match fs::OpenOptions::new().read(true).write(true).open(&path) {
+        Ok(claim) => claim,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    fs::remove_file(&path)?;
+    while let Some(pid) = alive::holder_of(&claim)? {
+        process::end(pid, Duration::ZERO);
+        forget_attach(pid.as_raw_pid());
+    }
+    Ok(())
+}
+
+/// Deletes a folder; a grandchild that still writes a last file gets a moment to end.
+fn delete(folder: &Path) -> io::Result<()> {
+    let begin = Instant::now();
+    loop {
+        match fs::remove_dir_all(folder) {
+            Ok(()) => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && !folder.exists() => return Ok(()),
+            Err(e) if begin.elapsed() > Duration::from_secs(5) => return Err(e),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+fn size(folder: &Path) -> Bytes {
+    let Ok(entries) = fs::read_dir(folder) else { return Bytes(0) };
+    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => size(&entry.path()).0,
+        // Blocks, not length: Cassandra's commit log is sparse until it is written.
+        Ok(meta) => std::os::unix::fs::MetadataExt::blocks(&meta) * 512,
+        Err(_) => 0,
+    });
+    Bytes(sizes.sum())
+}

@@ -1,0 +1,156 @@
+//! A cluster as one of its nodes tells it over CQL: the values behind `status`, without JMX and without scraping.
+//! Refuses to print them.
+
+use crate::error::ClusterError;
+use crate::ready::cql_address;
+use crate::state::ClusterState;
+use helenus_cql::client::{Client, ClientError, ConnectOptions, Rows};
+use helenus_cql::codec::Consistency;
+use helenus_model::cql::CqlValue;
+use helenus_model::plan::NodePlan;
+use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// A node that takes longer to answer `SELECT … FROM system.local` is down for a person.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// Asks the first node that answers; whether each of the others answers is asked of itself.
+///
+/// # Errors
+/// No node answers.
+pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
+    let mut asked: Option<(SocketAddr, ClusterView)> = None;
+    let mut last: Option<(String, ClientError)> = None;
+    let mut up = Vec::new();
+    for node in &state.plan.nodes {
+        let address = cql_address(&state.plan, node);
+        match connect(address) {
+            Ok(mut client) => {
+                up.push(IpAddr::from(node.address));
+                if asked.is_none() {
+                    match view(&mut client) {
+                        Ok(view) => asked = Some((address, view)),
+                        Err(error) => last = Some((node.name.clone(), error)),
+                    }
+                }
+            }
+            Err(error) => last = Some((node.name.clone(), error)),
+        }
+    }
+    let Some((_, mut view)) = asked else {
+        let (node, source) = last.unwrap_or_else(|| {
+            (state.plan.name.clone(), ClientError::from(std::io::Error::other("no node")))
+        });
+        return Err(ClusterError::Silent { node, source });
+    };
+    for node in &mut view.nodes {
+        if is_ours(&state.plan.nodes, node.address) {
+            node.reach = if up.contains(&node.address) { Reach::Up } else { Reach::Down };
+        }
+    }
+    Ok(view)
+}
+
+fn is_ours(nodes: &[NodePlan], address: IpAddr) -> bool {
+    nodes.iter().any(|n| IpAddr::from(n.address) == address)
+}
+
+fn connect(address: SocketAddr) -> Result<Client, ClientError> {
+    let options = ConnectOptions { timeout: ANSWER_WITHIN, ..ConnectOptions::default() };
+    let mut client = Client::connect(address, &options)?;
+    client.query("SELECT key FROM system.local", Consistency::One)?;
+    Ok(client)
+}
+
+/// The view of the node behind a connection; everybody it knows counts as up.
+///
+/// # Errors
+/// It does not answer.
+pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
+    let local = client.query(
+        "SELECT broadcast_address, broadcast_port, data_center, rack, host_id, tokens FROM system.local",
+        Consistency::One,
+    )?;
+    let peers = client.query(
+        "SELECT peer, peer_port, data_center, rack, host_id, tokens FROM system.peers_v2",
+        Consistency::One,
+    )?;
+    // The table's columns differ between releases; every one that this reads may be missing.
+    let gossip = client.query("SELECT * FROM system_views.gossip_info", Consistency::One)?;
+    let mut nodes = Vec::new();
+    for row in 0..local.rows.len() {
+        nodes.extend(node(&local, row, "broadcast_address", "broadcast_port", &gossip));
+    }
+    for row in 0..peers.rows.len() {
+        nodes.extend(node(&peers, row, "peer", "peer_port", &gossip));
+    }
+    Ok(ClusterView { nodes, keyspaces: keyspaces(client)? })
+}
+
+/// Keyspaces with their replication, virtual ones left out.
+///
+/// # Errors
+/// The node does not answer.
+pub fn keyspaces(client: &mut Client) -> Result<Vec<Keyspace>, ClientError> {
+    let rows = client
+        .query("SELECT keyspace_name, replication FROM system_schema.keyspaces", Consistency::One)?;
+    Ok((0..rows.rows.len())
+        .filter_map(|row| {
+            let name = rows.value(row, "keyspace_name")?.to_string();
+            let replication = match rows.value(row, "replication")? {
+                CqlValue::Map(pairs) => {
+                    pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
+                }
+                _ => BTreeMap::new(),
+            };
+            Some(Keyspace { name, replication })
+        })
+        .collect())
+}
+
+fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Option<Node> {
+    let Some(CqlValue::Inet(address)) = rows.value(row, address) else { return None };
+    let text = |column: &str| rows.value(row, column).map(CqlValue::to_string);
+    let tokens = match rows.value(row, "tokens") {
+        Some(CqlValue::Set(tokens) | CqlValue::List(tokens)) => {
+            tokens.iter().filter_map(|t| t.to_string().parse().ok()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let told = (0..gossip.rows.len())
+        .find(|r| gossip.value(*r, "address") == Some(&CqlValue::Inet(*address)));
+    let told = |column: &str| told.and_then(|r| gossip.value(r, column)).map(CqlValue::to_string);
+    let status = told("status_with_port").or_else(|| told("status")).unwrap_or_default();
+    Some(Node {
+        address: *address,
+        storage_port: match rows.value(row, port) {
+            Some(CqlValue::Int(port)) => u16::try_from(*port).unwrap_or(7000),
+            _ => 7000,
+        },
+        data_center: text("data_center").unwrap_or_default(),
+        rack: text("rack").unwrap_or_default(),
+        host_id: text("host_id"),
+        tokens,
+        load_bytes: told("load").and_then(|load| bytes(&load)),
+        reach: Reach::Up,
+        state: match status.split(',').next() {
+            Some("BOOT" | "BOOT_REPLACE") => State::Joining,
+            Some("LEAVING") => State::Leaving,
+            Some("MOVING") => State::Moving,
+            _ => State::Normal,
+        },
+    })
+}
+
+/// Gossip tells the load as a decimal number with a point, such as `104857.0`.
+fn bytes(load: &str) -> Option<u64> {
+    let load: f64 = load.parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "bytes of a disk, checked to be positive"
+    )]
+    (load >= 0.0).then_some(load as u64)
+}

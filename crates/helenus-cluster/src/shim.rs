@@ -1,0 +1,72 @@
+//! The launch shim: the hidden verb that becomes `java`. Single-threaded, it prepares the process and `exec`s.
+//! Refuses to start what is already alive, removed, or abandoned by the one who asked.
+
+use crate::alive;
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the shim shall become; a file in the node's folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Program.
+    pub program: String,
+    /// Its arguments.
+    pub argv: Vec<String>,
+    /// Its whole environment.
+    pub environment: BTreeMap<String, String>,
+    /// Node's folder; working directory and place of the claim.
+    pub folder: PathBuf,
+    /// The parent whose end shall be the node's end; none for a node that outlives the command.
+    pub leash: Option<i32>,
+    /// Whether the node may lock its memory (stock) or not (small nodes: mlockall costs 160 MB).
+    pub lock_memory: bool,
+}
+
+/// Name of the launch file in a node's folder.
+pub const LAUNCH_FILE: &str = "launch.json";
+
+/// Becomes the node; returns only on failure.
+///
+/// # Errors
+/// The claim is held, the folder is gone, the parent is gone, or `exec` fails.
+pub fn run(launch_file: &Path) -> io::Result<Infallible> {
+    let text = fs::read_to_string(launch_file)?;
+    let launch: Launch = serde_json::from_str(&text).map_err(io::Error::other)?;
+    if let Some(parent) = launch.leash {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // The parent may have ended before the line above.
+        if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
+            return Err(io::Error::other("the command that started this node is gone"));
+        }
+    }
+    // A session of its own: Ctrl-C in the terminal reaches helenus, which decides.
+    rustix::process::setsid()?;
+    if !launch.lock_memory {
+        drop_ipc_lock();
+    }
+    let claim = alive::take(&launch.folder)?;
+    let error = Command::new(&launch.program)
+        .args(&launch.argv)
+        .env_clear()
+        .envs(&launch.environment)
+        .current_dir(&launch.folder)
+        .exec();
+    drop(claim);
+    Err(error)
+}
+
+/// Without CAP_IPC_LOCK and with no memlock limit, Cassandra's mlockall is refused and it goes on.
+fn drop_ipc_lock() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    // Each may be refused to an ordinary user, who then has no such capability to drop.
+    let _refused = remove_capability_from_bounding_set(CapabilitySet::IPC_LOCK);
+    let _refused = setrlimit(Resource::Memlock, none);
+}

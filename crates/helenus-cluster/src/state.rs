@@ -1,0 +1,362 @@
+//! What Helenus knows of its clusters: one versioned file each, written before the resource exists.
+//! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
+
+use crate::alive;
+use fs_err as fs;
+use helenus_model::format::{Format, FormatError};
+use helenus_model::plan::{ClusterPlan, NodePlan};
+use helenus_model::topology::name_hint;
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Version of [`ClusterState`] as JSON.
+pub const STATE_VERSION: u32 = 1;
+
+/// State file in a cluster's folder.
+const STATE_FILE: &str = "cluster.json";
+
+/// A cluster of this user.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClusterState {
+    /// `helenus.cluster/1`.
+    pub format: Format,
+    /// Random, so that a cluster of the same name later is not taken for this one.
+    pub id: String,
+    /// Seconds since 1970 at which `up` began.
+    pub created_unix: u64,
+    /// Removed with the command that made it.
+    pub ephemeral: bool,
+    /// Process that made it; an ephemeral cluster whose maker is gone is a leftover.
+    pub maker: i32,
+    /// Everything decided before the start.
+    pub plan: ClusterPlan,
+    /// What nodes are launched with.
+    pub runtime: Runtime,
+    /// By node name.
+    pub nodes: BTreeMap<String, NodeState>,
+}
+
+/// What the nodes of a cluster are launched with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Runtime {
+    /// Program that becomes the node.
+    pub java: PathBuf,
+    /// Full version of the JVM.
+    pub jvm: String,
+    /// Feature number of the JDK, such as 17.
+    pub jdk_feature: u32,
+    /// A caution that goes with every number, where the release does not support the JDK.
+    pub jdk_caution: Option<String>,
+    /// Jars of the class path, in order.
+    pub jars: Vec<PathBuf>,
+    /// Launcher jar.
+    pub launcher: PathBuf,
+    /// Class-data archive, where one could be made.
+    pub archive: Option<PathBuf>,
+    /// Module flags, for tools started beside the node.
+    pub module_flags: Vec<String>,
+    /// A stand-in for Cassandra's behaviour, in tests.
+    pub fake: Option<String>,
+}
+
+/// What shall be and was of one node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeState {
+    /// Whether the person wants it to run.
+    pub wanted: Wanted,
+    /// Cassandra's own id of the node, known once it was ready.
+    pub host_id: Option<String>,
+}
+
+/// Whether the person wants a node to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    /// Started and not stopped since.
+    Running,
+    /// Stopped or killed on request.
+    Stopped,
+}
+
+/// Why the state cannot be read, written or found.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// No such cluster.
+    #[error("there is no cluster named {name}")]
+    UnknownCluster {
+        /// Asked for.
+        name: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// No such node.
+    #[error("cluster {cluster} has no node named {node}")]
+    UnknownNode {
+        /// Cluster.
+        cluster: String,
+        /// Asked for.
+        node: String,
+        /// All nodes.
+        known: Vec<String>,
+    },
+    /// None named and not exactly one there.
+    #[error("which cluster? {}", if known.is_empty() { "there is none" } else { "there are several" })]
+    Ambiguous {
+        /// All names.
+        known: Vec<String>,
+    },
+    /// The name is taken.
+    #[error("a cluster named {0} exists already")]
+    Exists(String),
+    /// The state file is not ours to read.
+    #[error("cannot read the state of cluster {name}")]
+    Unreadable {
+        /// Cluster.
+        name: String,
+        /// Why.
+        source: ReadError,
+    },
+    /// Another helenus changes this cluster now.
+    #[error("another helenus is at work on cluster {0}")]
+    Busy(String),
+    /// The state folder.
+    #[error("cannot use the state folder")]
+    Io(#[from] io::Error),
+}
+
+/// Why a state file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No such file, or unreadable.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Not what we write.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Another version's.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+impl StateError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownCluster { name, known } => Some(name_hint(name, known)),
+            Self::UnknownNode { node, known, .. } => Some(name_hint(node, known)),
+            Self::Ambiguous { known } if known.is_empty() => {
+                Some("bring one up with `helenus up`".into())
+            }
+            Self::Ambiguous { known } => Some(format!(
+                "name one of {}, or set HELENUS_CLUSTER",
+                known.join(", ")
+            )),
+            Self::Exists(name) => Some(format!(
+                "`helenus start {name}` starts it again, `helenus rm {name}` removes it"
+            )),
+            Self::Unreadable { name, .. } => {
+                Some(format!("`helenus rm {name}` removes it, whatever is in it"))
+            }
+            Self::Busy(_) => Some("wait until it is done, or stop it".into()),
+            Self::Io(_) => None,
+        }
+    }
+}
+
+/// The folder with all clusters of this user.
+#[derive(Debug, Clone)]
+pub struct Clusters {
+    root: PathBuf,
+}
+
+/// The right to change a cluster; given back when dropped or when the process ends.
+#[derive(Debug)]
+pub struct ClusterLock {
+    _file: fs::File,
+}
+
+impl Clusters {
+    /// The clusters below a state folder.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn open(state: &Path) -> io::Result<Self> {
+        let root = state.join("clusters");
+        fs::create_dir_all(&root)?;
+        Ok(Self { root })
+    }
+
+    /// Folder of a cluster, there or not.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Names of all clusters, broken ones included, sorted.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type()?.is_dir() && !name.starts_with('.') {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The state of a cluster.
+    ///
+    /// # Errors
+    /// No such cluster, or its file cannot be read.
+    pub fn load(&self, name: &str) -> Result<ClusterState, StateError> {
+        let folder = self.folder(name);
+        if !folder.is_dir() || name.starts_with('.') || name.contains('/') {
+            return Err(StateError::UnknownCluster { name: name.into(), known: self.names()? });
+        }
+        read(&folder.join(STATE_FILE))
+            .map_err(|source| StateError::Unreadable { name: name.into(), source })
+    }
+
+    /// The cluster of this name; without one, the only one there.
+    ///
+    /// # Errors
+    /// None or several, no such one, or an unreadable one.
+    pub fn resolve(&self, name: Option<&str>) -> Result<ClusterState, StateError> {
+        match name {
+            Some(name) => self.load(name),
+            None => {
+                let known = self.names()?;
+                match known.as_slice() {
+                    [only] => self.load(only),
+                    _ => Err(StateError::Ambiguous { known }),
+                }
+            }
+        }
+    }
+
+    /// Takes the lock of a cluster's folder, which must exist.
+    ///
+    /// # Errors
+    /// Another helenus holds it, or there is no such cluster.
+    pub fn lock(&self, name: &str) -> Result<ClusterLock, StateError> {
+        let folder = self.folder(name);
+        let path = folder.join("lock");
+        let unknown =
+            || Ok(StateError::UnknownCluster { name: name.into(), known: self.names()? });
+        let file = match fs::OpenOptions::new().create(true).append(true).open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return unknown().and_then(|e: StateError| Err(e));
+            }
+            Err(e) => return Err(e.into()),
+        };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(StateError::Busy(name.into())),
+            Err(e) => return Err(io::Error::from(e).into()),
+        }
+        if rustix::fs::fstat(&file).map_err(io::Error::from)?.st_nlink == 0 {
+            return unknown().and_then(|e: StateError| Err(e));
+        }
+        Ok(ClusterLock { _file: file })
+    }
+
+    /// Writes a cluster's state; a reader sees the old file or the new one, never half of one.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn save(&self, state: &ClusterState) -> io::Result<()> {
+        let folder = self.folder(&state.plan.name);
+        let text = serde_json::to_vec_pretty(state).map_err(io::Error::other)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        file.write_all(&text)?;
+        file.as_file().sync_data()?;
+        file.persist(folder.join(STATE_FILE)).map_err(|e| e.error)?;
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<ClusterState, ReadError> {
+    #[derive(Deserialize)]
+    struct Mark {
+        format: Format,
+    }
+    let text = fs::read_to_string(path)?;
+    let mark: Mark = serde_json::from_str(&text)?;
+    mark.format.check("cluster", STATE_VERSION)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+impl ClusterState {
+    /// The plan of a node by name.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn node(&self, name: &str) -> Result<&NodePlan, StateError> {
+        self.plan.nodes.iter().find(|n| n.name == name).ok_or_else(|| StateError::UnknownNode {
+            cluster: self.plan.name.clone(),
+            node: name.into(),
+            known: self.plan.nodes.iter().map(|n| n.name.clone()).collect(),
+        })
+    }
+
+    /// The nodes that a `NAME[/NODE]` means.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn targets(&self, node: Option<&str>) -> Result<Vec<&NodePlan>, StateError> {
+        match node {
+            Some(name) => Ok(vec![self.node(name)?]),
+            None => Ok(self.plan.nodes.iter().collect()),
+        }
+    }
+
+    /// Whether an ephemeral cluster's maker is gone, so that nobody will remove it.
+    pub fn abandoned(&self) -> bool {
+        self.ephemeral
+            && rustix::process::Pid::from_raw(self.maker)
+                .is_none_or(|pid| rustix::process::test_kill_process(pid).is_err())
+    }
+}
+
+/// What a node is doing now, by its claim and the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeCondition {
+    /// Its process lives.
+    Running,
+    /// Its process is stopped by a signal.
+    Paused,
+    /// Not running, as the person wanted.
+    Stopped,
+    /// Not running, though it should be.
+    Died,
+}
+
+/// A node's condition and, where it lives, its process.
+///
+/// # Errors
+/// The claim cannot be asked.
+pub fn condition(node: &NodePlan, wanted: Wanted) -> io::Result<(NodeCondition, Option<i32>)> {
+    let Some(pid) = alive::holder(Path::new(&node.folder))? else {
+        let condition = match wanted {
+            Wanted::Running => NodeCondition::Died,
+            Wanted::Stopped => NodeCondition::Stopped,
+        };
+        return Ok((condition, None));
+    };
+    let pid = pid.as_raw_pid();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    let condition =
+        if state == Some('T') { NodeCondition::Paused } else { NodeCondition::Running };
+    Ok((condition, Some(pid)))
+}

@@ -1,0 +1,101 @@
+//! The texts beside cassandra.yaml that a node is started with, and the command line itself.
+//! Refuses to write them anywhere.
+
+use super::NodePlan;
+
+/// logback.xml of a node: one plain file, rolled by size; nothing on the console, nothing asynchronous.
+pub const LOGBACK: &str = r#"<configuration scan="false">
+  <statusListener class="ch.qos.logback.core.status.NopStatusListener"/>
+  <appender name="FILE" class="ch.qos.logback.core.rolling.RollingFileAppender">
+    <file>${cassandra.logdir}/system.log</file>
+    <rollingPolicy class="ch.qos.logback.core.rolling.FixedWindowRollingPolicy">
+      <fileNamePattern>${cassandra.logdir}/system.log.%i</fileNamePattern>
+      <minIndex>1</minIndex>
+      <maxIndex>3</maxIndex>
+    </rollingPolicy>
+    <triggeringPolicy class="ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy">
+      <maxFileSize>20MB</maxFileSize>
+    </triggeringPolicy>
+    <encoder>
+      <pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern>
+    </encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="FILE"/></root>
+  <logger name="org.apache.cassandra" level="INFO"/>
+</configuration>
+"#;
+
+/// cassandra-rackdc.properties of a node.
+pub fn rackdc(node: &NodePlan) -> String {
+    format!("dc={}\nrack={}\n", node.data_center, node.rack)
+}
+
+/// The manifest of the launcher jar: class path, main class, and the module flags.
+///
+/// Module flags on the command line switch off the JVM's archived module graph; in a manifest they do not.
+/// Lines are folded at 72 bytes, as the jar format wants.
+pub fn launcher_manifest(main_class: &str, jars: &[String], opens: &[&str], exports: &[&str]) -> String {
+    let mut text = String::from("Manifest-Version: 1.0\r\n");
+    let mut line = |key: &str, value: &str| {
+        let whole = format!("{key}: {value}");
+        let bytes = whole.as_bytes();
+        // Coordinates and paths are ASCII or percent-encoded, so that bytes are characters.
+        let mut start = 0;
+        while start < bytes.len() {
+            let room = if start == 0 { 70 } else { 69 };
+            let end = (start + room).min(bytes.len());
+            if start > 0 {
+                text.push(' ');
+            }
+            text.push_str(&whole[start..end]);
+            text.push_str("\r\n");
+            start = end;
+        }
+    };
+    line("Main-Class", main_class);
+    line("Class-Path", &jars.join(" "));
+    line("Add-Opens", &opens.join(" "));
+    line("Add-Exports", &exports.join(" "));
+    text.push_str("\r\n");
+    text
+}
+
+/// Where the files of one launch are.
+#[derive(Debug, Clone)]
+pub struct LaunchFiles {
+    /// The launcher jar.
+    pub launcher: String,
+    /// Class-data archive to use.
+    pub archive: Option<String>,
+    /// Class-data archive to write at exit: a training start.
+    pub train: Option<String>,
+    /// Folder of JNA's native library, unpacked once instead of at each start.
+    pub native: Option<String>,
+}
+
+/// The whole command line of a node but for the path of `java`.
+pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
+    let folder = &node.folder;
+    let mut argv = node.jvm.clone();
+    if let Some(archive) = &files.archive {
+        argv.push("-Xshare:auto".into());
+        argv.push(format!("-XX:SharedArchiveFile={archive}"));
+        // A stale archive is left aside without a word on the console; its use is recorded by the caller.
+        argv.push("-Xlog:disable".into());
+        argv.push("-Xlog:all=error:stderr".into());
+    }
+    if let Some(train) = &files.train {
+        argv.push(format!("-XX:ArchiveClassesAtExit={train}"));
+    }
+    if let Some(native) = &files.native {
+        argv.push(format!("-Djna.boot.library.path={native}"));
+    }
+    argv.push(format!("-Dcassandra.config=file://{folder}/conf/cassandra.yaml"));
+    argv.push(format!("-Dcassandra-rackdc.properties=file://{folder}/conf/cassandra-rackdc.properties"));
+    argv.push(format!("-Dlogback.configurationFile=file://{folder}/conf/logback.xml"));
+    argv.push(format!("-Dcassandra.logdir={folder}/logs"));
+    argv.push(format!("-Dcassandra.storagedir={folder}"));
+    argv.push("-jar".into());
+    argv.push(files.launcher.clone());
+    argv
+}

@@ -1,0 +1,90 @@
+//! Plans as values: snapshots of what a node is started with, and the laws that hold for every plan.
+//! Refuses IO, as the room does.
+
+use super::*;
+
+fn request(nodes: u32, preset: PresetName) -> PlanRequest {
+    PlanRequest {
+        name: "c".into(),
+        topology: Topology::single(nodes).unwrap(),
+        release: "5.0.9".into(),
+        preset,
+        heap: None,
+        new_heap: None,
+        tokens: 1,
+        set: vec![],
+        jvm: vec![],
+        machine: Machine {
+            cores: 2,
+            memory: Bytes::mib(24 * 1024),
+            arch: "x86_64".into(),
+            kernel: "6.1".into(),
+            processor: "test".into(),
+        },
+        addresses: (1..=nodes).map(|k| Ipv4Addr::new(127, 9, 9, k as u8)).collect(),
+        ports: STANDARD_PORTS,
+        folder: "/state/clusters/c".into(),
+    }
+}
+
+#[test]
+fn every_preset_makes_the_files_that_are_shown_here() {
+    for preset in PresetName::ALL {
+        let plan = plan(&request(1, preset)).unwrap();
+        insta::assert_snapshot!(format!("yaml_{}", preset.as_str()), plan.nodes[0].yaml);
+        insta::assert_snapshot!(format!("jvm_{}", preset.as_str()), plan.nodes[0].jvm.join("\n"));
+    }
+}
+
+#[test]
+fn a_person_s_key_wins_over_the_preset_and_reserved_ones_are_refused() {
+    let mut r = request(1, PresetName::Tiny);
+    r.set = vec![("concurrent_reads".into(), json!(4)), ("memtable.configurations.default.class_name".into(), json!("SkipListMemtable"))];
+    let yaml = crate::yaml::parse(&plan(&r).unwrap().nodes[0].yaml).unwrap();
+    assert_eq!(yaml["concurrent_reads"], json!(4));
+    assert_eq!(yaml["memtable"]["configurations"]["default"]["class_name"], json!("SkipListMemtable"));
+    r.set = vec![("listen_address".into(), json!("127.0.0.1"))];
+    assert_eq!(plan(&r), Err(PlanError::Reserved("listen_address".into())));
+}
+
+#[test]
+fn heaps_that_cannot_be_are_refused_with_the_cure() {
+    let mut r = request(1, PresetName::Tiny);
+    r.heap = Some(Bytes::mib(32));
+    insta::assert_snapshot!(plan(&r).unwrap_err().hint(), @"use --heap 48M or more");
+    r.heap = Some(Bytes::mib(100));
+    assert_eq!(plan(&r).unwrap().heap.new, Some(Bytes::mib(37)));
+    r.new_heap = Some(Bytes::mib(99));
+    assert!(matches!(plan(&r), Err(PlanError::NewTooLarge { .. })));
+    let mut r = request(200, PresetName::Dev);
+    r.machine.memory = Bytes::mib(8 * 1024);
+    assert!(matches!(plan(&r), Err(PlanError::Memory { .. })));
+    r.tokens = 0;
+    assert_eq!(plan(&r), Err(PlanError::Tokens(0)));
+}
+
+#[test]
+fn tokens_and_addresses_are_unique_and_every_node_is_its_own_seed() {
+    let mut r = request(7, PresetName::Tiny);
+    r.tokens = 16;
+    let plan = plan(&r).unwrap();
+    let mut tokens: Vec<i64> = plan.nodes.iter().flat_map(|n| n.tokens.clone()).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 7 * 16);
+    for node in &plan.nodes {
+        let yaml = crate::yaml::parse(&node.yaml).unwrap();
+        let seeds = yaml["seed_provider"][0]["parameters"][0]["seeds"].as_str().unwrap().to_owned();
+        assert!(seeds.split(',').any(|s| s == node.address.to_string()), "{seeds}");
+    }
+}
+
+#[test]
+fn the_manifest_is_folded_at_72_bytes() {
+    let jars: Vec<String> = (0..20).map(|k| format!("lib/some-jar-{k}.jar")).collect();
+    let text = launcher_manifest("org.apache.cassandra.service.CassandraDaemon", &jars, &["java.base/java.lang"], &[]);
+    assert!(text.lines().all(|l| l.len() <= 72));
+    assert!(text.contains("\r\n ") && text.ends_with("\r\n\r\n"));
+    let unfolded = text.replace("\r\n ", "");
+    assert!(unfolded.contains("lib/some-jar-19.jar"));
+}

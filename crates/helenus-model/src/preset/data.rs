@@ -1,0 +1,439 @@
+//! The presets' contents: every setting with its reason and source.
+//! Refuses logic: these are tables.
+
+use super::{HeapRule, Place, Preset, PresetName, Setting};
+use Place::{Environment, Jvm, Property, Yaml};
+
+const DOC_000: &str = "K8ssandra for development (2021)";
+const DOC_001: &str = "The perfect Cassandra test environment (2013)";
+const CONFIG: &str = "Config class and stock cassandra.yaml of 5.0.9";
+const MEASURED: &str = "measured, docs/start.md";
+
+const fn yaml(
+    key: &'static str,
+    value: &'static str,
+    reason: &'static str,
+    source: &'static str,
+) -> Setting {
+    Setting {
+        place: Yaml,
+        key,
+        value,
+        reason,
+        source,
+    }
+}
+
+const fn property(
+    key: &'static str,
+    value: &'static str,
+    reason: &'static str,
+    source: &'static str,
+) -> Setting {
+    Setting {
+        place: Property,
+        key,
+        value,
+        reason,
+        source,
+    }
+}
+
+const fn jvm(key: &'static str, reason: &'static str, source: &'static str) -> Setting {
+    Setting {
+        place: Jvm,
+        key,
+        value: "",
+        reason,
+        source,
+    }
+}
+
+/// What every preset starts from: parity with stock where it matters, no waits that one machine does not need.
+pub const BASE: &[Setting] = &[
+    yaml(
+        "partitioner",
+        "org.apache.cassandra.dht.Murmur3Partitioner",
+        "stock value, no default in the class",
+        CONFIG,
+    ),
+    yaml(
+        "endpoint_snitch",
+        "GossipingPropertyFileSnitch",
+        "names the data centre; SimpleSnitch has no racks",
+        CONFIG,
+    ),
+    yaml(
+        "commitlog_sync",
+        "periodic",
+        "stock value, no default in the class",
+        CONFIG,
+    ),
+    yaml(
+        "commitlog_sync_period",
+        "10s",
+        "stock value; loses nothing at kill -9, mapped segments survive in the page cache",
+        CONFIG,
+    ),
+    yaml(
+        "internode_compression",
+        "dc",
+        "stock value; the class says none",
+        CONFIG,
+    ),
+    yaml(
+        "inter_dc_tcp_nodelay",
+        "true",
+        "stock yaml says false, which can add a round trip between data centres; pinned and told",
+        CONFIG,
+    ),
+    yaml(
+        "auto_snapshot",
+        "false",
+        "a snapshot at each TRUNCATE and DROP fills the disk of a throw-away cluster",
+        DOC_001,
+    ),
+    yaml(
+        "auto_bootstrap",
+        "false",
+        "the tokens are agreed before the start; a new cluster has nothing to stream",
+        MEASURED,
+    ),
+    property(
+        "cassandra.skip_wait_for_gossip_to_settle",
+        "0",
+        "the wait is 8 s at least; readiness is proved by peers, schema and reads at ALL instead",
+        MEASURED,
+    ),
+    property(
+        "cassandra.superuser_setup_delay_ms",
+        "0",
+        "10 s by default, for clusters that upgrade",
+        "CassandraRelevantProperties of 5.0.9",
+    ),
+    property(
+        "cassandra.memtable.row_overhead_size",
+        "180",
+        "given, not estimated: the estimate measures 100,000 rows at every start, a third of it. The same property limits a trie memtable's size in MiB",
+        MEASURED,
+    ),
+    property(
+        "cassandra.shutdown_announce_in_ms",
+        "200",
+        "2 s by default, for peers far away",
+        "CassandraRelevantProperties of 5.0.9",
+    ),
+    property(
+        "io.netty.tryReflectionSetAccessible",
+        "true",
+        "netty frees direct buffers by itself",
+        "stock jvm17-server.options",
+    ),
+    property(
+        "jdk.attach.allowAttachSelf",
+        "true",
+        "jamm measures objects through it",
+        "stock jvm17-server.options",
+    ),
+    property(
+        "java.awt.headless",
+        "true",
+        "no display is ever wanted",
+        "stock cassandra-env.sh",
+    ),
+    jvm(
+        "-ea",
+        "stock: Cassandra's own assertions stay on",
+        "stock jvm-server.options",
+    ),
+    jvm(
+        "-XX:-UsePerfData",
+        "no mapped file in /tmp: not slowed by its writes, nothing left behind",
+        "stock jvm-server.options sets +PerfDisableSharedMem for the same reason",
+    ),
+    jvm(
+        "-XX:+ExitOnOutOfMemoryError",
+        "a node out of memory dies at once and is told, instead of limping",
+        "as stock's CrashOnOutOfMemoryError, without the core dump",
+    ),
+];
+
+/// Document 001's knobs in their 5.0 names, and what 5.0 offers to make 64 MB comfortable.
+pub const TINY: Preset = Preset {
+    name: PresetName::Tiny,
+    summary: "a node in a 64 MB heap: many on one machine, up in seconds",
+    heap: HeapRule::Fixed {
+        heap_mib: 64,
+        new_mib: 24,
+    },
+    settings: &[
+        yaml(
+            "concurrent_reads",
+            "2",
+            "fewer threads, so that reads cannot overpower flushes; 2 is the least allowed",
+            DOC_001,
+        ),
+        yaml("concurrent_writes", "2", "as concurrent_reads", DOC_001),
+        yaml(
+            "concurrent_counter_writes",
+            "2",
+            "as concurrent_reads; counters came after the document",
+            DOC_001,
+        ),
+        yaml(
+            "concurrent_materialized_view_writes",
+            "2",
+            "as concurrent_reads; views came after the document",
+            DOC_001,
+        ),
+        yaml(
+            "concurrent_compactors",
+            "1",
+            "one compaction at a time",
+            DOC_001,
+        ),
+        yaml(
+            "compaction_throughput",
+            "0MiB/s",
+            "unthrottled (was compaction_throughput_mb_per_sec: 0), so that compaction never falls behind",
+            DOC_001,
+        ),
+        yaml(
+            "key_cache_size",
+            "0MiB",
+            "no key cache (was key_cache_size_in_mb: 0)",
+            DOC_001,
+        ),
+        yaml(
+            "counter_cache_size",
+            "0MiB",
+            "no counter cache, for the same reason",
+            DOC_001,
+        ),
+        yaml(
+            "hinted_handoff_enabled",
+            "false",
+            "durability is not wanted in a test cluster",
+            DOC_001,
+        ),
+        yaml(
+            "native_transport_max_threads",
+            "4",
+            "few request threads (was rpc_max_threads; the Thrift knobs are gone)",
+            DOC_001,
+        ),
+        yaml(
+            "memtable.configurations.default.class_name",
+            "TrieMemtable",
+            "fewer objects for the collector: twice the writes in 64 MB",
+            MEASURED,
+        ),
+        yaml(
+            "memtable_allocation_type",
+            "offheap_objects",
+            "cells live outside the heap",
+            MEASURED,
+        ),
+        yaml(
+            "memtable_heap_space",
+            "8MiB",
+            "flush early: replaces flush_largest_memtables_at",
+            DOC_001,
+        ),
+        yaml(
+            "memtable_offheap_space",
+            "24MiB",
+            "flush early, outside the heap too",
+            MEASURED,
+        ),
+        yaml(
+            "memtable_flush_writers",
+            "1",
+            "one flush at a time",
+            DOC_001,
+        ),
+        yaml(
+            "commitlog_segment_size",
+            "4MiB",
+            "32 MiB by default, mapped; limits a mutation to 2 MiB",
+            MEASURED,
+        ),
+        yaml(
+            "commitlog_total_space",
+            "32MiB",
+            "keeps eight segments; 8 GiB by default",
+            MEASURED,
+        ),
+        yaml(
+            "file_cache_size",
+            "16MiB",
+            "chunk cache (replaces reduce_cache_sizes_at)",
+            DOC_001,
+        ),
+        yaml(
+            "networking_cache_size",
+            "8MiB",
+            "internode buffers; 128 MiB by default",
+            MEASURED,
+        ),
+        yaml(
+            "prepared_statements_cache_size",
+            "2MiB",
+            "10 MiB at least by default",
+            MEASURED,
+        ),
+        yaml(
+            "column_index_cache_size",
+            "1KiB",
+            "index entries kept on the heap",
+            MEASURED,
+        ),
+        yaml(
+            "trickle_fsync",
+            "false",
+            "one small disk queue; stock value",
+            CONFIG,
+        ),
+        jvm(
+            "-XX:+UseSerialGC",
+            "the least memory and the fewest threads of all collectors",
+            MEASURED,
+        ),
+        jvm(
+            "-XX:TieredStopAtLevel=1",
+            "C1 only: half the code cache, a quicker start, lower peak throughput",
+            MEASURED,
+        ),
+        jvm(
+            "-Xss256k",
+            "stacks of fifty threads",
+            "stock jvm-server.options",
+        ),
+        jvm("-XX:ReservedCodeCacheSize=32M", "C1's code fits", MEASURED),
+        jvm(
+            "-XX:MaxDirectMemorySize=48M",
+            "network and chunk buffers, bounded",
+            MEASURED,
+        ),
+        property(
+            "io.netty.allocator.numDirectArenas",
+            "1",
+            "one arena instead of two a core",
+            MEASURED,
+        ),
+        property(
+            "io.netty.allocator.numHeapArenas",
+            "1",
+            "one arena instead of two a core",
+            MEASURED,
+        ),
+        property(
+            "io.netty.eventLoopThreads",
+            "2",
+            "two event loops instead of two a core",
+            MEASURED,
+        ),
+        Setting {
+            place: Environment,
+            key: "MALLOC_ARENA_MAX",
+            value: "1",
+            reason: "one glibc arena instead of eight a core",
+            source: MEASURED,
+        },
+    ],
+};
+
+/// Document 000's heap for a developer's machine.
+pub const DEV: Preset = Preset {
+    name: PresetName::Dev,
+    summary: "a developer's node in a 500 MB heap, otherwise near stock",
+    heap: HeapRule::Fixed {
+        heap_mib: 500,
+        new_mib: 200,
+    },
+    settings: &[
+        yaml(
+            "concurrent_compactors",
+            "1",
+            "leaves the cores to the developer's own programs",
+            DOC_000,
+        ),
+        yaml(
+            "commitlog_segment_size",
+            "16MiB",
+            "32 MiB by default: half the mapped memory",
+            MEASURED,
+        ),
+        yaml(
+            "file_cache_size",
+            "64MiB",
+            "off-heap memory as bounded as the heap",
+            DOC_000,
+        ),
+        yaml(
+            "networking_cache_size",
+            "32MiB",
+            "as file_cache_size",
+            DOC_000,
+        ),
+        yaml(
+            "memtable_heap_space",
+            "96MiB",
+            "a quarter of the heap would be 125 MiB; leaves room beside 200 MB of young generation",
+            DOC_000,
+        ),
+        jvm(
+            "-XX:+UseSerialGC",
+            "the quickest start and the least memory below 1 GB",
+            MEASURED,
+        ),
+        jvm(
+            "-Xss256k",
+            "stacks of a hundred threads",
+            "stock jvm-server.options",
+        ),
+        jvm(
+            "-XX:MaxDirectMemorySize=256M",
+            "as much off heap as half the heap",
+            DOC_000,
+        ),
+        Setting {
+            place: Environment,
+            key: "MALLOC_ARENA_MAX",
+            value: "4",
+            reason: "as stock cassandra-env.sh",
+            source: "stock cassandra-env.sh",
+        },
+    ],
+};
+
+/// What one measures: full JIT, memory by the machine, everything else as stock as one machine allows.
+pub const BENCH: Preset = Preset {
+    name: PresetName::Bench,
+    summary: "full JIT and memory by the machine: what one measures",
+    heap: HeapRule::ByMachine {
+        least_mib: 512,
+        most_mib: 2048,
+    },
+    settings: &[
+        jvm(
+            "-XX:+UseSerialGC",
+            "steady pauses where the generator shares the cores; G1's threads would compete with it",
+            MEASURED,
+        ),
+        jvm("-Xss256k", "stacks of a hundred threads", "stock jvm-server.options"),
+        yaml(
+            "memtable_allocation_type",
+            "offheap_objects",
+            "cells outside the heap: shorter collections, steadier latencies",
+            MEASURED,
+        ),
+        Setting {
+            place: Environment,
+            key: "MALLOC_ARENA_MAX",
+            value: "4",
+            reason: "as stock cassandra-env.sh",
+            source: "stock cassandra-env.sh",
+        },
+    ],
+};
