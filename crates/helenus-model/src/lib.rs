@@ -9,3 +9,6 @@ pub mod seed;
 pub mod units;
 
 pub mod cql;
+
+pub mod ring;
+pub mod status;
