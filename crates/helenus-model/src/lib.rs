@@ -14,3 +14,5 @@ pub mod machine;
 pub mod preset;
 pub mod topology;
 pub mod yaml;
+pub mod ring;
+pub mod status;
