@@ -9,3 +9,4 @@ pub mod seed;
 pub mod units;
 
 pub mod cql;
+pub mod release;
