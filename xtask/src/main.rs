@@ -1,2 +1,46 @@
-//! x
-fn main() {}
+//! CHORES OF THE HOUSE: what keeps committed data true. One file a chore; this one only dispatches.
+//! Refuses to be part of the product: no crate depends on it.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the one who runs it"
+)]
+
+mod keys;
+mod lock;
+mod maven;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask CHORE
+
+  lock VERSION   write the release's lock: its jars with sizes and SHA-256
+  keys VERSION   write the release's table of cassandra.yaml keys";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["lock", version] => lock::run(version),
+        ["keys", version] => keys::run(version),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -16,3 +16,4 @@ pub mod topology;
 pub mod yaml;
 pub mod ring;
 pub mod status;
+pub mod release;
