@@ -9,3 +9,17 @@ pub mod seed;
 pub mod units;
 
 pub mod cql;
+
+// The stopwatch's nouns. (Blank lines keep the order from being sorted away.)
+pub mod histogram;
+pub mod schedule;
+pub mod workload;
+
+pub mod run_plan;
+
+pub mod sample;
+
+pub mod doubt;
+
+pub mod probe;
+pub mod result;
