@@ -17,3 +17,16 @@ pub mod yaml;
 pub mod ring;
 pub mod status;
 pub mod release;
+// The stopwatch's nouns. (Blank lines keep the order from being sorted away.)
+pub mod histogram;
+pub mod schedule;
+pub mod workload;
+
+pub mod run_plan;
+
+pub mod sample;
+
+pub mod doubt;
+
+pub mod probe;
+pub mod result;

@@ -1,0 +1,423 @@
+//! Doubts: what stands between a number and believing it, with a fixed text, a cure, a severity and a threshold.
+//! Refuses to soften: the same facts always raise the same doubts.
+
+use serde::{Deserialize, Serialize};
+
+/// Thresholds: the design's first values. Each says what is still allowed.
+pub mod threshold {
+    /// Backlog at the end, in seconds of the rate.
+    pub const BACKLOG_S: f64 = 1.0;
+    /// Share of the stretch that the generator's thread is on CPU.
+    pub const THREAD_BUSY: f64 = 0.90;
+    /// Lateness p99, in milliseconds.
+    pub const LATENESS_P99_MS: f64 = 1.0;
+    /// Lateness p99 as a share of response p99, where that allows more.
+    pub const LATENESS_OF_RESPONSE: f64 = 0.10;
+    /// Share of ended operations that failed.
+    pub const ERRORS: f64 = 0.001;
+    /// Step of the clock, in milliseconds.
+    pub const CLOCK_STEP_MS: f64 = 10.0;
+    /// Measured stretch, in seconds.
+    pub const SHORT_S: f64 = 10.0;
+    /// Samples for a p99 that ten samples stand above.
+    pub const SAMPLES: f64 = 1000.0;
+    /// Share of the stretch that other work or the hypervisor took.
+    pub const HOST_BUSY: f64 = 0.05;
+}
+
+/// How bad a doubt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Printed beside the number.
+    Caution,
+    /// The number must not be believed.
+    Disqualifying,
+}
+
+/// What is doubted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoubtKind {
+    /// The backlog at the end was too large.
+    BehindSchedule,
+    /// The generator was the bottleneck.
+    GeneratorSaturated,
+    /// The generator started operations too late.
+    GeneratorLate,
+    /// Too many operations failed.
+    Errors,
+    /// A node died or restarted.
+    NodeDied,
+    /// The wall clock was stepped.
+    ClockStepped,
+    /// The run was stopped before its end.
+    StoppedEarly,
+    /// The stretch was short.
+    Short,
+    /// Too few samples for a p99.
+    FewSamples,
+    /// The hypervisor took CPU.
+    StolenHost,
+    /// Other processes took CPU.
+    BusyHost,
+    /// The release does not support the JDK.
+    JdkUnsupported,
+    /// Some nodes used a class-data archive and some did not.
+    ArchiveMix,
+}
+
+impl DoubtKind {
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::BehindSchedule
+            | Self::GeneratorSaturated
+            | Self::GeneratorLate
+            | Self::Errors
+            | Self::NodeDied
+            | Self::ClockStepped
+            | Self::StoppedEarly => Severity::Disqualifying,
+            Self::Short
+            | Self::FewSamples
+            | Self::StolenHost
+            | Self::BusyHost
+            | Self::JdkUnsupported
+            | Self::ArchiveMix => Severity::Caution,
+        }
+    }
+
+    /// The fixed text.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::BehindSchedule => {
+                "behind its schedule: more operations were offered than could be started"
+            }
+            Self::GeneratorSaturated => "the generator's thread had no CPU to spare",
+            Self::GeneratorLate => "the generator started operations late by its own fault",
+            Self::Errors => "too many operations failed",
+            Self::NodeDied => "a node died or restarted",
+            Self::ClockStepped => "the wall clock was stepped",
+            Self::StoppedEarly => "the run was stopped before its end",
+            Self::Short => "the measured stretch is short",
+            Self::FewSamples => "too few samples for a p99",
+            Self::StolenHost => "the hypervisor gave CPU to others",
+            Self::BusyHost => "other processes used the CPU",
+            Self::JdkUnsupported => "the release does not support this JDK",
+            Self::ArchiveMix => "a class-data archive was used in one node and not in another",
+        }
+    }
+
+    /// What helps.
+    pub fn cure(self) -> &'static str {
+        match self {
+            Self::BehindSchedule => "lower the rate, or find the highest one that holds",
+            Self::GeneratorSaturated => "lower the rate, or give the generator a core of its own",
+            Self::GeneratorLate => {
+                "give the generator a core of its own, or lower the rate or the load on the host"
+            }
+            Self::Errors => "look at the failures by kind and at the nodes' logs; lower the rate",
+            Self::NodeDied => "look at the node's log; give it more memory",
+            Self::ClockStepped => "let the clock settle (slew instead of step) and run again",
+            Self::StoppedEarly => "run it again and let it end",
+            Self::Short => "run for at least 10 s",
+            Self::FewSamples => "run longer, or at a higher rate",
+            Self::StolenHost => "run on a host that is not shared",
+            Self::BusyHost => "stop the other work, or keep it off these processors",
+            Self::JdkUnsupported => "use a JDK that the release supports",
+            Self::ArchiveMix => "use the archive in all nodes or in none",
+        }
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Self::BehindSchedule | Self::Short => "s",
+            Self::GeneratorLate | Self::ClockStepped => "ms",
+            Self::GeneratorSaturated | Self::Errors | Self::StolenHost | Self::BusyHost => "share",
+            Self::FewSamples => "samples",
+            Self::NodeDied | Self::StoppedEarly | Self::JdkUnsupported | Self::ArchiveMix => {
+                "count"
+            }
+        }
+    }
+}
+
+/// One doubt about one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// What is doubted.
+    pub kind: DoubtKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was measured, in `unit`.
+    pub measured: f64,
+    /// What is still allowed, in `unit`.
+    pub threshold: f64,
+    /// Unit of both: `s`, `ms`, `share`, `samples` or `count`.
+    pub unit: String,
+    /// The fixed text.
+    pub text: String,
+    /// What helps.
+    pub cure: String,
+    /// Whom it is about, where that is known (a node's name).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+/// What may be said of a phase or a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing stands against it.
+    Valid,
+    /// To be read with its cautions.
+    Caution,
+    /// Not to be believed.
+    Invalid,
+}
+
+impl Verdict {
+    /// The verdict that these doubts leave.
+    pub fn of(doubts: &[Doubt]) -> Self {
+        match doubts.iter().map(|d| d.severity).max() {
+            None => Self::Valid,
+            Some(Severity::Caution) => Self::Caution,
+            Some(Severity::Disqualifying) => Self::Invalid,
+        }
+    }
+
+    /// The exit code: 0, or 5 for what must not be believed.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Valid | Self::Caution => 0,
+            Self::Invalid => 5,
+        }
+    }
+}
+
+/// What others than the generator saw during the stretch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OutsideFacts {
+    /// Nodes that died or restarted.
+    pub nodes_died: Vec<String>,
+    /// Share of the host's CPU that the hypervisor took, where known.
+    pub steal_share: Option<f64>,
+    /// Share of the host's CPU that neither the nodes nor the generator used, but others, where known.
+    pub foreign_cpu_share: Option<f64>,
+    /// Nodes that run on a JDK which their release does not support.
+    pub jdk_unsupported: Vec<String>,
+    /// True when some nodes used a class-data archive and others did not.
+    pub archive_mix: bool,
+    /// Share of ended operations that may fail, where it was set.
+    pub max_errors: Option<f64>,
+}
+
+/// The facts of one phase that are judged.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PhaseFacts {
+    /// Length of the measured stretch, in seconds.
+    pub duration_s: f64,
+    /// Operations a second that were asked for; none in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Operations that ended, failures included.
+    pub ended: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Offered but not started at the schedule's end.
+    pub backlog: u64,
+    /// Share of the stretch that the generator's thread was on CPU.
+    pub thread_busy: f64,
+    /// Lateness p99 in nanoseconds.
+    pub lateness_p99_ns: Option<u64>,
+    /// Response p99 in nanoseconds (in a closed loop: service p99).
+    pub response_p99_ns: Option<u64>,
+    /// Largest step of the clock, in nanoseconds.
+    pub clock_step_ns: u64,
+    /// True when the run was stopped before the phase's end.
+    pub stopped_early: bool,
+}
+
+/// The doubts that these facts raise, the disqualifying ones first.
+pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    judge_generator(facts, &mut doubts);
+    judge_operations(facts, outside, &mut doubts);
+    judge_outside(outside, &mut doubts);
+    doubts.sort_by(|a, b| b.severity.cmp(&a.severity).then(a.kind.cmp(&b.kind)));
+    doubts
+}
+
+fn raise(doubts: &mut Vec<Doubt>, kind: DoubtKind, measured: f64, threshold: f64) {
+    doubts.push(Doubt {
+        kind,
+        severity: kind.severity(),
+        measured,
+        threshold,
+        unit: kind.unit().to_owned(),
+        text: kind.text().to_owned(),
+        cure: kind.cure().to_owned(),
+        about: None,
+    });
+}
+
+fn above(doubts: &mut Vec<Doubt>, kind: DoubtKind, measured: f64, threshold: f64) {
+    if measured > threshold {
+        raise(doubts, kind, measured, threshold);
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and nanoseconds below 2^53"
+)]
+fn judge_generator(facts: &PhaseFacts, doubts: &mut Vec<Doubt>) {
+    use DoubtKind as K;
+    if let Some(rate) = facts.rate_per_s {
+        let seconds = facts.backlog as f64 / rate;
+        above(doubts, K::BehindSchedule, seconds, threshold::BACKLOG_S);
+    }
+    above(
+        doubts,
+        K::GeneratorSaturated,
+        facts.thread_busy,
+        threshold::THREAD_BUSY,
+    );
+    if let Some(lateness) = facts.lateness_p99_ns {
+        let response_ms = facts.response_p99_ns.unwrap_or(0) as f64 / 1e6;
+        let allowed =
+            (response_ms * threshold::LATENESS_OF_RESPONSE).max(threshold::LATENESS_P99_MS);
+        above(doubts, K::GeneratorLate, lateness as f64 / 1e6, allowed);
+    }
+    let step_ms = facts.clock_step_ns as f64 / 1e6;
+    above(doubts, K::ClockStepped, step_ms, threshold::CLOCK_STEP_MS);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn judge_operations(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
+    use DoubtKind as K;
+    if facts.failed > 0 {
+        let share = facts.failed as f64 / facts.ended.max(1) as f64;
+        let allowed = outside.max_errors.unwrap_or(threshold::ERRORS);
+        above(doubts, K::Errors, share, allowed);
+    }
+    if facts.stopped_early {
+        raise(doubts, K::StoppedEarly, 1.0, 0.0);
+    }
+    if facts.duration_s < threshold::SHORT_S {
+        raise(doubts, K::Short, facts.duration_s, threshold::SHORT_S);
+    }
+    if (facts.ended as f64) < threshold::SAMPLES {
+        raise(
+            doubts,
+            K::FewSamples,
+            facts.ended as f64,
+            threshold::SAMPLES,
+        );
+    }
+}
+
+fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
+    use DoubtKind as K;
+    let named = [
+        (K::NodeDied, &outside.nodes_died),
+        (K::JdkUnsupported, &outside.jdk_unsupported),
+    ];
+    for (kind, nodes) in named {
+        for node in nodes {
+            raise(doubts, kind, 1.0, 0.0);
+            if let Some(last) = doubts.last_mut() {
+                last.about = Some(node.clone());
+            }
+        }
+    }
+    let shares = [
+        (K::StolenHost, outside.steal_share),
+        (K::BusyHost, outside.foreign_cpu_share),
+    ];
+    for (kind, share) in shares {
+        above(doubts, kind, share.unwrap_or(0.0), threshold::HOST_BUSY);
+    }
+    if outside.archive_mix {
+        raise(doubts, K::ArchiveMix, 1.0, 0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> PhaseFacts {
+        PhaseFacts {
+            duration_s: 30.0,
+            rate_per_s: Some(2000.0),
+            ended: 60_000,
+            thread_busy: 0.2,
+            lateness_p99_ns: Some(300_000),
+            response_p99_ns: Some(4_000_000),
+            ..PhaseFacts::default()
+        }
+    }
+
+    fn kinds(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<DoubtKind> {
+        judge(facts, outside).into_iter().map(|d| d.kind).collect()
+    }
+
+    #[test]
+    fn a_good_phase_raises_none() {
+        assert!(judge(&good(), &OutsideFacts::default()).is_empty());
+        assert_eq!(Verdict::of(&[]), Verdict::Valid);
+    }
+
+    #[test]
+    fn each_threshold_is_where_the_design_puts_it() {
+        let none = OutsideFacts::default();
+        let case = |change: fn(&mut PhaseFacts)| {
+            let mut facts = good();
+            change(&mut facts);
+            kinds(&facts, &none)
+        };
+        assert!(case(|f| f.backlog = 2000).is_empty());
+        assert_eq!(case(|f| f.backlog = 2001), [DoubtKind::BehindSchedule]);
+        assert_eq!(
+            case(|f| f.thread_busy = 0.91),
+            [DoubtKind::GeneratorSaturated]
+        );
+        assert!(case(|f| f.lateness_p99_ns = Some(1_000_000)).is_empty());
+        assert_eq!(
+            case(|f| f.lateness_p99_ns = Some(1_100_000)),
+            [DoubtKind::GeneratorLate]
+        );
+        // Ten percent of a slow response allows more than a millisecond.
+        assert!(
+            case(|f| {
+                f.lateness_p99_ns = Some(1_900_000);
+                f.response_p99_ns = Some(20_000_000);
+            })
+            .is_empty()
+        );
+        assert!(case(|f| f.failed = 60).is_empty());
+        assert_eq!(case(|f| f.failed = 61), [DoubtKind::Errors]);
+        assert_eq!(
+            case(|f| f.clock_step_ns = 10_000_001),
+            [DoubtKind::ClockStepped]
+        );
+        assert_eq!(case(|f| f.duration_s = 9.9), [DoubtKind::Short]);
+        assert_eq!(case(|f| f.ended = 999), [DoubtKind::FewSamples]);
+    }
+
+    #[test]
+    fn outside_facts_name_their_node_and_the_worst_decides() {
+        let outside = OutsideFacts {
+            nodes_died: vec!["n2".to_owned()],
+            steal_share: Some(0.2),
+            archive_mix: true,
+            ..OutsideFacts::default()
+        };
+        let doubts = judge(&good(), &outside);
+        assert_eq!(doubts[0].about.as_deref(), Some("n2"));
+        assert_eq!(Verdict::of(&doubts), Verdict::Invalid);
+        assert_eq!(Verdict::of(&doubts[1..]), Verdict::Caution);
+        assert_eq!(Verdict::Invalid.exit_code(), 5);
+        assert_eq!(Verdict::Caution.exit_code(), 0);
+    }
+}

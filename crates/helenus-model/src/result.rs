@@ -1,0 +1,358 @@
+//! The result of a run, `helenus.run/1`: counts, distributions and doubts by phase and operation.
+//! Refuses averages of percentiles: every percentile is read from merged histograms, which it carries along.
+
+use crate::doubt::{Doubt, OutsideFacts, PhaseFacts, Verdict, judge};
+use crate::format::Format;
+use crate::histogram::Histogram;
+use crate::run_plan::{Pacing, Phase, RunPlan};
+use crate::sample::{FailureKind, Footer, Header, OperationInterval, PhaseEnd, StartMeans};
+use crate::seed::Seed;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the stored shape.
+pub const VERSION: u32 = 1;
+
+/// A run's result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// `helenus.run/1`.
+    pub format: Format,
+    /// Hash of the plan that was run.
+    pub plan_hash: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Root seed.
+    pub seed: Seed,
+    /// What *start* means; results of different meanings are not compared.
+    pub start_means: StartMeans,
+    /// How the generator waited.
+    pub pacing: Pacing,
+    /// When the run began: the wall clock in nanoseconds since 1970.
+    pub began_wall_ns: u64,
+    /// What the generator itself used; none when it did not get to say so.
+    pub generator: Option<GeneratorUse>,
+    /// By phase, in the plan's order.
+    pub phases: Vec<PhaseResult>,
+    /// The worst of the phases' verdicts.
+    pub verdict: Verdict,
+}
+
+/// What the generator itself used over the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorUse {
+    /// CPU, user and system, in microseconds.
+    pub cpu_us: u64,
+    /// CPU for each operation that ended (connecting and warming up included), in microseconds.
+    pub cpu_per_operation_us: Option<f64>,
+    /// Largest resident set, in bytes.
+    pub max_rss_bytes: u64,
+    /// Times it waited.
+    pub voluntary_switches: u64,
+    /// Times it was put aside.
+    pub involuntary_switches: u64,
+}
+
+/// One phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseResult {
+    /// Its name.
+    pub name: String,
+    /// Operations a second that were asked for; none in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Operations that ended well, a second of the measured stretch.
+    pub achieved_per_s: f64,
+    /// Most operations in flight.
+    pub in_flight: u32,
+    /// Length of the measured stretch in seconds.
+    pub duration_s: f64,
+    /// Share of it that the generator's thread was on CPU.
+    pub thread_busy: f64,
+    /// Offered but not started at the schedule's end.
+    pub backlog: u64,
+    /// Of those, never started.
+    pub abandoned: u64,
+    /// All operations together.
+    pub total: OperationResult,
+    /// By operation.
+    pub operations: BTreeMap<String, OperationResult>,
+    /// The text of the first failure of each kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub first_failures: BTreeMap<FailureKind, String>,
+    /// What stands against it.
+    pub doubts: Vec<Doubt>,
+    /// What the doubts leave.
+    pub verdict: Verdict,
+}
+
+/// One operation of one phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationResult {
+    /// Operations that the schedule offered (in a closed loop: that started).
+    pub offered: u64,
+    /// Operations that started.
+    pub started: u64,
+    /// Operations that ended well.
+    pub completed: u64,
+    /// Operations that failed, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<FailureKind, u64>,
+    /// Start to end; none when nothing ended.
+    pub service: Option<Distribution>,
+    /// Intended start to end; none in a closed loop.
+    pub response: Option<Distribution>,
+    /// The generator's own delay.
+    pub lateness: Option<Distribution>,
+    /// Wait for a slot; none in a closed loop.
+    pub slot_wait: Option<Distribution>,
+}
+
+/// A distribution of durations. A percentile with fewer than ten samples above it is absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Samples.
+    pub count: u64,
+    /// Smallest, in microseconds.
+    pub min_us: f64,
+    /// Mean, in microseconds.
+    pub mean_us: f64,
+    /// Median, in microseconds.
+    pub p50_us: Option<f64>,
+    /// 90 of 100 are not above this, in microseconds.
+    pub p90_us: Option<f64>,
+    /// 95 of 100, in microseconds.
+    pub p95_us: Option<f64>,
+    /// 99 of 100, in microseconds.
+    pub p99_us: Option<f64>,
+    /// 999 of 1,000, in microseconds.
+    pub p999_us: Option<f64>,
+    /// 9,999 of 10,000, in microseconds.
+    pub p9999_us: Option<f64>,
+    /// Largest, in microseconds.
+    pub max_us: f64,
+    /// The whole of it, in HDR's V2 form, for whoever merges further.
+    pub histogram: Histogram,
+}
+
+impl Distribution {
+    /// The summary of a histogram; none when it is empty.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        let percentile = |q| histogram.percentile_ns(q).map(us);
+        Some(Self {
+            count: histogram.count(),
+            min_us: us(histogram.min_ns()?),
+            mean_us: histogram.mean_ns()? / 1e3,
+            p50_us: percentile(0.50),
+            p90_us: percentile(0.90),
+            p95_us: percentile(0.95),
+            p99_us: percentile(0.99),
+            p999_us: percentile(0.999),
+            p9999_us: percentile(0.9999),
+            max_us: us(histogram.max_ns()?),
+            histogram: histogram.clone(),
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "durations below 2^53 ns")]
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+impl OperationResult {
+    /// The summary of merged intervals.
+    pub fn of(merged: &OperationInterval) -> Self {
+        Self {
+            offered: merged.offered,
+            started: merged.started,
+            completed: merged.completed,
+            failed: merged.failed.clone(),
+            service: Distribution::of(&merged.service),
+            response: Distribution::of(&merged.response),
+            lateness: Distribution::of(&merged.lateness),
+            slot_wait: Distribution::of(&merged.slot_wait),
+        }
+    }
+
+    /// All failures.
+    pub fn failures(&self) -> u64 {
+        self.failed.values().sum()
+    }
+}
+
+impl PhaseResult {
+    /// The result of a phase from its measured intervals, merged by operation, and its end.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts and nanoseconds below 2^53"
+    )]
+    pub fn new(
+        phase: &Phase,
+        merged: &BTreeMap<String, OperationInterval>,
+        end: &PhaseEnd,
+        outside: &OutsideFacts,
+    ) -> Self {
+        let mut total = OperationInterval::default();
+        merged.values().for_each(|one| total.merge(one));
+        let duration_s = end.measured_to_ns.saturating_sub(end.measured_from_ns) as f64 / 1e9;
+        let per_s = |n: f64| {
+            if duration_s > 0.0 {
+                n / duration_s
+            } else {
+                0.0
+            }
+        };
+        let thread_busy = per_s(end.thread_cpu_ns as f64 / 1e9);
+        let slow = match phase.rate_per_s {
+            Some(_) => &total.response,
+            None => &total.service,
+        };
+        let facts = PhaseFacts {
+            duration_s,
+            rate_per_s: phase.rate_per_s,
+            ended: total.completed + total.failures(),
+            failed: total.failures(),
+            backlog: end.backlog,
+            thread_busy,
+            lateness_p99_ns: total.lateness.rough_percentile_ns(0.99),
+            response_p99_ns: slow.rough_percentile_ns(0.99),
+            clock_step_ns: end.clock_step_ns,
+            stopped_early: end.stopped_early,
+        };
+        let doubts = judge(&facts, outside);
+        Self {
+            name: phase.name.clone(),
+            rate_per_s: phase.rate_per_s,
+            achieved_per_s: per_s(total.completed as f64),
+            in_flight: phase.in_flight,
+            duration_s,
+            thread_busy,
+            backlog: end.backlog,
+            abandoned: end.abandoned,
+            total: OperationResult::of(&total),
+            operations: merged
+                .iter()
+                .map(|(name, one)| (name.clone(), OperationResult::of(one)))
+                .collect(),
+            first_failures: end.first_failures.clone(),
+            verdict: Verdict::of(&doubts),
+            doubts,
+        }
+    }
+}
+
+impl RunResult {
+    /// The result of a run from its phases. `ended` counts every operation that ended, warm-ups included.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts and microseconds below 2^53"
+    )]
+    pub fn new(
+        plan: &RunPlan,
+        header: &Header,
+        phases: Vec<PhaseResult>,
+        footer: Option<&Footer>,
+        ended: u64,
+    ) -> Self {
+        let generator = footer.map(|f| {
+            let cpu_us = f.user_cpu_us + f.system_cpu_us;
+            GeneratorUse {
+                cpu_us,
+                cpu_per_operation_us: (ended > 0).then(|| cpu_us as f64 / ended as f64),
+                max_rss_bytes: f.max_rss_bytes,
+                voluntary_switches: f.voluntary_switches,
+                involuntary_switches: f.involuntary_switches,
+            }
+        });
+        Self {
+            format: Format::new("run", VERSION),
+            plan_hash: header.plan_hash.clone(),
+            workload: plan.workload.name().to_owned(),
+            seed: plan.seed,
+            start_means: header.start_means,
+            pacing: header.pacing,
+            began_wall_ns: header.wall_ns,
+            generator,
+            verdict: phases
+                .iter()
+                .map(|p| p.verdict)
+                .max()
+                .unwrap_or(Verdict::Invalid),
+            phases,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doubt::DoubtKind;
+
+    fn second_of_writes() -> OperationInterval {
+        let mut one = OperationInterval {
+            offered: 2000,
+            started: 2000,
+            completed: 2000,
+            ..OperationInterval::default()
+        };
+        for i in 0..2000_u64 {
+            one.service.record(400_000 + i * 100);
+            one.response.record(500_000 + i * 100);
+            one.lateness.record(50_000);
+            one.slot_wait.record(0);
+        }
+        one
+    }
+
+    fn end(seconds: u64) -> PhaseEnd {
+        PhaseEnd {
+            phase: 0,
+            measured_from_ns: 5_000_000_000,
+            measured_to_ns: (5 + seconds) * 1_000_000_000,
+            ended_ns: (5 + seconds) * 1_000_000_000 + 1,
+            backlog: 0,
+            abandoned: 0,
+            cut_off: 0,
+            thread_cpu_ns: 300_000_000,
+            clock_step_ns: 12,
+            stopped_early: false,
+            first_failures: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn seconds_merge_into_a_phase() {
+        let mut merged = OperationInterval::default();
+        (0..10).for_each(|_| merged.merge(&second_of_writes()));
+        let merged = BTreeMap::from([("write".to_owned(), merged)]);
+        let phase = Phase::steady("write", 2000.0, 64, 10_000);
+        let result = PhaseResult::new(&phase, &merged, &end(10), &OutsideFacts::default());
+        assert_eq!(result.verdict, Verdict::Valid);
+        assert_eq!(result.total.offered, 20_000);
+        assert!((result.achieved_per_s - 2000.0).abs() < 1e-9);
+        assert!((result.thread_busy - 0.03).abs() < 1e-9);
+        let service = result.operations["write"].service.as_ref().expect("ended");
+        assert_eq!(service.count, 20_000);
+        assert!(service.p999_us.is_some() && service.p9999_us.is_none());
+        let json = serde_json::to_string(&result).expect("writes");
+        let read: PhaseResult = serde_json::from_str(&json).expect("reads");
+        assert_eq!(read.total.service.map(|s| s.count), Some(20_000));
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_response_time() {
+        let mut one = second_of_writes();
+        one.response.clear();
+        one.slot_wait.clear();
+        let mut phase = Phase::steady("write", 1.0, 64, 1000);
+        phase.rate_per_s = None;
+        let merged = BTreeMap::from([("write".to_owned(), one)]);
+        let result = PhaseResult::new(&phase, &merged, &end(1), &OutsideFacts::default());
+        assert_eq!(result.total.response, None);
+        assert_eq!(result.total.slot_wait, None);
+        let json = serde_json::to_value(&result).expect("writes");
+        assert!(json["total"]["response"].is_null());
+        let kinds: Vec<_> = result.doubts.iter().map(|d| d.kind).collect();
+        assert_eq!(kinds, [DoubtKind::Short]);
+    }
+}

@@ -1,0 +1,452 @@
+//! The plan of a run: everything the generator needs to know, as one value that can be stored and repeated.
+//! Refuses secrets: it names a variable or a file, never what stands in it.
+
+use crate::format::{Format, FormatError};
+use crate::schedule::{Arrivals, Schedule};
+use crate::seed::Seed;
+use crate::workload::Workload;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::net::SocketAddr;
+
+/// Version of the stored shape.
+pub const VERSION: u32 = 1;
+
+/// A run plan, `helenus.plan/1`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// `helenus.plan/1`.
+    pub format: Format,
+    /// CQL addresses to begin with.
+    pub endpoints: Vec<SocketAddr>,
+    /// Data centre whose nodes coordinate; none takes any node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_data_centre: Option<String>,
+    /// Where user name and password come from; none where nobody asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<CredentialsReference>,
+    /// Tables, statements and data.
+    pub workload: Workload,
+    /// What is run, one after the other over the same connections.
+    pub phases: Vec<Phase>,
+    /// Consistency level of every operation.
+    pub consistency: Consistency,
+    /// Root seed of the run.
+    pub seed: Seed,
+    /// How the generator waits for an intended start.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// Whether the generator may raise its own scheduling priority where the system allows.
+    #[serde(default = "yes")]
+    pub raise_priority: bool,
+    /// Length of an interval in milliseconds.
+    #[serde(default = "one_second")]
+    pub sampling_interval_ms: u64,
+    /// Age in milliseconds at which an operation is given up as a client time-out.
+    #[serde(default = "twelve_seconds")]
+    pub operation_timeout_ms: u64,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one_second() -> u64 {
+    1000
+}
+
+/// Longer than Cassandra's own longest default (10 s for a range read), so the server speaks first.
+fn twelve_seconds() -> u64 {
+    12_000
+}
+
+/// Where credentials are found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CredentialsReference {
+    /// User name; no secret.
+    pub username: String,
+    /// Where the password is found.
+    pub password: SecretReference,
+}
+
+/// Where a secret is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretReference {
+    /// Name of an environment variable.
+    Variable(String),
+    /// Path of a file that only its owner can read.
+    File(String),
+}
+
+/// How the generator waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Sleeps until the intended start.
+    #[default]
+    Sleep,
+    /// Never sleeps; wants a core of its own.
+    Spin,
+}
+
+/// A consistency level, by CQL's own names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(missing_docs, reason = "the names are CQL's own")]
+pub enum Consistency {
+    Any,
+    One,
+    Two,
+    Three,
+    Quorum,
+    All,
+    #[default]
+    LocalQuorum,
+    EachQuorum,
+    LocalOne,
+}
+
+/// One phase: a mix of operations at one rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name: `write`, `read`, `mixed` or one's own.
+    pub name: String,
+    /// The mix.
+    pub operations: Vec<Share>,
+    /// Operations a second; none is a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// How arrivals are spread at that rate.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Most operations in flight at once.
+    pub in_flight: u32,
+    /// When it ends.
+    pub extent: Extent,
+    /// Rows that the workload is about: positions are 0 … population − 1.
+    pub population: u64,
+    /// Which position an operation takes.
+    pub positions: Positions,
+    /// Time before the measured stretch, in milliseconds; recorded apart.
+    #[serde(default)]
+    pub warmup_ms: u64,
+}
+
+/// One operation's share of a mix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// The operation's name in the workload.
+    pub operation: String,
+    /// Its weight beside the others.
+    pub weight: u32,
+}
+
+/// When a phase's measured stretch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// After so many milliseconds.
+    DurationMs(u64),
+    /// After so many operations.
+    Count(u64),
+}
+
+/// Which position an operation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Positions {
+    /// 0, 1, 2 … and round again.
+    Sequential,
+    /// Any position, each as likely as any other, independent of what came before.
+    Uniform,
+}
+
+/// Why a plan cannot be run.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum PlanError {
+    /// Not the format.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// No address to connect to.
+    #[error("the plan names no endpoint")]
+    NoEndpoint,
+    /// Nothing to do.
+    #[error("the plan has no phase")]
+    NoPhase,
+    /// A phase's number makes no sense.
+    #[error("phase {phase:?}: {what} must be above zero")]
+    NotPositive {
+        /// Phase.
+        phase: String,
+        /// Field.
+        what: &'static str,
+    },
+    /// The workload does not know the operation.
+    #[error("phase {phase:?}: the workload has no operation {operation:?} (it has {known})")]
+    UnknownOperation {
+        /// Phase.
+        phase: String,
+        /// The name that was asked for.
+        operation: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+impl RunPlan {
+    /// Checks what can be checked without a cluster.
+    ///
+    /// # Errors
+    /// A foreign format, no endpoint, no phase, an unknown operation, or a zero where none may be.
+    pub fn check(&self) -> Result<(), PlanError> {
+        self.format.check("plan", VERSION)?;
+        if self.endpoints.is_empty() {
+            return Err(PlanError::NoEndpoint);
+        }
+        if self.phases.is_empty() {
+            return Err(PlanError::NoPhase);
+        }
+        self.phases
+            .iter()
+            .try_for_each(|phase| phase.check(&self.workload))
+    }
+
+    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it.
+    pub fn hash(&self) -> String {
+        // A plan is plain data with text keys: it can always be written.
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        Sha256::digest(&json)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+impl Phase {
+    /// One operation only, at a fixed rate for a time: the most common phase.
+    pub fn steady(operation: &str, rate_per_s: f64, in_flight: u32, duration_ms: u64) -> Self {
+        Self {
+            name: operation.to_owned(),
+            operations: vec![Share {
+                operation: operation.to_owned(),
+                weight: 1,
+            }],
+            rate_per_s: Some(rate_per_s),
+            arrivals: Arrivals::Constant,
+            in_flight,
+            extent: Extent::DurationMs(duration_ms),
+            population: 1_000_000,
+            positions: if operation == "write" {
+                Positions::Sequential
+            } else {
+                Positions::Uniform
+            },
+            warmup_ms: 0,
+        }
+    }
+
+    fn check(&self, workload: &Workload) -> Result<(), PlanError> {
+        let extent = match self.extent {
+            Extent::DurationMs(n) | Extent::Count(n) => n,
+        };
+        let weights: u64 = self.operations.iter().map(|s| u64::from(s.weight)).sum();
+        let rate_holds = self.rate_per_s.is_none_or(|r| r.is_finite() && r > 0.0);
+        let numbers = [
+            ("the rate", rate_holds),
+            ("the number in flight", self.in_flight > 0),
+            ("the duration or count", extent > 0),
+            ("the population", self.population > 0),
+            ("the sum of the weights", weights > 0),
+        ];
+        if let Some((what, _)) = numbers.into_iter().find(|(_, holds)| !holds) {
+            return Err(PlanError::NotPositive {
+                phase: self.name.clone(),
+                what,
+            });
+        }
+        let known = workload.operations();
+        match self
+            .operations
+            .iter()
+            .find(|share| !known.contains(&share.operation.as_str()))
+        {
+            None => Ok(()),
+            Some(share) => Err(PlanError::UnknownOperation {
+                phase: self.name.clone(),
+                operation: share.operation.clone(),
+                known: known.join(", "),
+            }),
+        }
+    }
+
+    /// The arrival table, warm-up first; none in a closed loop.
+    pub fn schedule(&self, root: Seed) -> Option<Schedule> {
+        let rate = self.rate_per_s?;
+        let total = self.warmup_operations() + self.measured_operations();
+        let seed = root.derive(&format!("arrivals/{}", self.name));
+        Some(Schedule::new(rate, total, self.arrivals, seed))
+    }
+
+    /// Operations of the warm-up at a fixed rate; 0 in a closed loop, whose warm-up is a time.
+    pub fn warmup_operations(&self) -> u64 {
+        self.rate_per_s.map_or(0, |rate| {
+            Schedule::offered_in(rate, self.warmup_ms * 1_000_000)
+        })
+    }
+
+    /// Operations of the measured stretch at a fixed rate (exactly rate × time), or the count of a closed loop.
+    pub fn measured_operations(&self) -> u64 {
+        match (self.extent, self.rate_per_s) {
+            (Extent::Count(n), _) => n,
+            (Extent::DurationMs(ms), Some(rate)) => Schedule::offered_in(rate, ms * 1_000_000),
+            (Extent::DurationMs(_), None) => 0,
+        }
+    }
+
+    /// What operation `index` is and where it goes.
+    pub fn choices(&self, root: Seed) -> Choices {
+        let mut sum = 0;
+        Choices {
+            bounds: self
+                .operations
+                .iter()
+                .map(|share| {
+                    sum += u64::from(share.weight);
+                    sum
+                })
+                .collect(),
+            mix: root.derive(&format!("mix/{}", self.name)),
+            places: root.derive(&format!("positions/{}", self.name)),
+            population: self.population,
+            positions: self.positions,
+        }
+    }
+}
+
+/// The pure function from an operation's index to its kind and position.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    bounds: Vec<u64>,
+    mix: Seed,
+    places: Seed,
+    population: u64,
+    positions: Positions,
+}
+
+impl Choices {
+    /// Which entry of the mix operation `index` is.
+    pub fn operation(&self, index: u64) -> usize {
+        if self.bounds.len() < 2 {
+            return 0;
+        }
+        let all = self.bounds.last().copied().unwrap_or(1);
+        let drawn = below(self.mix.at(index), all);
+        self.bounds.partition_point(|bound| *bound <= drawn)
+    }
+
+    /// Which position operation `index` goes to.
+    pub fn position(&self, index: u64) -> u64 {
+        match self.positions {
+            Positions::Sequential => index % self.population,
+            Positions::Uniform => below(self.places.at(index), self.population),
+        }
+    }
+}
+
+/// 64 random bits scaled to 0 … bound − 1 (the bias is below bound ÷ 2^64).
+fn below(random: u64, bound: u64) -> u64 {
+    let scaled = (u128::from(random) * u128::from(bound)) >> 64;
+    u64::try_from(scaled).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> RunPlan {
+        RunPlan {
+            format: Format::new("plan", VERSION),
+            endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+            local_data_centre: Some("datacenter1".to_owned()),
+            credentials: None,
+            workload: Workload::Standard1,
+            phases: vec![Phase::steady("write", 2000.0, 64, 30_000)],
+            consistency: Consistency::LocalQuorum,
+            seed: Seed(7),
+            pacing: Pacing::Sleep,
+            raise_priority: true,
+            sampling_interval_ms: 1000,
+            operation_timeout_ms: 12_000,
+        }
+    }
+
+    #[test]
+    fn plans_round_trip_and_hash_by_what_they_say() {
+        let plan = plan();
+        let json = serde_json::to_string(&plan).expect("writes");
+        assert!(json.contains(r#""consistency":"LOCAL_QUORUM""#), "{json}");
+        let read: RunPlan = serde_json::from_str(&json).expect("reads");
+        assert_eq!(read, plan);
+        assert_eq!(read.hash(), plan.hash());
+        let other = RunPlan {
+            seed: Seed(8),
+            ..plan.clone()
+        };
+        assert_ne!(other.hash(), plan.hash());
+        assert_eq!(plan.check(), Ok(()));
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let with = |change: fn(&mut RunPlan)| {
+            let mut p = plan();
+            change(&mut p);
+            p.check().map_err(|e| e.to_string())
+        };
+        let said = with(|p| p.phases[0].in_flight = 0);
+        assert_eq!(
+            said,
+            Err(r#"phase "write": the number in flight must be above zero"#.into())
+        );
+        let said = with(|p| p.phases[0].operations[0].operation = "erase".into());
+        assert!(said.is_err_and(|e| e.contains("it has write, read")));
+        assert!(with(|p| p.phases[0].rate_per_s = Some(-1.0)).is_err());
+        assert!(with(|p| p.format = Format::new("plan", 2)).is_err());
+        assert_eq!(
+            with(|p| p.endpoints.clear()),
+            Err("the plan names no endpoint".into())
+        );
+    }
+
+    #[test]
+    fn offered_is_exactly_rate_times_time() {
+        let mut phase = Phase::steady("read", 1234.0, 8, 10_000);
+        phase.warmup_ms = 500;
+        assert_eq!(phase.measured_operations(), 12_340);
+        assert_eq!(phase.warmup_operations(), 617);
+        assert_eq!(phase.schedule(Seed(1)).map(|s| s.total()), Some(12_957));
+    }
+
+    #[test]
+    fn mixes_keep_their_weights_and_positions_their_range() {
+        let mut phase = Phase::steady("read", 1000.0, 8, 1000);
+        phase.population = 100;
+        phase.operations = vec![
+            Share {
+                operation: "write".into(),
+                weight: 1,
+            },
+            Share {
+                operation: "read".into(),
+                weight: 3,
+            },
+        ];
+        let choices = phase.choices(Seed(2));
+        let reads = (0..40_000).filter(|i| choices.operation(*i) == 1).count();
+        assert!((29_500..30_500).contains(&reads), "{reads}");
+        let mut hit = [0_u32; 100];
+        (0..40_000).for_each(|i| hit[usize::try_from(choices.position(i)).expect("small")] += 1);
+        assert!(hit.iter().all(|n| (300..500).contains(n)));
+    }
+}

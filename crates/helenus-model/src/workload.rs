@@ -1,0 +1,192 @@
+//! Workloads: which tables, which statements, and which data at which position.
+//! The data is a pure function of (seed, position), so whatever is read back can be checked.
+//! Refuses to remember anything: there is no list of what was written.
+
+pub mod order;
+pub mod standard1;
+pub mod values;
+
+use crate::cql::CqlValue;
+use crate::seed::Seed;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is run against the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workload {
+    /// cassandra-stress's default table: a 10-byte key and five columns of 34 bytes.
+    Standard1,
+    /// Tables and statements of one's own; every bind marker must name a column.
+    Custom(CustomWorkload),
+}
+
+/// Tables and statements of one's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomWorkload {
+    /// What it is called in results.
+    pub name: String,
+    /// Statements that create keyspaces, types and tables, in order.
+    pub schema: Vec<String>,
+    /// The operations.
+    pub queries: Vec<Query>,
+}
+
+/// One named statement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    /// The operation's name.
+    pub name: String,
+    /// The statement, with bind markers.
+    pub cql: String,
+    /// Whether the row that it reads is compared with the one that was written.
+    #[serde(default = "yes")]
+    pub check: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What comparing a read row with the data's function said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Every column is what was written.
+    Match,
+    /// There is no row.
+    Missing,
+    /// This column (by its place in the row) differs.
+    Wrong {
+        /// Place in the row.
+        column: usize,
+    },
+}
+
+/// How a keyspace is replicated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replication {
+    /// SimpleStrategy with so many copies.
+    Simple(u32),
+    /// NetworkTopologyStrategy: copies by data centre.
+    Networked(BTreeMap<String, u32>),
+}
+
+impl Replication {
+    /// The CQL map.
+    pub fn cql(&self) -> String {
+        match self {
+            Self::Simple(copies) => {
+                format!("{{'class': 'SimpleStrategy', 'replication_factor': {copies}}}")
+            }
+            Self::Networked(copies) => {
+                let each: String = copies
+                    .iter()
+                    .map(|(dc, n)| format!(", '{}': {n}", dc.replace('\'', "''")))
+                    .collect();
+                format!("{{'class': 'NetworkTopologyStrategy'{each}}}")
+            }
+        }
+    }
+}
+
+impl Workload {
+    /// What it is called in results.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Standard1 => "standard1",
+            Self::Custom(own) => &own.name,
+        }
+    }
+
+    /// The statements that make its keyspaces and tables; a custom workload brings its own and ignores `replication`.
+    pub fn schema(&self, replication: &Replication) -> Vec<String> {
+        match self {
+            Self::Standard1 => standard1::schema(replication),
+            Self::Custom(own) => own.schema.clone(),
+        }
+    }
+
+    /// The operations' names, in order.
+    pub fn operations(&self) -> Vec<&str> {
+        self.queries_by_name().map(|(name, _)| name).collect()
+    }
+
+    /// The statement of this operation, if there is one.
+    pub fn statement(&self, operation: &str) -> Option<&str> {
+        self.queries_by_name()
+            .find(|(name, _)| *name == operation)
+            .map(|(_, cql)| cql)
+    }
+
+    fn queries_by_name(&self) -> impl Iterator<Item = (&str, &str)> {
+        let built_in: &[(&str, &str)] = match self {
+            Self::Standard1 => &standard1::STATEMENTS,
+            Self::Custom(_) => &[],
+        };
+        let own: &[Query] = match self {
+            Self::Standard1 => &[],
+            Self::Custom(custom) => &custom.queries,
+        };
+        built_in.iter().copied().chain(
+            own.iter()
+                .map(|query| (query.name.as_str(), query.cql.as_str())),
+        )
+    }
+}
+
+/// The seed of a run's data, from the run's root seed. Reads and writes must share it.
+pub fn data_seed(root: Seed) -> Seed {
+    root.derive("data")
+}
+
+/// Compares a read row with what belongs at its position, column by column.
+///
+/// `expected` and `read` are in the same order; a `None` in `expected` is not compared (a counter).
+pub fn check_values(
+    expected: impl Iterator<Item = Option<CqlValue>>,
+    read: Option<&[Option<CqlValue>]>,
+) -> Check {
+    let Some(read) = read else {
+        return Check::Missing;
+    };
+    for (column, (wanted, got)) in expected.zip(read).enumerate() {
+        if wanted.is_some() && wanted != *got {
+            return Check::Wrong { column };
+        }
+    }
+    Check::Match
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_statements_and_replication() {
+        let w = Workload::Standard1;
+        assert_eq!(w.operations(), ["write", "read"]);
+        assert!(w.statement("read").is_some_and(|s| s.contains("SELECT")));
+        assert_eq!(w.statement("erase"), None);
+        let two = BTreeMap::from([("DC1".to_owned(), 3), ("DC2".to_owned(), 1)]);
+        let schema = w.schema(&Replication::Networked(two));
+        assert!(schema[0].contains("'NetworkTopologyStrategy', 'DC1': 3, 'DC2': 1}"));
+        let json =
+            r#"{"custom":{"name":"kv","schema":[],"queries":[{"name":"put","cql":"INSERT …"}]}}"#;
+        let custom: Workload = serde_json::from_str(json).expect("reads");
+        assert_eq!(custom.operations(), ["put"]);
+        assert_eq!(custom.name(), "kv");
+    }
+
+    #[test]
+    fn checks_column_by_column() {
+        let wanted = || [Some(CqlValue::Int(1)), None, Some(CqlValue::Int(3))].into_iter();
+        let row = |c| vec![Some(CqlValue::Int(1)), Some(CqlValue::Counter(9)), c];
+        let right = row(Some(CqlValue::Int(3)));
+        assert_eq!(check_values(wanted(), Some(&right)), Check::Match);
+        let wrong = row(None);
+        let said = check_values(wanted(), Some(&wrong));
+        assert_eq!(said, Check::Wrong { column: 2 });
+        assert_eq!(check_values(wanted(), None), Check::Missing);
+    }
+}
