@@ -18,7 +18,10 @@ pub const CLAIM_FILE: &str = "claim";
 /// # Errors
 /// The file exists but cannot be opened or asked; a missing file means that nobody lives.
 pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
-    let file = match fs::OpenOptions::new().read(true).write(true).open(node_folder.join(CLAIM_FILE))
+    let file = match fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(node_folder.join(CLAIM_FILE))
     {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -55,11 +58,17 @@ pub fn create(node_folder: &Path) -> io::Result<()> {
 /// # Errors
 /// Somebody holds it, or the folder was removed meanwhile.
 pub fn take(node_folder: &Path) -> io::Result<OwnedFd> {
-    let file = fs::OpenOptions::new().read(true).write(true).open(node_folder.join(CLAIM_FILE))?;
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(node_folder.join(CLAIM_FILE))?;
     rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
     // `rm` unlinks the claim before it looks who holds it: whoever locks later finds no link.
     if rustix::fs::fstat(&file)?.st_nlink == 0 {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "the cluster was removed meanwhile"));
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the cluster was removed meanwhile",
+        ));
     }
     let fd: OwnedFd = file.into_parts().0.into();
     let flags = rustix::io::fcntl_getfd(&fd)?;

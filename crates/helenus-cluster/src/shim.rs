@@ -42,7 +42,9 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
         // The parent may have ended before the line above.
         if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
-            return Err(io::Error::other("the command that started this node is gone"));
+            return Err(io::Error::other(
+                "the command that started this node is gone",
+            ));
         }
     }
     // A session of its own: Ctrl-C in the terminal reaches helenus, which decides.
@@ -65,7 +67,10 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
 fn drop_ipc_lock() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
     // Each may be refused to an ordinary user, who then has no such capability to drop.
     let _refused = remove_capability_from_bounding_set(CapabilitySet::IPC_LOCK);
     let _refused = setrlimit(Resource::Memlock, none);

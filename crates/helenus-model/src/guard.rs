@@ -54,14 +54,19 @@ pub fn judge(sight: &Sight, named: Option<&str>) -> Verdict {
     if let Some(Some(first)) = owners.first()
         && owners.iter().all(|o| o.as_ref() == Some(first))
     {
-        return Verdict::Ours { cluster: first.clone() };
+        return Verdict::Ours {
+            cluster: first.clone(),
+        };
     }
     match named {
-        Some(name) if name == sight.cluster_name => {
-            Verdict::Named { cluster_name: name.to_owned() }
-        }
+        Some(name) if name == sight.cluster_name => Verdict::Named {
+            cluster_name: name.to_owned(),
+        },
         Some(name) => Verdict::Foreign {
-            why: format!("the cluster is named {:?}, not {name:?}", sight.cluster_name),
+            why: format!(
+                "the cluster is named {:?}, not {name:?}",
+                sight.cluster_name
+            ),
         },
         None => {
             let foreign = sight.nodes.iter().filter(|n| n.owned_by.is_none()).count();
@@ -101,11 +106,26 @@ mod tests {
 
     #[test]
     fn only_whole_ownership_or_the_exact_name_lets_anybody_write() {
-        assert!(matches!(judge(&sight(&[Some("c"), Some("c")]), None), Verdict::Ours { .. }));
-        assert!(matches!(judge(&sight(&[Some("c"), None]), None), Verdict::Foreign { .. }));
-        assert!(matches!(judge(&sight(&[Some("c"), Some("d")]), None), Verdict::Foreign { .. }));
+        assert!(matches!(
+            judge(&sight(&[Some("c"), Some("c")]), None),
+            Verdict::Ours { .. }
+        ));
+        assert!(matches!(
+            judge(&sight(&[Some("c"), None]), None),
+            Verdict::Foreign { .. }
+        ));
+        assert!(matches!(
+            judge(&sight(&[Some("c"), Some("d")]), None),
+            Verdict::Foreign { .. }
+        ));
         assert!(matches!(judge(&sight(&[]), None), Verdict::Foreign { .. }));
-        assert!(matches!(judge(&sight(&[None]), Some("Production")), Verdict::Named { .. }));
-        assert!(matches!(judge(&sight(&[None]), Some("production")), Verdict::Foreign { .. }));
+        assert!(matches!(
+            judge(&sight(&[None]), Some("Production")),
+            Verdict::Named { .. }
+        ));
+        assert!(matches!(
+            judge(&sight(&[None]), Some("production")),
+            Verdict::Foreign { .. }
+        ));
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! The modules stand in a fixed order; each may use only those above it (`tests/order.rs` checks).
 
+// Words and numbers.
 pub mod format;
 pub mod nearest;
 pub mod seed;
@@ -10,14 +11,26 @@ pub mod units;
 
 pub mod cql;
 
+// Clusters: what they are made of, and what they look like. (Blank lines keep the order from being sorted away.)
 pub mod machine;
-pub mod preset;
+
 pub mod topology;
+
 pub mod yaml;
+
 pub mod ring;
+
 pub mod status;
+
 pub mod release;
-// The stopwatch's nouns. (Blank lines keep the order from being sorted away.)
+
+pub mod preset;
+
+pub mod plan;
+
+pub mod guard;
+
+// Numbers: what is measured, and what it is worth.
 pub mod histogram;
 pub mod schedule;
 pub mod workload;

@@ -30,7 +30,11 @@ pub struct Ports {
 }
 
 /// The standard ports.
-pub const STANDARD_PORTS: Ports = Ports { cql: 9042, storage: 7000, jmx: 7199 };
+pub const STANDARD_PORTS: Ports = Ports {
+    cql: 9042,
+    storage: 7000,
+    jmx: 7199,
+};
 
 impl Ports {
     /// The standard ports, then the same moved up by 10,000, 20,000 … where those cannot be had.
@@ -229,7 +233,12 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let need = Bytes((heap.heap.0 + BESIDE_HEAP.0) * nodes as u64);
     if need > request.machine.memory {
         let has = request.machine.memory;
-        return Err(PlanError::Memory { nodes, heap: heap.heap, need, has });
+        return Err(PlanError::Memory {
+            nodes,
+            heap: heap.heap,
+            need,
+            has,
+        });
     }
     Ok(ClusterPlan {
         format: Format::new("cluster-plan", PLAN_VERSION),
@@ -253,18 +262,25 @@ fn heap_of(request: &PlanRequest, nodes: usize) -> Result<Heap, PlanError> {
             HeapRule::Fixed { heap_mib, new_mib } => asked.as_mib() * new_mib / heap_mib,
             HeapRule::ByMachine { .. } => asked.as_mib() / 4,
         };
-        heap = Heap { heap: asked, new: Some(Bytes::mib(new.max(1))) };
+        heap = Heap {
+            heap: asked,
+            new: Some(Bytes::mib(new.max(1))),
+        };
     }
     if let Some(new) = request.new_heap {
         heap.new = Some(new);
     }
     if heap.heap < HEAP_LEAST {
-        return Err(PlanError::HeapTooSmall { heap: heap.heap, least: HEAP_LEAST });
+        return Err(PlanError::HeapTooSmall {
+            heap: heap.heap,
+            least: HEAP_LEAST,
+        });
     }
     match heap.new {
-        Some(new) if new.0 * 10 > heap.heap.0 * 9 => {
-            Err(PlanError::NewTooLarge { new, heap: heap.heap })
-        }
+        Some(new) if new.0 * 10 > heap.heap.0 * 9 => Err(PlanError::NewTooLarge {
+            new,
+            heap: heap.heap,
+        }),
         _ => Ok(heap),
     }
 }
@@ -279,11 +295,11 @@ fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
             crate::ring::even_tokens(dc.racks.len(), request.tokens as usize, index)
         })
         .collect();
-    let places = request
-        .topology
-        .data_centers
-        .iter()
-        .flat_map(|dc| dc.racks.iter().map(move |rack| (dc.name.clone(), rack.clone())));
+    let places = request.topology.data_centers.iter().flat_map(|dc| {
+        dc.racks
+            .iter()
+            .map(move |rack| (dc.name.clone(), rack.clone()))
+    });
     places
         .zip(tokens)
         .enumerate()
@@ -297,7 +313,17 @@ fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
                 .filter(|s| s.place == Place::Environment)
                 .map(|s| (s.key.to_owned(), s.value.to_owned()))
                 .collect();
-            NodePlan { name, data_center, rack, address, tokens, folder, yaml, jvm, environment }
+            NodePlan {
+                name,
+                data_center,
+                rack,
+                address,
+                tokens,
+                folder,
+                yaml,
+                jvm,
+                environment,
+            }
         })
         .collect()
 }
@@ -309,8 +335,12 @@ fn settings(preset: PresetName) -> impl Iterator<Item = &'static Setting> {
 
 /// The seeds of node `index`: itself, without which it could not start beside the others, and the first two.
 fn seeds(request: &PlanRequest, index: usize) -> String {
-    let mut seeds: Vec<String> =
-        request.addresses.iter().take(2).map(Ipv4Addr::to_string).collect();
+    let mut seeds: Vec<String> = request
+        .addresses
+        .iter()
+        .take(2)
+        .map(Ipv4Addr::to_string)
+        .collect();
     let own = request.addresses[index].to_string();
     if !seeds.contains(&own) {
         seeds.push(own);
@@ -373,8 +403,10 @@ fn set_dotted(map: &mut Map<String, Value>, key: &str, value: Value) {
 }
 
 fn jvm_flags(request: &PlanRequest, heap: Heap, address: Ipv4Addr) -> Vec<String> {
-    let mut flags =
-        vec![format!("-Xms{}", heap.heap.jvm()), format!("-Xmx{}", heap.heap.jvm())];
+    let mut flags = vec![
+        format!("-Xms{}", heap.heap.jvm()),
+        format!("-Xmx{}", heap.heap.jvm()),
+    ];
     flags.extend(heap.new.map(|new| format!("-Xmn{}", new.jvm())));
     for setting in settings(request.preset) {
         match setting.place {

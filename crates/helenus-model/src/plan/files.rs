@@ -34,7 +34,12 @@ pub fn rackdc(node: &NodePlan) -> String {
 ///
 /// Module flags on the command line switch off the JVM's archived module graph; in a manifest they do not.
 /// Lines are folded at 72 bytes, as the jar format wants.
-pub fn launcher_manifest(main_class: &str, jars: &[String], opens: &[&str], exports: &[&str]) -> String {
+pub fn launcher_manifest(
+    main_class: &str,
+    jars: &[String],
+    opens: &[&str],
+    exports: &[&str],
+) -> String {
     let mut text = String::from("Manifest-Version: 1.0\r\n");
     let mut line = |key: &str, value: &str| {
         let whole = format!("{key}: {value}");
@@ -90,9 +95,15 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     if let Some(native) = &files.native {
         argv.push(format!("-Djna.boot.library.path={native}"));
     }
-    argv.push(format!("-Dcassandra.config=file://{folder}/conf/cassandra.yaml"));
-    argv.push(format!("-Dcassandra-rackdc.properties=file://{folder}/conf/cassandra-rackdc.properties"));
-    argv.push(format!("-Dlogback.configurationFile=file://{folder}/conf/logback.xml"));
+    argv.push(format!(
+        "-Dcassandra.config=file://{folder}/conf/cassandra.yaml"
+    ));
+    argv.push(format!(
+        "-Dcassandra-rackdc.properties=file://{folder}/conf/cassandra-rackdc.properties"
+    ));
+    argv.push(format!(
+        "-Dlogback.configurationFile=file://{folder}/conf/logback.xml"
+    ));
     argv.push(format!("-Dcassandra.logdir={folder}/logs"));
     argv.push(format!("-Dcassandra.storagedir={folder}"));
     argv.push("-jar".into());

@@ -21,7 +21,9 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
             kernel: "6.1".into(),
             processor: "test".into(),
         },
-        addresses: (1..=nodes).map(|k| Ipv4Addr::new(127, 9, 9, k as u8)).collect(),
+        addresses: (1..=nodes)
+            .map(|k| Ipv4Addr::new(127, 9, 9, k as u8))
+            .collect(),
         ports: STANDARD_PORTS,
         folder: "/state/clusters/c".into(),
     }
@@ -32,17 +34,29 @@ fn every_preset_makes_the_files_that_are_shown_here() {
     for preset in PresetName::ALL {
         let plan = plan(&request(1, preset)).unwrap();
         insta::assert_snapshot!(format!("yaml_{}", preset.as_str()), plan.nodes[0].yaml);
-        insta::assert_snapshot!(format!("jvm_{}", preset.as_str()), plan.nodes[0].jvm.join("\n"));
+        insta::assert_snapshot!(
+            format!("jvm_{}", preset.as_str()),
+            plan.nodes[0].jvm.join("\n")
+        );
     }
 }
 
 #[test]
 fn a_person_s_key_wins_over_the_preset_and_reserved_ones_are_refused() {
     let mut r = request(1, PresetName::Tiny);
-    r.set = vec![("concurrent_reads".into(), json!(4)), ("memtable.configurations.default.class_name".into(), json!("SkipListMemtable"))];
+    r.set = vec![
+        ("concurrent_reads".into(), json!(4)),
+        (
+            "memtable.configurations.default.class_name".into(),
+            json!("SkipListMemtable"),
+        ),
+    ];
     let yaml = crate::yaml::parse(&plan(&r).unwrap().nodes[0].yaml).unwrap();
     assert_eq!(yaml["concurrent_reads"], json!(4));
-    assert_eq!(yaml["memtable"]["configurations"]["default"]["class_name"], json!("SkipListMemtable"));
+    assert_eq!(
+        yaml["memtable"]["configurations"]["default"]["class_name"],
+        json!("SkipListMemtable")
+    );
     r.set = vec![("listen_address".into(), json!("127.0.0.1"))];
     assert_eq!(plan(&r), Err(PlanError::Reserved("listen_address".into())));
 }
@@ -74,15 +88,26 @@ fn tokens_and_addresses_are_unique_and_every_node_is_its_own_seed() {
     assert_eq!(tokens.len(), 7 * 16);
     for node in &plan.nodes {
         let yaml = crate::yaml::parse(&node.yaml).unwrap();
-        let seeds = yaml["seed_provider"][0]["parameters"][0]["seeds"].as_str().unwrap().to_owned();
-        assert!(seeds.split(',').any(|s| s == node.address.to_string()), "{seeds}");
+        let seeds = yaml["seed_provider"][0]["parameters"][0]["seeds"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            seeds.split(',').any(|s| s == node.address.to_string()),
+            "{seeds}"
+        );
     }
 }
 
 #[test]
 fn the_manifest_is_folded_at_72_bytes() {
     let jars: Vec<String> = (0..20).map(|k| format!("lib/some-jar-{k}.jar")).collect();
-    let text = launcher_manifest("org.apache.cassandra.service.CassandraDaemon", &jars, &["java.base/java.lang"], &[]);
+    let text = launcher_manifest(
+        "org.apache.cassandra.service.CassandraDaemon",
+        &jars,
+        &["java.base/java.lang"],
+        &[],
+    );
     assert!(text.lines().all(|l| l.len() <= 72));
     assert!(text.contains("\r\n ") && text.ends_with("\r\n\r\n"));
     let unfolded = text.replace("\r\n ", "");

@@ -421,7 +421,11 @@ pub const BENCH: Preset = Preset {
             "steady pauses where the generator shares the cores; G1's threads would compete with it",
             MEASURED,
         ),
-        jvm("-Xss256k", "stacks of a hundred threads", "stock jvm-server.options"),
+        jvm(
+            "-Xss256k",
+            "stacks of a hundred threads",
+            "stock jvm-server.options",
+        ),
         yaml(
             "memtable_allocation_type",
             "offheap_objects",
