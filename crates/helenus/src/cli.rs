@@ -1,0 +1,474 @@
+//! The command line: one definition for parsing, help and completions.
+//! Refuses to do anything with what it parsed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use helenus_model::preset::PresetName;
+use helenus_model::units::{Bytes, parse_duration, parse_rate};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Version with the commit, as `helenus --version` tells it.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HELENUS_COMMIT"), ")");
+
+/// Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe.
+#[derive(Debug, Parser)]
+#[command(name = "helenus", version = VERSION, max_term_width = 100, propagate_version = false)]
+#[command(after_help = "Examples:
+  helenus bench                          up, write, read, mixed, result, rm: the whole line
+  helenus up c -n 3                      three nodes named c/node1 … c/node3
+  helenus cql c -e 'SELECT * FROM system.local'
+  helenus rm --all
+
+Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
+6 undecided, 130 interrupted.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Flags of every verb.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Text for people, or JSON for programs.
+    #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) format: OutputFormat,
+    /// More detail on standard error; twice for everything. The log file has it always.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Nothing on standard error but errors.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// How results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Bring up a cluster and wait until it is ready
+    Up(Up),
+    /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
+    Bench(Box<Bench>),
+    /// Stop a cluster or a node gently; its data stays
+    Stop(Targeted),
+    /// Start a stopped cluster or node again, with its data
+    Start(Start),
+    /// Remove clusters with everything they have
+    #[command(alias = "down")]
+    Rm(Rm),
+    /// The clusters of this user, with their processes and memory
+    #[command(alias = "ls")]
+    List,
+    /// A cluster as `nodetool status` tells it, from data
+    Status(Status),
+    /// A node's log
+    Logs(Logs),
+    /// Kill a node with SIGKILL; its data stays
+    Kill(OneNode),
+    /// Pause a node with SIGSTOP
+    Pause(OneNode),
+    /// Let a paused node go on
+    Resume(OneNode),
+    /// The release's own nodetool against a node; JMX is opened for it, with a password
+    Nodetool(Nodetool),
+    /// Run CQL statements, or an interactive shell
+    #[command(alias = "cql")]
+    Cqlsh(Cqlsh),
+    /// Contact points for shells, scripts and drivers
+    Env(Named),
+    /// Cassandra releases: known, cached, runnable here
+    Releases(Releases),
+    /// Presets and the reason of each of their settings
+    Presets(Presets),
+    /// What this machine has and lacks, with the cure of each
+    Doctor,
+    /// Completions for a shell, on standard output
+    Completions(Completions),
+    /// Becomes a node (internal)
+    #[command(name = "__node", hide = true)]
+    Node { launch: PathBuf },
+    /// The load generator (internal): plan on standard input, JSON lines on standard output
+    #[command(name = "__load", hide = true)]
+    Load,
+    /// A stand-in for Cassandra in tests (internal)
+    #[command(name = "__fake-node", hide = true)]
+    FakeNode { behaviour: String, folder: PathBuf },
+}
+
+/// Which Cassandra on which JVM, and how large. Shared by `up` and `bench`.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterFlags {
+    /// Nodes
+    #[arg(short = 'n', long, default_value_t = 1, value_name = "N")]
+    pub(crate) nodes: u32,
+    /// A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
+    #[arg(long, value_name = "RELEASE", default_value = "5.0")]
+    pub(crate) cassandra: String,
+    /// An unpacked distribution instead of a known release
+    #[arg(long, value_name = "DIR", conflicts_with = "cassandra")]
+    pub(crate) cassandra_home: Option<PathBuf>,
+    /// The JDK to use instead of the best one found
+    #[arg(long, value_name = "DIR")]
+    pub(crate) java_home: Option<PathBuf>,
+    /// Heap of each node, such as 500M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) heap: Option<Bytes>,
+    /// Young generation of each node, such as 200M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) new_heap: Option<Bytes>,
+    /// Tokens a node: 1 is the quickest, 16 the stock value
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) tokens: u32,
+    /// A key of cassandra.yaml; nested keys with dots; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A flag for the JVM, after all others; may be repeated
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub(crate) jvm: Vec<String>,
+    /// Start without a class-data archive (slower; for comparisons)
+    #[arg(long)]
+    pub(crate) no_archive: bool,
+    /// Longest wait until all nodes are ready
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) ready_within: Duration,
+}
+
+/// A preset by its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// 64 MB heap
+    Tiny,
+    /// 500 MB heap
+    Dev,
+    /// Full JIT, memory by the machine
+    Bench,
+}
+
+impl From<PresetArg> for PresetName {
+    fn from(arg: PresetArg) -> Self {
+        match arg {
+            PresetArg::Tiny => Self::Tiny,
+            PresetArg::Dev => Self::Dev,
+            PresetArg::Bench => Self::Bench,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus up                             one tiny node: cluster c1
+  helenus up c -n 3 --preset dev         three nodes of 500 MB
+  helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+  helenus up c --dry-run                 cassandra.yaml and command line, nothing started")]
+pub(crate) struct Up {
+    /// Name of the cluster [default: the first of c1, c2, … that is free]
+    pub(crate) name: Option<String>,
+    /// Settings to start from; `helenus presets` tells them
+    #[arg(long, value_enum, default_value_t = PresetArg::Tiny)]
+    pub(crate) preset: PresetArg,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
+    /// Show the plan, start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus bench                          an ephemeral node, standard1 at half of what it can do
+  helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
+  helenus bench --cluster c --phases read
+  helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \\
+                --query 'SELECT * FROM ks.t WHERE id = ?'
+
+A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.")]
+pub(crate) struct Bench {
+    /// Settings of the ephemeral cluster
+    #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
+    pub(crate) preset: PresetArg,
+    #[command(flatten)]
+    pub(crate) cluster_flags: ClusterFlags,
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+    #[command(flatten)]
+    pub(crate) load: LoadFlags,
+    /// Show the plan, start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Where `bench` runs, when not on an ephemeral cluster.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Where")]
+pub(crate) struct BenchPlace {
+    /// A cluster of yours, by name
+    #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
+    pub(crate) cluster: Option<String>,
+    /// Addresses of a cluster; one that Helenus did not bring up must be named with --i-may-write-to
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    pub(crate) hosts: Vec<IpAddr>,
+    /// CQL port of --hosts
+    #[arg(long, default_value_t = 9042, value_name = "PORT")]
+    pub(crate) port: u16,
+    /// The exact cluster_name of --hosts: writes to a cluster that is not yours
+    #[arg(long, value_name = "CLUSTER_NAME", requires = "hosts")]
+    pub(crate) i_may_write_to: Option<String>,
+    /// User of --hosts; the password comes from --password-from
+    #[arg(long, value_name = "USER", requires = "password_from")]
+    pub(crate) user: Option<String>,
+    /// Where the password is: a variable's name, or the path of a 0600 file
+    #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
+    pub(crate) password_from: Option<String>,
+}
+
+/// What `bench` does.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct LoadFlags {
+    /// Phases, in order
+    #[arg(long, value_delimiter = ',', default_value = "write,read,mixed", value_name = "PHASE,…")]
+    pub(crate) phases: Vec<PhaseArg>,
+    /// Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "closed")]
+    pub(crate) rate: Option<f64>,
+    /// No schedule: as fast as the slots allow; there is no response time then
+    #[arg(long)]
+    pub(crate) closed: bool,
+    /// Most operations in flight at once
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub(crate) in_flight: u32,
+    /// Measured stretch of each phase
+    #[arg(long, default_value = "12s", value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) duration: Duration,
+    /// Warm-up before each measured stretch, recorded apart
+    #[arg(long, default_value = "3s", value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) warmup: Duration,
+    /// Rows that the workload is about [default: as many as the write phase writes]
+    #[arg(long, value_name = "N")]
+    pub(crate) population: Option<u64>,
+    /// Consistency level of every operation
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    pub(crate) cl: LevelArg,
+    /// Copies of each row [default: up to 3, as many as there are nodes]
+    #[arg(long, value_name = "N")]
+    pub(crate) replication_factor: Option<u32>,
+    /// How arrivals are spread at the rate
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Constant)]
+    pub(crate) arrivals: ArrivalsArg,
+    /// How the generator waits; spin wants a core of its own
+    #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
+    pub(crate) pacing: PacingArg,
+    /// Root seed of the run [default: random, and printed]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Share of failed operations above which the number is invalid
+    #[arg(long, default_value_t = 0.001, value_name = "SHARE")]
+    pub(crate) max_errors: f64,
+    /// Statements that create your keyspace and tables (a file)
+    #[arg(long, value_name = "FILE", requires = "insert")]
+    pub(crate) schema: Option<PathBuf>,
+    /// Your insert: values are made by column type
+    #[arg(long, value_name = "CQL")]
+    pub(crate) insert: Option<String>,
+    /// Your query: its bind markers get what the insert wrote
+    #[arg(long, value_name = "CQL", requires = "insert")]
+    pub(crate) query: Option<String>,
+    /// A word to find the run by
+    #[arg(long, value_name = "WORD")]
+    pub(crate) tag: Option<String>,
+}
+
+/// A phase by its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PhaseArg {
+    /// Inserts, each position once in order
+    Write,
+    /// Reads of random positions that were written
+    Read,
+    /// One read to each write
+    Mixed,
+}
+
+/// A consistency level by CQL's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum LevelArg {
+    One,
+    Two,
+    Three,
+    Quorum,
+    All,
+    LocalQuorum,
+    EachQuorum,
+    LocalOne,
+}
+
+/// Arrivals by their word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    /// Evenly spaced
+    Constant,
+    /// Independent, exponentially spaced
+    Poisson,
+}
+
+/// Pacing by its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PacingArg {
+    Sleep,
+    Spin,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Targeted {
+    /// NAME or NAME/NODE [default: the only cluster]
+    #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
+    pub(crate) target: Option<String>,
+    /// Say what would be done, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    #[command(flatten)]
+    pub(crate) targeted: Targeted,
+    /// Longest wait until all running nodes are ready
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) ready_within: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus rm c
+  helenus rm --all --dry-run")]
+pub(crate) struct Rm {
+    /// Clusters to remove
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) names: Vec<String>,
+    /// Every cluster of this user, and everything that an interrupted command left
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Say what would be deleted, delete nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// Cluster [default: the only one]
+    #[arg(env = "HELENUS_CLUSTER")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// Keyspace whose replication decides what each node owns
+    #[arg(long, short, value_name = "KEYSPACE")]
+    pub(crate) keyspace: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// NAME or NAME/NODE [default: the only cluster, its first node]
+    #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
+    pub(crate) target: Option<String>,
+    /// Go on with what is written from now on, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// The last lines only
+    #[arg(long, value_name = "LINES")]
+    pub(crate) tail: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneNode {
+    /// NAME/NODE
+    #[arg(value_name = "NAME/NODE")]
+    pub(crate) target: String,
+    /// Say what would be done, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus nodetool c status
+  helenus nodetool c/node2 compactionstats")]
+pub(crate) struct Nodetool {
+    /// NAME or NAME/NODE
+    #[arg(value_name = "NAME[/NODE]")]
+    pub(crate) target: String,
+    /// nodetool's own words
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus cql c -e 'SELECT release_version FROM system.local'
+  helenus cql c -f schema.cql
+  helenus cql c                          an installed cqlsh, connected")]
+pub(crate) struct Cqlsh {
+    /// NAME or NAME/NODE [default: the only cluster, its first node that answers]
+    #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
+    pub(crate) target: Option<String>,
+    /// Statements to run
+    #[arg(short, long, value_name = "CQL", conflicts_with = "file")]
+    pub(crate) execute: Option<String>,
+    /// A file with statements; - for standard input
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Releases {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ReleasesVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReleasesVerb {
+    /// Fetch a release into the cache now
+    Fetch {
+        /// Release, such as 5.0
+        #[arg(default_value = "5.0")]
+        release: String,
+        /// Say what would be fetched, fetch nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Presets {
+    #[command(subcommand)]
+    pub(crate) verb: Option<PresetsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PresetsVerb {
+    /// Every setting of a preset, with its reason and source
+    Show {
+        /// Preset
+        #[arg(value_enum)]
+        name: PresetArg,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// Shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}

@@ -1,0 +1,92 @@
+//! How a failure ends: one clear error with its causes and its cure, and the right exit code.
+//! Refuses to guess the code from a text.
+
+use helenus_cluster::error::{Class, ClusterError};
+use helenus_cluster::lifecycle::with_causes;
+use std::fmt::Write as _;
+
+/// Exit codes, as `helenus --help` and docs/errors.md tell them.
+pub(crate) mod code {
+    /// What was asked for: flags, files, unknown names, a refused cluster.
+    pub(crate) const USAGE: u8 = 2;
+    /// JDK, kernel feature, privilege, disk, port, unreachable.
+    pub(crate) const ENVIRONMENT: u8 = 3;
+    /// A node would not start, stay up or stop.
+    pub(crate) const CLUSTER: u8 = 4;
+    /// Interrupted, and cleaned up.
+    pub(crate) const INTERRUPTED: u8 = 130;
+}
+
+/// A failure as a person reads it.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    /// Exit code.
+    pub(crate) code: u8,
+    message: String,
+    causes: Vec<String>,
+    lines: Vec<String>,
+    hint: Option<String>,
+}
+
+impl CommandError {
+    /// A failure with a code and a message.
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), causes: vec![], lines: vec![], hint: None }
+    }
+
+    /// From any error, with its chain of causes.
+    pub(crate) fn of(code: u8, error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut failure = Self::new(code, error.to_string());
+        if let Some(source) = error.source() {
+            failure.causes.push(with_causes(source));
+        }
+        failure
+    }
+
+    /// With its cure.
+    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// As it is written to standard error.
+    pub(crate) fn render(&self) -> String {
+        let red = owo_colors::Style::new().red().bold();
+        let cyan = owo_colors::Style::new().cyan();
+        let mut text = format!("{} {}\n", red.style("error:"), self.message);
+        for cause in &self.causes {
+            let _infallible = writeln!(text, "  caused by: {cause}");
+        }
+        for line in &self.lines {
+            let _infallible = writeln!(text, "  | {line}");
+        }
+        if let Some(hint) = &self.hint {
+            let _infallible = writeln!(text, "{} {hint}", cyan.style("hint:"));
+        }
+        text
+    }
+}
+
+impl From<ClusterError> for CommandError {
+    fn from(error: ClusterError) -> Self {
+        let code = match error.class() {
+            Class::Usage => code::USAGE,
+            Class::Environment => code::ENVIRONMENT,
+            Class::Cluster => code::CLUSTER,
+            Class::Interrupted => code::INTERRUPTED,
+        };
+        let mut failure = Self::of(code, &error);
+        failure.lines = error.log_tail().to_vec();
+        if code == code::INTERRUPTED {
+            failure.message = "interrupted, and cleaned up".into();
+            failure.causes.clear();
+        }
+        failure.hint(error.hint())
+    }
+}
+
+impl From<helenus_cluster::state::StateError> for CommandError {
+    fn from(error: helenus_cluster::state::StateError) -> Self {
+        ClusterError::from(error).into()
+    }
+}

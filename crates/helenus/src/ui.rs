@@ -1,0 +1,174 @@
+//! What a person sees: results on standard output, progress and errors on standard error, tables that line up.
+//! Refuses to speak when nobody listens: quiet when piped, colour only on a terminal.
+
+use crate::cli::{Global, OutputFormat};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// Where a command writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Ui {
+    format: OutputFormat,
+    quiet: bool,
+    live: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(global: &Global) -> Self {
+        Self {
+            format: global.format,
+            quiet: global.quiet,
+            live: std::io::stderr().is_terminal() && !global.quiet,
+        }
+    }
+
+    /// Whether programs read the result.
+    pub(crate) fn json(&self) -> bool {
+        self.format == OutputFormat::Json
+    }
+
+    /// A result: text for people, the value as JSON for programs.
+    pub(crate) fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) {
+        if self.json() {
+            let json = serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("\"{e}\""));
+            self.out(&format!("{json}\n"));
+        } else {
+            self.out(&text());
+        }
+    }
+
+    /// Data on standard output; a reader that went away ends the writing, not the program.
+    pub(crate) fn out(&self, text: &str) {
+        let mut out = anstream::stdout();
+        let _reader_gone = out.write_all(text.as_bytes());
+        let _reader_gone = out.flush();
+    }
+
+    /// A word on what is going on; nothing when quiet.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            let _reader_gone = writeln!(anstream::stderr(), "{text}");
+        }
+    }
+
+    /// A caution, told even when piped.
+    pub(crate) fn caution(&self, text: &str) {
+        if !self.quiet {
+            let yellow = owo_colors::Style::new().yellow();
+            let word = yellow.style("caution:");
+            let _reader_gone = writeln!(anstream::stderr(), "{word} {text}");
+        }
+    }
+
+    /// A line that moves while something takes time; invisible when nobody looks.
+    pub(crate) fn progress(&self, text: &str) -> Progress {
+        let bar = if self.live { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        bar.set_style(spinner());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        bar.set_message(text.to_owned());
+        Progress { bar }
+    }
+}
+
+fn spinner() -> ProgressStyle {
+    ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// A moving line; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Other words.
+    pub(crate) fn say(&self, text: impl Into<String>) {
+        self.bar.set_message(text.into());
+    }
+
+    /// So much of so much, with the time left.
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        if self.bar.length() != Some(total) {
+            self.bar.set_length(total);
+            let style = "{spinner} {msg} [{bar:24}] {pos}/{len} {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                self.bar.set_style(style.progress_chars("=> "));
+            }
+        }
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A table whose columns line up; the columns named in `right` are set to the right.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+    right: Vec<usize>,
+}
+
+impl Table {
+    /// A table with these heads; a head that begins with `>` is set to the right.
+    pub(crate) fn new(heads: &[&str]) -> Self {
+        let right =
+            heads.iter().enumerate().filter(|(_, h)| h.starts_with('>')).map(|(i, _)| i).collect();
+        let heads = heads.iter().map(|h| h.trim_start_matches('>').to_owned()).collect();
+        Self { rows: vec![heads], right }
+    }
+
+    /// One more row.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The table as text, ending in a line break.
+    pub(crate) fn render(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |c: usize| {
+            self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let pad = " ".repeat(widths[column] - cell.chars().count());
+                let gap = if column == 0 { "" } else { "  " };
+                if self.right.contains(&column) {
+                    let _infallible = write!(line, "{gap}{pad}{cell}");
+                } else {
+                    let _infallible = write!(line, "{gap}{cell}{pad}");
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&["name", ">op/s"]);
+        table.row(["write", "2,000"]);
+        table.row(["r", "12"]);
+        insta::assert_snapshot!(table.render(), @r"
+        name    op/s
+        write  2,000
+        r         12
+        ");
+    }
+}
