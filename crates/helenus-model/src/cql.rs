@@ -4,6 +4,9 @@
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
+mod text;
+pub use text::{identifier, uuid_text};
+
 /// A CQL type, nested where CQL nests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,0 +1,215 @@
+//! One request, one response over a stream: numbering, framing, deadlines.
+//! Refuses to know what is asked; that is the client's.
+
+use super::dial::Stream;
+use super::error::ClientError;
+use crate::codec::envelope::{Envelope, Header, Version};
+use crate::codec::frame::{Inbox, put_envelopes};
+use crate::codec::{Event, Extras, Request, Response};
+use std::collections::BTreeSet;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Bytes read at a time.
+const READ_BYTES: usize = 64 << 10;
+/// Responses still on their way after their time ran out, beyond which the connection is given
+/// up: the server answers nothing any more.
+const MOST_ABANDONED: usize = 1_000;
+
+/// Longest time that a request is waited for; keeps the sum with the clock in range.
+const LONGEST_LIMIT: Duration = Duration::from_secs(365 * 86_400);
+
+/// A stream that speaks the protocol.
+pub(super) struct Conversation {
+    stream: Box<dyn Stream>,
+    version: Version,
+    framed: bool,
+    inbox: Inbox,
+    next_stream: i16,
+    /// Streams whose response did not come in time and may come yet.
+    abandoned: BTreeSet<i16>,
+    broken: bool,
+    buffer: Vec<u8>,
+}
+
+impl Conversation {
+    pub(super) fn new(stream: Box<dyn Stream>, version: Version) -> Self {
+        Self {
+            stream,
+            version,
+            framed: false,
+            inbox: Inbox::new(),
+            next_stream: 0,
+            abandoned: BTreeSet::new(),
+            broken: false,
+            buffer: vec![0; READ_BYTES],
+        }
+    }
+
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// v5: from here on both sides send frames.
+    pub(super) fn use_frames(&mut self) {
+        self.framed = true;
+        self.inbox.expect_frames();
+    }
+
+    /// Sends `request` and waits for its response; `during` names it in errors.
+    pub(super) fn ask(
+        &mut self,
+        during: &'static str,
+        request: &Request,
+        limit: Duration,
+    ) -> Result<(Response, Extras), ClientError> {
+        if self.broken {
+            return Err(ClientError::Broken);
+        }
+        let deadline = Instant::now() + limit.min(LONGEST_LIMIT);
+        let stream = self.free_stream()?;
+        let mut body = Vec::new();
+        let encode = |source| ClientError::Encode { during, source };
+        request.encode(self.version, &mut body).map_err(encode)?;
+        let header = Header {
+            version: self.version,
+            response: false,
+            flags: 0,
+            stream,
+            opcode: request.opcode(),
+            length: body.len(),
+        };
+        let mut bytes = Vec::with_capacity(body.len() + 32);
+        Envelope { header, body }
+            .encode(&mut bytes)
+            .map_err(encode)?;
+        if self.framed {
+            let plain = std::mem::take(&mut bytes);
+            put_envelopes([plain.as_slice()], &mut bytes);
+        }
+        let exchanged = self.send(during, &bytes, deadline, limit);
+        let exchanged = exchanged.and_then(|()| self.receive(during, stream, deadline, limit));
+        // A write cut short leaves the server in the middle of a request: `send` says so.
+        let recoverable = matches!(exchanged, Ok(_) | Err(ClientError::TimedOut { .. }));
+        self.broken |= !recoverable;
+        exchanged
+    }
+
+    fn free_stream(&mut self) -> Result<i16, ClientError> {
+        if self.abandoned.len() > MOST_ABANDONED {
+            self.broken = true;
+            return Err(ClientError::Broken);
+        }
+        loop {
+            let stream = self.next_stream;
+            self.next_stream = stream.checked_add(1).unwrap_or(0);
+            if !self.abandoned.contains(&stream) {
+                return Ok(stream);
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        during: &'static str,
+        mut bytes: &[u8],
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<(), ClientError> {
+        while !bytes.is_empty() {
+            let written = match self.limit_to(deadline) {
+                Ok(()) => self.stream.write(bytes),
+                Err(error) => Err(error),
+            };
+            match written {
+                Ok(0) => return Err(ClientError::Closed { during }),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.broken = true;
+                    return Err(of_io(during, limit, error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        during: &'static str,
+        stream: i16,
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<(Response, Extras), ClientError> {
+        let protocol = |source| ClientError::Protocol { during, source };
+        loop {
+            while let Some(envelope) = self.inbox.pop().map_err(protocol)? {
+                let header = envelope.header;
+                if !header.response {
+                    let found = "a request";
+                    return Err(ClientError::Unexpected { during, found });
+                }
+                // A server that does not know our version answers in one of its own, which may
+                // also not know our stream.
+                if header.stream != stream && header.version == self.version {
+                    self.abandoned.remove(&header.stream);
+                    continue;
+                }
+                return Response::decode(&header, &envelope.body).map_err(protocol);
+            }
+            let read = match self.limit_to(deadline) {
+                Ok(()) => self.stream.read(&mut self.buffer),
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok(0) => return Err(ClientError::Closed { during }),
+                Ok(count) => self.inbox.push(&self.buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let error = of_io(during, limit, error);
+                    if matches!(error, ClientError::TimedOut { .. }) {
+                        self.abandoned.insert(stream);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn limit_to(&mut self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.limit(left)
+    }
+}
+
+/// What an error of the stream means.
+fn of_io(during: &'static str, limit: Duration, source: io::Error) -> ClientError {
+    match source.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            ClientError::TimedOut { during, limit }
+        }
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => ClientError::Closed { during },
+        _ => ClientError::Io { during, source },
+    }
+}
+
+/// A response's name in errors.
+pub(super) fn name_of(response: &Response) -> &'static str {
+    match response {
+        Response::Error(_) => "an error",
+        Response::Ready => "READY",
+        Response::Authenticate(_) => "AUTHENTICATE",
+        Response::Supported(_) => "SUPPORTED",
+        Response::Result(_) => "a result of another kind",
+        Response::Event(Event::Schema(_)) => "a schema event",
+        Response::Event(_) => "an event",
+        Response::AuthChallenge(_) => "AUTH_CHALLENGE",
+        Response::AuthSuccess(_) => "AUTH_SUCCESS",
+    }
+}

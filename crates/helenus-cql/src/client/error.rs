@@ -1,0 +1,187 @@
+//! Why a call failed, with its facts, and a cure where one exists.
+//! Refuses to hide which side failed: refused, timed out, protocol, log-in and server are apart.
+
+use crate::codec::{DecodeError, EncodeError, ServerError, ServerErrorKind, Version};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens there.
+    #[error("{addr} refused the connection")]
+    Refused {
+        /// The address dialled.
+        addr: SocketAddr,
+    },
+    /// The address could not be dialled.
+    #[error("cannot connect to {addr}")]
+    Unreachable {
+        /// The address dialled.
+        addr: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No answer in time. The connection stays usable; the request may still take effect.
+    #[error("no answer to {during} within {limit:?}")]
+    TimedOut {
+        /// What was waited for.
+        during: &'static str,
+        /// How long.
+        limit: Duration,
+    },
+    /// The server closed the connection.
+    #[error("the server closed the connection during {during}")]
+    Closed {
+        /// What was going on.
+        during: &'static str,
+    },
+    /// The stream failed.
+    #[error("the connection failed during {during}")]
+    Io {
+        /// What was going on.
+        during: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The connection failed before and cannot be used any more.
+    #[error("the connection is broken by an earlier failure")]
+    Broken,
+    /// The server's bytes are not the protocol.
+    #[error("the server's answer to {during} is not the protocol")]
+    Protocol {
+        /// What was going on.
+        during: &'static str,
+        /// What is wrong with them.
+        source: DecodeError,
+    },
+    /// An answer that does not belong to the request.
+    #[error("the server answered {during} with {found}")]
+    Unexpected {
+        /// What was going on.
+        during: &'static str,
+        /// What came.
+        found: &'static str,
+    },
+    /// The server does not speak this protocol version.
+    #[error("the server does not speak protocol {asked}: {message}")]
+    Version {
+        /// The version asked for.
+        asked: Version,
+        /// The server's words.
+        message: String,
+    },
+    /// The server wants credentials and none were given.
+    #[error("the server wants a user name and a password ({authenticator})")]
+    CredentialsMissing {
+        /// The server's authenticator class.
+        authenticator: String,
+    },
+    /// The server wants something other than a user name and a password.
+    #[error("the server's authenticator {authenticator} is not supported")]
+    Authenticator {
+        /// The server's authenticator class.
+        authenticator: String,
+    },
+    /// User name or password is wrong.
+    #[error("the server refused the log-in of {username:?}: {message}")]
+    Refusal {
+        /// The user name sent.
+        username: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The server answered with an error.
+    #[error("{source}")]
+    Server {
+        /// The error.
+        source: ServerError,
+    },
+    /// A request or a bound value cannot be written.
+    #[error("cannot write {during}")]
+    Encode {
+        /// What was being written.
+        during: &'static str,
+        /// Why not.
+        source: EncodeError,
+    },
+    /// A bound value cannot be written as its marker's type.
+    #[error("the value for {marker} does not fit")]
+    Value {
+        /// The marker's name.
+        marker: String,
+        /// Why not.
+        source: EncodeError,
+    },
+    /// More or fewer values than markers.
+    #[error("the statement has {markers} markers, {values} values were given")]
+    ValueCount {
+        /// Markers.
+        markers: usize,
+        /// Values.
+        values: usize,
+    },
+}
+
+impl ClientError {
+    /// What the person can do about it, where something can be done.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { .. } => Some("is the node up, and is this its native transport port?"),
+            Self::Unreachable { .. } => Some("check the address and the network between"),
+            Self::TimedOut { .. } => {
+                Some("the node may be busy or paused; look at its log, or allow more time")
+            }
+            Self::Closed { .. } | Self::Io { .. } | Self::Broken => {
+                Some("the node may have died; look at its log, then connect again")
+            }
+            Self::Protocol { .. } => {
+                Some("is this a Cassandra native transport port, and does it want TLS?")
+            }
+            Self::Version { .. } => Some("ask for an older protocol version"),
+            Self::CredentialsMissing { .. } => Some("give a user name and a password"),
+            Self::Refusal { .. } => Some("check user name and password"),
+            Self::Server { source } => server_hint(&source.kind),
+            Self::Unexpected { .. }
+            | Self::Authenticator { .. }
+            | Self::Encode { .. }
+            | Self::Value { .. }
+            | Self::ValueCount { .. } => None,
+        }
+    }
+
+    /// The server's error, if that is what it is.
+    pub fn server(&self) -> Option<&ServerError> {
+        match self {
+            Self::Server { source } => Some(source),
+            _ => None,
+        }
+    }
+
+    /// Whether time ran out, here or in the server.
+    pub fn is_timeout(&self) -> bool {
+        let kind = self.server().map(|error| &error.kind);
+        matches!(self, Self::TimedOut { .. })
+            || matches!(
+                kind,
+                Some(ServerErrorKind::ReadTimeout { .. } | ServerErrorKind::WriteTimeout { .. })
+            )
+    }
+}
+
+fn server_hint(kind: &ServerErrorKind) -> Option<&'static str> {
+    match kind {
+        ServerErrorKind::Unavailable { .. } => {
+            Some("too few replicas are up for this consistency level")
+        }
+        ServerErrorKind::Overloaded => Some("send fewer requests at a time"),
+        ServerErrorKind::IsBootstrapping => Some("wait until the node has joined"),
+        ServerErrorKind::WriteTimeout { .. } => Some("the write may still take effect"),
+        ServerErrorKind::Unauthorized => Some("grant the role the permission, or use another"),
+        ServerErrorKind::Unprepared { .. } => Some("prepare the statement again"),
+        ServerErrorKind::CasWriteUnknown { .. } => Some("read the row to see what happened"),
+        ServerErrorKind::Truncate => Some("TRUNCATE needs every node up"),
+        _ => None,
+    }
+}

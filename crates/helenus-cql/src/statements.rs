@@ -1,0 +1,208 @@
+//! A text of many CQL statements, split at the semicolons that end one: for a shell and for files.
+//! Refuses to understand statements: quotes, comments and batches are all it knows.
+
+/// One statement of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The statement without its semicolon and without comments around it.
+    pub text: String,
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// Whether a semicolon ended it; when not, a shell waits for more.
+    pub ended: bool,
+}
+
+/// Splits `text`; what is only blank or comment is no statement.
+///
+/// Quotes are `'…'` and `"…"` with the quote doubled inside, and `$$…$$`. Comments are `--` and
+/// `//` to the end of the line and `/* … */`. The semicolons between `BEGIN … BATCH` and
+/// `APPLY BATCH` end nothing.
+pub fn split_statements(text: &str) -> Vec<Statement> {
+    let mut splitter = Splitter::default();
+    let mut at = 0;
+    while at < text.len() {
+        let (kind, length) = token(&text[at..]);
+        splitter.take(kind, text, at, at + length);
+        at += length;
+    }
+    splitter.finish(text, false);
+    splitter.statements
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Blank,
+    Comment,
+    /// A word that is not quoted.
+    Word,
+    Semicolon,
+    /// Anything else: quoted text, brackets, operators.
+    Other,
+}
+
+/// The kind and the length in bytes of the first token; never zero for text that is not empty.
+fn token(text: &str) -> (Token, usize) {
+    let to_end_of = |mark: &str, from: usize| {
+        text.get(from..)
+            .and_then(|rest| rest.find(mark))
+            .map_or(text.len(), |n| from + n + mark.len())
+    };
+    let first = text.chars().next().unwrap_or(' ');
+    if text.starts_with("--") || text.starts_with("//") {
+        return (Token::Comment, text.find('\n').unwrap_or(text.len()));
+    }
+    if text.starts_with("/*") {
+        return (Token::Comment, to_end_of("*/", 2));
+    }
+    if text.starts_with("$$") {
+        return (Token::Other, to_end_of("$$", 2));
+    }
+    match first {
+        // A doubled quote inside reads as two quoted texts side by side, which ends the same.
+        '\'' => (Token::Other, to_end_of("'", 1)),
+        '"' => (Token::Other, to_end_of("\"", 1)),
+        ';' => (Token::Semicolon, 1),
+        blank if blank.is_whitespace() => (Token::Blank, blank.len_utf8()),
+        letter if is_word(letter) => (
+            Token::Word,
+            text.find(|c| !is_word(c)).unwrap_or(text.len()),
+        ),
+        other => (Token::Other, other.len_utf8()),
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where the splitter stands towards a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Batch {
+    /// Nothing of the statement is read yet.
+    #[default]
+    Start,
+    /// `BEGIN`, perhaps with the kind of batch.
+    Begin,
+    /// Between `BEGIN BATCH` and `APPLY`.
+    Inside,
+    /// `APPLY`, inside a batch.
+    Apply,
+    /// No batch, or after `APPLY BATCH`.
+    No,
+}
+
+#[derive(Debug, Default)]
+struct Splitter {
+    statements: Vec<Statement>,
+    /// First and one past the last byte of what is not blank or comment.
+    span: Option<(usize, usize)>,
+    batch: Batch,
+    /// Lines ended before `counted` bytes.
+    lines: usize,
+    counted: usize,
+}
+
+impl Splitter {
+    fn take(&mut self, kind: Token, text: &str, start: usize, end: usize) {
+        match kind {
+            Token::Blank | Token::Comment => return,
+            Token::Semicolon if !matches!(self.batch, Batch::Inside | Batch::Apply) => {
+                return self.finish(text, true);
+            }
+            Token::Word => self.batch = self.after_word(&text[start..end]),
+            Token::Semicolon | Token::Other => {
+                self.batch = match self.batch {
+                    Batch::Inside | Batch::Apply => Batch::Inside,
+                    _ => Batch::No,
+                };
+            }
+        }
+        let first = self.span.map_or(start, |(first, _)| first);
+        self.span = Some((first, end));
+    }
+
+    fn after_word(&self, word: &str) -> Batch {
+        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
+        match self.batch {
+            Batch::Start if is("BEGIN") => Batch::Begin,
+            Batch::Begin if is("BATCH") => Batch::Inside,
+            Batch::Begin if is("UNLOGGED") || is("COUNTER") || is("LOGGED") => Batch::Begin,
+            Batch::Inside if is("APPLY") => Batch::Apply,
+            Batch::Apply if is("BATCH") => Batch::No,
+            Batch::Inside | Batch::Apply => Batch::Inside,
+            _ => Batch::No,
+        }
+    }
+
+    fn finish(&mut self, text: &str, ended: bool) {
+        self.batch = Batch::Start;
+        let Some((start, end)) = self.span.take() else {
+            return;
+        };
+        self.lines += text[self.counted..start].matches('\n').count();
+        self.counted = start;
+        self.statements.push(Statement {
+            text: text[start..end].to_owned(),
+            line: self.lines + 1,
+            ended,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        split_statements(text).into_iter().map(|s| s.text).collect()
+    }
+
+    #[test]
+    fn semicolons_in_quotes_comments_and_bodies_end_nothing() {
+        assert_eq!(texts("SELECT 1; SELECT 2"), ["SELECT 1", "SELECT 2"]);
+        assert_eq!(texts("a 'x;''y;' b; c"), ["a 'x;''y;' b", "c"]);
+        assert_eq!(texts("a \"x;\"\"y;\" b; c"), ["a \"x;\"\"y;\" b", "c"]);
+        assert_eq!(
+            texts("a $$ return ';\"'; $$; b"),
+            ["a $$ return ';\"'; $$", "b"]
+        );
+        assert_eq!(
+            texts("a -- ; '\n b; // ;\n c /* ; ' */ d;"),
+            ["a -- ; '\n b", "c /* ; ' */ d"]
+        );
+        assert_eq!(texts(" ;; -- nothing\n /* ; */ ;"), [""; 0]);
+        assert_eq!(texts("a 'open; b"), ["a 'open; b"]);
+        assert_eq!(texts("ä; 'ö"), ["ä", "'ö"]);
+    }
+
+    #[test]
+    fn a_batch_is_one_statement() {
+        let batch =
+            "begin unlogged batch\n insert a; /* apply batch */ insert 'apply batch';\napply batch";
+        assert_eq!(texts(&format!("{batch}; SELECT 1;")), [batch, "SELECT 1"]);
+        let open = split_statements("BEGIN BATCH insert a; insert b;");
+        assert_eq!((open.len(), open[0].ended), (1, false));
+        assert_eq!(texts("select begin batch; b"), ["select begin batch", "b"]);
+        assert_eq!(texts("BEGIN TRANSACTION; b"), ["BEGIN TRANSACTION", "b"]);
+    }
+
+    #[test]
+    fn lines_count_from_the_first_word() {
+        let found = split_statements("-- head\n\nUSE k;\nSELECT\n 1; b;\n\n c");
+        let lines: Vec<_> = found.iter().map(|s| (s.line, s.ended)).collect();
+        assert_eq!(lines, [(3, true), (4, true), (5, true), (7, false)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_splits_into_parts_of_itself(text in "[ab'\"$;/*\\-\n BEGINATCHPLYä]{0,60}") {
+            let mut at = 0;
+            for statement in split_statements(&text) {
+                let found = text[at..].find(&statement.text);
+                prop_assert!(found.is_some());
+                at += found.unwrap_or(0) + statement.text.len();
+            }
+        }
+    }
+}
