@@ -57,7 +57,9 @@ impl AddressError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Full { .. } => Some("`helenus list` shows the clusters, `helenus rm` frees theirs".into()),
+            Self::Full { .. } => {
+                Some("`helenus list` shows the clusters, `helenus rm` frees theirs".into())
+            }
             Self::Taken { address, port } => Some(format!(
                 "`ss -ltnp 'src {address}:{port}'` names the program; end it, then start again"
             )),
@@ -78,7 +80,10 @@ impl Claims {
         })?;
         let folder = runtime.join("claims").join(namespace.to_string());
         fs::create_dir_all(&folder)?;
-        Ok(Self { folder, network: network_of(rustix::process::getuid().as_raw()) })
+        Ok(Self {
+            folder,
+            network: network_of(rustix::process::getuid().as_raw()),
+        })
     }
 
     /// Finds `count` addresses with free ports and keeps them for the cluster in `owner`.
@@ -151,8 +156,10 @@ impl Claims {
     }
 
     fn lock(&self) -> io::Result<fs::File> {
-        let file =
-            fs::OpenOptions::new().create(true).append(true).open(self.folder.join("lock"))?;
+        let file = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.join("lock"))?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
         Ok(file)
     }
@@ -184,12 +191,18 @@ impl Claims {
                 return Ok(Claimed { addresses, ports });
             }
         }
-        Err(AddressError::Full { wanted: count, network: format!("{a}.{b}.{c}"), kept })
+        Err(AddressError::Full {
+            wanted: count,
+            network: format!("{a}.{b}.{c}"),
+            kept,
+        })
     }
 
     /// Kept by a cluster that is still there; a claim whose cluster has no state is left behind.
     fn is_kept(&self, address: Ipv4Addr) -> bool {
-        let Ok(owner) = fs::read_to_string(self.file(address)) else { return false };
+        let Ok(owner) = fs::read_to_string(self.file(address)) else {
+            return false;
+        };
         let state = Path::new(&owner).join("cluster.json");
         fs::read_to_string(state).is_ok_and(|text| text.contains(&format!("\"{address}\"")))
     }
@@ -219,7 +232,11 @@ mod tests {
     }
 
     fn keep(folder: &Path, claimed: &Claimed) -> Result<(), AddressError> {
-        let list: Vec<String> = claimed.addresses.iter().map(|a| format!("\"{a}\"")).collect();
+        let list: Vec<String> = claimed
+            .addresses
+            .iter()
+            .map(|a| format!("\"{a}\""))
+            .collect();
         fs::write(folder.join("cluster.json"), list.join(",")).map_err(AddressError::from)
     }
 

@@ -61,10 +61,16 @@ pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
         hash.update(flag.as_bytes());
     }
     // Collector and compressed pointers decide the archive's layout; sizes below 32 GB do not.
-    for flag in jvm_flags.iter().filter(|f| f.contains("GC") || f.contains("Compressed")) {
+    for flag in jvm_flags
+        .iter()
+        .filter(|f| f.contains("GC") || f.contains("Compressed"))
+    {
         hash.update(flag.as_bytes());
     }
-    hash.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect()
+    hash.finalize()[..8]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 /// Path of the archive of this key, there or not.
@@ -78,18 +84,18 @@ pub fn path(cache: &Path, release: &str, key: &str) -> PathBuf {
 ///
 /// # Errors
 /// The cache cannot be written.
-pub fn launcher(
-    cache: &Path,
-    jars: &[PathBuf],
-    opens: &[&str],
-    exports: &[&str],
-) -> io::Result<PathBuf> {
+pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::Result<PathBuf> {
     let urls: Vec<String> = jars.iter().map(|j| file_url(j)).collect();
-    let manifest =
-        launcher_manifest("org.apache.cassandra.service.CassandraDaemon", &urls, opens, exports);
+    let manifest = launcher_manifest(
+        "org.apache.cassandra.service.CassandraDaemon",
+        &urls,
+        module_flags,
+    );
     let jar = stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes());
-    let name: String =
-        Sha256::digest(&jar)[..8].iter().map(|b| format!("{b:02x}")).collect();
+    let name: String = Sha256::digest(&jar)[..8]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     let folder = cache.join("launchers");
     let path = folder.join(format!("{name}.jar"));
     if !path.exists() {
@@ -156,7 +162,10 @@ pub fn train(
 ) -> Result<(), ArchiveError> {
     let folder = target.parent().unwrap_or(target);
     fs::create_dir_all(folder)?;
-    let lock = fs::OpenOptions::new().create(true).append(true).open(target.with_extension("lock"))?;
+    let lock = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(target.with_extension("lock"))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
     if target.exists() {
         return Ok(());
@@ -212,15 +221,25 @@ fn lesson(
         train: Some(target.to_owned()),
     };
     let mut started = [launch::start(pupil, node, &options)?];
-    let taught = ready::wait(&pupil.plan, &mut started, TRAINING_WITHIN, cancel, &mut |_| {})
-        .map(|_| teach(pupil));
+    let taught = ready::wait(
+        &pupil.plan,
+        &mut started,
+        TRAINING_WITHIN,
+        cancel,
+        &mut |_| {},
+    )
+    .map(|_| teach(pupil));
     let [started] = started;
     end(started, taught.is_ok() && !cancel.is_set());
     taught?;
     if cancel.is_set() {
         return Err(ReadyError::Interrupted.into());
     }
-    if target.exists() { Ok(()) } else { Err(ArchiveError::Nothing) }
+    if target.exists() {
+        Ok(())
+    } else {
+        Err(ArchiveError::Nothing)
+    }
 }
 
 /// Each statement may fail: the archive is then a little smaller.
@@ -241,7 +260,11 @@ fn teach(pupil: &ClusterState) {
 
 fn end(mut started: Started, gently: bool) {
     if let Ok(Some(pid)) = alive::holder(&started.folder) {
-        let within = if gently { TRAINING_WITHIN } else { Duration::ZERO };
+        let within = if gently {
+            TRAINING_WITHIN
+        } else {
+            Duration::ZERO
+        };
         process::end(pid, within);
     } else {
         let _already_gone = started.child.kill();
@@ -257,8 +280,9 @@ mod tests {
     fn the_launcher_is_a_jar_that_equal_contents_share() {
         let cache = tempfile::tempdir().unwrap();
         let jars = [PathBuf::from("/x/a b.jar"), PathBuf::from("/x/c.jar")];
-        let one = launcher(cache.path(), &jars, &["java.base/java.lang"], &[]).unwrap();
-        assert_eq!(one, launcher(cache.path(), &jars, &["java.base/java.lang"], &[]).unwrap());
+        let flags = ["--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned()];
+        let one = launcher(cache.path(), &jars, &flags).unwrap();
+        assert_eq!(one, launcher(cache.path(), &jars, &flags).unwrap());
         let text = String::from_utf8_lossy(&fs::read(&one).unwrap()).into_owned();
         assert!(text.starts_with("PK\u{3}\u{4}"));
         assert!(text.contains("file:/x/a%20b.jar"), "{text}");

@@ -78,11 +78,16 @@ pub fn open_jmx(
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
             .map_err(io::Error::from)?;
         let secret: String = random.iter().map(|b| format!("{b:02x}")).collect();
-        write_private(&access, &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"))?;
+        write_private(
+            &access,
+            &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"),
+        )?;
         write_private(&password, &format!("{JMX_USER} {secret}\n"))?;
     }
     let already = std::net::TcpStream::connect_timeout(
-        &format!("{address}:{port}").parse().map_err(io::Error::other)?,
+        &format!("{address}:{port}")
+            .parse()
+            .map_err(io::Error::other)?,
         Duration::from_secs(1),
     );
     if already.is_err() {
@@ -96,12 +101,19 @@ pub fn open_jmx(
         );
         jcmd(pid, &command)?;
     }
-    Ok(Jmx { password_file: password })
+    Ok(Jmx {
+        password_file: password,
+    })
 }
 
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::File::from_parts(
-        std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?,
+        std::fs::OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(path)?,
         path,
     );
     file.write_all(text.as_bytes())?;
@@ -125,7 +137,11 @@ pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
         Ok(text.to_owned())
     } else {
         let verb = command.split(' ').next().unwrap_or(command).to_owned();
-        Err(AttachError::Refused { pid, command: verb, answer: text.trim().to_owned() })
+        Err(AttachError::Refused {
+            pid,
+            command: verb,
+            answer: text.trim().to_owned(),
+        })
     }
 }
 

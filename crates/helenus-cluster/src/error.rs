@@ -4,6 +4,7 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::jdk::JdkError;
+use crate::paths::PathsError;
 use crate::ready::ReadyError;
 use crate::state::StateError;
 use crate::store::StoreError;
@@ -30,10 +31,15 @@ pub enum Class {
 
 /// Why something could not be done with a cluster.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the transparent variants are documented where they are defined")]
+#[expect(
+    missing_docs,
+    reason = "the transparent variants are documented where they are defined"
+)]
 pub enum ClusterError {
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Paths(#[from] PathsError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -101,12 +107,14 @@ impl ClusterError {
             Self::Release(_) | Self::Topology(_) | Self::Plan(_) => Class::Usage,
             Self::State(StateError::Io(_)) => Class::Environment,
             Self::State(_) => Class::Usage,
-            Self::Store(StoreError::Interrupted) | Self::Ready(ReadyError::Interrupted) => {
+            Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
             }
-            Self::Store(_) | Self::Jdk(_) | Self::Address(_) | Self::NoSpace { .. } => {
-                Class::Environment
-            }
+            Self::Paths(_)
+            | Self::Store(_)
+            | Self::Jdk(_)
+            | Self::Address(_)
+            | Self::NoSpace { .. } => Class::Environment,
             Self::Io { .. } => Class::Environment,
             Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
                 Class::Cluster
@@ -118,19 +126,23 @@ impl ClusterError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Release(e) => Some(e.hint()),
-            Self::Store(e) => e.hint(),
-            Self::Jdk(e) => e.hint(),
+            Self::Paths(e) => Some(e.hint()),
+            Self::Store(e) => Some(e.hint()),
+            Self::Jdk(e) => Some(e.hint()),
             Self::Topology(_) => None,
             Self::Plan(e) => Some(e.hint()),
             Self::State(e) => e.hint(),
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
             Self::Attach(e) => e.hint(),
-            Self::Silent { source, .. } => source.hint(),
+            Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::NoSpace { .. } => Some(
-                "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk".into(),
+                "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
+                    .into(),
             ),
-            Self::NotRunning { cluster, .. } => Some(format!("`helenus start {cluster}` starts it")),
+            Self::NotRunning { cluster, .. } => {
+                Some(format!("`helenus start {cluster}` starts it"))
+            }
             Self::Io { source, .. } => (source.kind() == io::ErrorKind::StorageFull).then(|| {
                 "the disk is full: free some space, or set HELENUS_HOME to a larger one".into()
             }),

@@ -20,13 +20,15 @@ use std::path::Path;
 /// # Errors
 /// It does not answer.
 pub fn look(clusters: &Clusters, host: SocketAddr) -> Result<Sight, ClusterError> {
-    let silent = |source: ClientError| ClusterError::Silent { node: host.to_string(), source };
+    let silent = |source: ClientError| ClusterError::Silent {
+        node: host.to_string(),
+        source,
+    };
     let mut client = Client::connect(host, &ConnectOptions::default()).map_err(silent)?;
     let name = client
         .query("SELECT cluster_name FROM system.local", Consistency::One)
         .map_err(silent)?
-        .value(0, "cluster_name")
-        .map(ToString::to_string)
+        .text(0, "cluster_name")
         .unwrap_or_default();
     let view = ring_view::view(&mut client).map_err(silent)?;
     let mut data_centers: Vec<String> = view.nodes.iter().map(|n| n.data_center.clone()).collect();
@@ -44,24 +46,44 @@ pub fn look(clusters: &Clusters, host: SocketAddr) -> Result<Sight, ClusterError
             }
         })
         .collect();
-    let mut keyspaces: Vec<String> =
-        view.keyspaces.into_iter().map(|k| k.name).filter(|k| !is_system_keyspace(k)).collect();
+    let mut keyspaces: Vec<String> = view
+        .keyspaces
+        .into_iter()
+        .map(|k| k.name)
+        .filter(|k| !is_system_keyspace(k))
+        .collect();
     keyspaces.sort();
-    Ok(Sight { cluster_name: name, data_centers, nodes, keyspaces })
+    Ok(Sight {
+        cluster_name: name,
+        data_centers,
+        nodes,
+        keyspaces,
+    })
 }
 
 /// The cluster of this user that this very node belongs to, proved.
 fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> {
     for name in clusters.names().ok()? {
-        let Ok(state) = clusters.load(&name) else { continue };
-        let Some(node) = state.plan.nodes.iter().find(|n| IpAddr::from(n.address) == address)
+        let Ok(state) = clusters.load(&name) else {
+            continue;
+        };
+        let Some(node) = state
+            .plan
+            .nodes
+            .iter()
+            .find(|n| IpAddr::from(n.address) == address)
         else {
             continue;
         };
-        let known = state.nodes.get(&node.name).and_then(|n| n.host_id.as_deref());
+        let known = state
+            .nodes
+            .get(&node.name)
+            .and_then(|n| n.host_id.as_deref());
         let holder = alive::holder(Path::new(&node.folder)).ok().flatten()?;
-        let listens =
-            listens(holder.as_raw_pid(), SocketAddr::new(address, state.plan.ports.cql));
+        let listens = listens(
+            holder.as_raw_pid(),
+            SocketAddr::new(address, state.plan.ports.cql),
+        );
         if known == Some(host_id) && listens {
             return Some(name);
         }
@@ -71,10 +93,18 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
 
 /// Whether the socket that listens at `address` belongs to the process.
 fn listens(pid: i32, address: SocketAddr) -> bool {
-    let IpAddr::V4(ip) = address.ip() else { return false };
+    let IpAddr::V4(ip) = address.ip() else {
+        return false;
+    };
     // The kernel prints an address as the number that its four bytes make on this machine.
-    let wanted = format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port());
-    let Ok(table) = fs::read_to_string(format!("/proc/{pid}/net/tcp")) else { return false };
+    let wanted = format!(
+        "{:08X}:{:04X}",
+        u32::from_ne_bytes(ip.octets()),
+        address.port()
+    );
+    let Ok(table) = fs::read_to_string(format!("/proc/{pid}/net/tcp")) else {
+        return false;
+    };
     let table6 = fs::read_to_string(format!("/proc/{pid}/net/tcp6")).unwrap_or_default();
     // A JVM listens through IPv6 sockets with mapped addresses.
     let mapped = format!("0000000000000000FFFF0000{wanted}");
@@ -83,11 +113,16 @@ fn listens(pid: i32, address: SocketAddr) -> bool {
         let local = *fields.get(1)?;
         let listening = *fields.get(3)? == "0A";
         let ours = listening && (local == wanted || local == mapped);
-        fields.get(9).filter(|_| ours).map(|inode| (*inode).to_owned())
+        fields
+            .get(9)
+            .filter(|_| ours)
+            .map(|inode| (*inode).to_owned())
     });
     let Some(inode) = inode else { return false };
     let socket = format!("socket:[{inode}]");
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
     entries
         .filter_map(Result::ok)
         .any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.to_string_lossy() == socket))

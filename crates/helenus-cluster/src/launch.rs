@@ -52,7 +52,10 @@ pub fn write_files(node: &NodePlan) -> io::Result<()> {
         fs::create_dir_all(folder.join(sub))?;
     }
     fs::write(folder.join("conf/cassandra.yaml"), &node.yaml)?;
-    fs::write(folder.join("conf/cassandra-rackdc.properties"), rackdc(node))?;
+    fs::write(
+        folder.join("conf/cassandra-rackdc.properties"),
+        rackdc(node),
+    )?;
     fs::write(folder.join("conf/logback.xml"), LOGBACK)?;
     alive::create(folder)
 }
@@ -69,7 +72,10 @@ pub fn start(
     let folder = PathBuf::from(&node.folder);
     let launch = launch_of(state, node, options);
     let spec = folder.join(LAUNCH_FILE);
-    fs::write(&spec, serde_json::to_vec_pretty(&launch).map_err(io::Error::other)?)?;
+    fs::write(
+        &spec,
+        serde_json::to_vec_pretty(&launch).map_err(io::Error::other)?,
+    )?;
     let console = fs::OpenOptions::new()
         .create(true)
         .append(true)
@@ -86,20 +92,32 @@ pub fn start(
         .current_dir(&folder)
         .spawn()?;
     tracing::info!(node = node.name, pid = child.id(), "started");
-    Ok(Started { name: node.name.clone(), folder, child, at })
+    Ok(Started {
+        name: node.name.clone(),
+        folder,
+        child,
+        at,
+    })
 }
 
 fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {
     let runtime = &state.runtime;
     let mut environment: BTreeMap<String, String> = INHERITED
         .iter()
-        .filter_map(|key| std::env::var(key).ok().map(|value| ((*key).to_owned(), value)))
+        .filter_map(|key| {
+            std::env::var(key)
+                .ok()
+                .map(|value| ((*key).to_owned(), value))
+        })
         .collect();
     environment.extend(node.environment.clone());
     let (program, argv) = match &runtime.fake {
         Some(behaviour) => {
             let helenus = options.helenus.to_string_lossy().into_owned();
-            (helenus, vec!["__fake-node".into(), behaviour.clone(), node.folder.clone()])
+            (
+                helenus,
+                vec!["__fake-node".into(), behaviour.clone(), node.folder.clone()],
+            )
         }
         None => {
             let java = runtime.java.to_string_lossy().into_owned();
@@ -111,7 +129,9 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         argv,
         environment,
         folder: PathBuf::from(&node.folder),
-        leash: options.leashed.then(|| rustix::process::getpid().as_raw_pid()),
+        leash: options
+            .leashed
+            .then(|| rustix::process::getpid().as_raw_pid()),
         lock_memory: state.plan.heap.heap.as_mib() >= SMALL_HEAP_MIB,
     }
 }
@@ -120,9 +140,13 @@ fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     LaunchFiles {
         launcher: text(&runtime.launcher),
-        archive: runtime.archive.as_ref().filter(|_| options.train.is_none()).map(text),
+        archive: runtime
+            .archive
+            .as_ref()
+            .filter(|_| options.train.is_none())
+            .map(text),
         train: options.train.as_ref().map(text),
-        native: None,
+        module_flags: runtime.module_flags.clone(),
     }
 }
 

@@ -1,6 +1,25 @@
-//! THE HANDS of Helenus: releases, JDKs, processes, claims, readiness and removal of real Cassandra nodes.
-//! Refuses to print, and to decide what a test of the model could decide.
+//! THE HANDS of Helenus: releases, JDKs, processes, claims, readiness and removal of Cassandra nodes.
+//! Refuses: printing. What happens is told by events and errors; the face words them.
 
+pub mod address;
 pub mod alive;
+pub mod archive;
+pub mod attach;
 pub mod cancel;
+pub mod env;
+pub mod error;
+pub mod guard;
+pub mod jdk;
+pub mod launch;
+pub mod lifecycle;
+pub mod machine;
+pub mod nodetool;
+pub mod observe;
+pub mod paths;
+pub mod process;
+pub mod ready;
+pub mod remove;
+pub mod ring_view;
 pub mod shim;
+pub mod state;
+pub mod store;

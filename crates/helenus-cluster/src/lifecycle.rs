@@ -5,6 +5,7 @@ use crate::address::{Claimed, Claims};
 use crate::alive;
 use crate::archive;
 use crate::cancel::Cancel;
+use crate::env::Env;
 use crate::error::ClusterError;
 use crate::jdk;
 use crate::launch::{self, LaunchOptions, Started};
@@ -13,14 +14,13 @@ use crate::paths::Paths;
 use crate::process;
 use crate::ready::{self, ReadyError, ReadyEvent};
 use crate::remove;
-use crate::state::{
-    ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted,
-};
+use crate::state::{ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted};
 use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, PlanRequest, plan};
 use helenus_model::preset::PresetName;
+use helenus_model::release::Verdict;
 use helenus_model::release::{Arch, Release};
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
@@ -39,6 +39,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(60);
 pub struct Hands {
     /// Folders.
     pub paths: Paths,
+    /// The environment that JDKs and Maven are found in.
+    pub env: Env,
     /// Clusters of this user.
     pub clusters: Clusters,
     /// Addresses of this user.
@@ -100,10 +102,12 @@ pub enum Event {
     Store(StoreEvent),
     /// The JDK that was chosen, with its caution.
     Jdk {
-        /// Full version.
-        version: String,
+        /// Version, vendor and folder.
+        jdk: String,
         /// Why a number measured on it must carry a caution.
         caution: Option<String>,
+        /// The JDK that JAVA_HOME names, where the release cannot run on it, and why.
+        passed_over: Option<String>,
     },
     /// Addresses and files are decided.
     Planned(Box<ClusterPlan>),
@@ -145,11 +149,21 @@ impl Hands {
     ///
     /// # Errors
     /// One cannot be made.
-    pub fn open(paths: Paths, helenus: PathBuf, cancel: Cancel) -> Result<Self, ClusterError> {
-        let clusters = Clusters::open(&paths.state).map_err(ClusterError::io("the state folder"))?;
-        let claims =
-            Claims::open(&paths.runtime).map_err(ClusterError::io("the folder of address claims"))?;
-        Ok(Self { paths, clusters, claims, helenus, cancel })
+    pub fn open(env: Env, helenus: PathBuf, cancel: Cancel) -> Result<Self, ClusterError> {
+        let paths = Paths::find(&env)?;
+        paths.secure_runtime(&env)?;
+        let clusters =
+            Clusters::open(&paths.state).map_err(ClusterError::io("the state folder"))?;
+        let claims = Claims::open(&paths.runtime)
+            .map_err(ClusterError::io("the folder of address claims"))?;
+        Ok(Self {
+            paths,
+            env,
+            clusters,
+            claims,
+            helenus,
+            cancel,
+        })
     }
 
     /// The plan of an `up`, with the addresses that it would get now; nothing is changed.
@@ -212,14 +226,19 @@ impl Hands {
     ) -> Result<ClusterState, ClusterError> {
         let folder = self.clusters.folder(&request.name);
         let mut saved = None;
-        self.claims.take(request.topology.nodes(), &folder, |claimed| {
-            let plan = self.plan(request, version, claimed)?;
-            let state = new_state(plan, runtime.clone(), request.ephemeral);
-            self.clusters.save(&state).map_err(ClusterError::io("the cluster's state"))?;
-            saved = Some(state);
-            Ok::<(), ClusterError>(())
-        })?;
-        let Some(mut state) = saved else { unreachable!("claims run the closure or fail") };
+        self.claims
+            .take(request.topology.nodes(), &folder, |claimed| {
+                let plan = self.plan(request, version, claimed)?;
+                let state = new_state(plan, runtime.clone(), request.ephemeral);
+                self.clusters
+                    .save(&state)
+                    .map_err(ClusterError::io("the cluster's state"))?;
+                saved = Some(state);
+                Ok::<(), ClusterError>(())
+            })?;
+        let Some(mut state) = saved else {
+            unreachable!("claims run the closure or fail")
+        };
         events(Event::Planned(Box::new(state.plan.clone())));
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
@@ -264,9 +283,14 @@ impl Hands {
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
         for name in names {
-            state.nodes.entry(name.clone()).and_modify(|n| n.wanted = Wanted::Running);
+            state
+                .nodes
+                .entry(name.clone())
+                .and_modify(|n| n.wanted = Wanted::Running);
         }
-        self.clusters.save(state).map_err(ClusterError::io("the cluster's state"))?;
+        self.clusters
+            .save(state)
+            .map_err(ClusterError::io("the cluster's state"))?;
         let mut started: Vec<Started> = Vec::new();
         let result = self.launch_and_wait(state, names, ready_within, &mut started, events);
         match result {
@@ -274,12 +298,17 @@ impl Hands {
                 for (name, id) in host_ids {
                     state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
                 }
-                self.clusters.save(state).map_err(ClusterError::io("the cluster's state"))
+                self.clusters
+                    .save(state)
+                    .map_err(ClusterError::io("the cluster's state"))
             }
             Err(error) => {
                 end_all(started);
                 for name in names {
-                    state.nodes.entry(name.clone()).and_modify(|n| n.wanted = Wanted::Stopped);
+                    state
+                        .nodes
+                        .entry(name.clone())
+                        .and_modify(|n| n.wanted = Wanted::Stopped);
                 }
                 // The first error is the one to tell.
                 let _second = self.clusters.save(state);
@@ -308,12 +337,22 @@ impl Hands {
                 .map_err(ClusterError::io("the launch shim"))?;
             started.push(process);
         }
-        events(Event::Started { nodes: started.len() });
+        events(Event::Started {
+            nodes: started.len(),
+        });
         let mut running = state.plan.clone();
-        running.nodes.retain(|n| state.nodes[&n.name].wanted == Wanted::Running);
-        Ok(ready::wait(&running, started, ready_within, &self.cancel, &mut |e| {
-            events(Event::Ready(e));
-        })?)
+        running
+            .nodes
+            .retain(|n| state.nodes[&n.name].wanted == Wanted::Running);
+        Ok(ready::wait(
+            &running,
+            started,
+            ready_within,
+            &self.cancel,
+            &mut |e| {
+                events(Event::Ready(e));
+            },
+        )?)
     }
 
     fn provide_archive(
@@ -327,15 +366,21 @@ impl Hands {
             events(Event::Training);
             let begin = Instant::now();
             match archive::train(state, &self.helenus, &path, &self.cancel) {
-                Ok(()) => events(Event::Trained { took: begin.elapsed() }),
+                Ok(()) => events(Event::Trained {
+                    took: begin.elapsed(),
+                }),
                 Err(archive::ArchiveError::Training(error @ ReadyError::Interrupted)) => {
                     return Err(error.into());
                 }
-                Err(error) => events(Event::Untrained { why: with_causes(&error) }),
+                Err(error) => events(Event::Untrained {
+                    why: with_causes(&error),
+                }),
             }
         }
         state.runtime.archive = path.exists().then_some(path);
-        self.clusters.save(state).map_err(ClusterError::io("the cluster's state"))
+        self.clusters
+            .save(state)
+            .map_err(ClusterError::io("the cluster's state"))
     }
 
     fn plan(
@@ -357,16 +402,28 @@ impl Hands {
             machine: machine::read(),
             addresses: claimed.addresses.clone(),
             ports: claimed.ports,
-            folder: self.clusters.folder(&request.name).to_string_lossy().into_owned(),
+            folder: self
+                .clusters
+                .folder(&request.name)
+                .to_string_lossy()
+                .into_owned(),
         })
     }
 
     fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
         let folder = self.paths.state.clone();
-        let free =
-            machine::free_space(&folder).map_err(ClusterError::io("the state folder"))?;
+        let free = machine::free_space(&folder).map_err(ClusterError::io("the state folder"))?;
         let need = Bytes(DISK_PER_NODE.0 * nodes as u64);
-        if free < need { Err(ClusterError::NoSpace { nodes, need, free, folder }) } else { Ok(()) }
+        if free < need {
+            Err(ClusterError::NoSpace {
+                nodes,
+                need,
+                free,
+                folder,
+            })
+        } else {
+            Ok(())
+        }
     }
 
     /// Finds release and JDK; fetches the release when it is not in the cache.
@@ -378,46 +435,45 @@ impl Hands {
         if let Some(fake) = &request.fake {
             return Ok(("5.0.9".into(), fake_runtime(fake)));
         }
-        let store = Store::open(&self.paths.cache)?;
-        // The JDK first: a wrong one is told before anything is fetched.
-        let environment = jdk::Env::current();
-        let known = match &request.source {
-            Source::Known(name) => Some(Release::find(name)?),
-            Source::Home(_) | Source::Tarball(_) => None,
-        };
-        if let Some(release) = known {
-            jdk::choose(release, &jdk::find(&environment), request.java_home.as_deref())?;
-        }
-        let arch = Arch::parse(&machine::read().arch).unwrap_or(Arch::X86_64);
+        let store = Store::open(&self.paths.cache, &self.env)?;
+        let explicit = request.java_home.as_deref();
+        let cancel = self.cancel.flag();
         let files = match &request.source {
-            Source::Known(_) => store.ensure(
-                known.unwrap_or_else(Release::newest),
-                arch,
-                &environment,
-                &self.cancel.flag(),
-                &mut |e| events(Event::Store(e)),
-            )?,
-            Source::Home(path) => store.from_home(path)?,
-            Source::Tarball(path) => store.from_tarball(path)?,
+            Source::Known(name) => {
+                let release = Release::find(name)?;
+                // The JDK first: a wrong one is told before anything is fetched.
+                jdk::choose(release, &jdk::find(&self.env), explicit)?;
+                store.ensure(release, Arch::here(), &cancel, &mut |e| {
+                    events(Event::Store(e))
+                })?
+            }
+            Source::Home(path) => Store::from_home(path)?,
+            Source::Tarball(path) => {
+                store.from_tarball(path, &cancel, &mut |e| events(Event::Store(e)))?
+            }
         };
-        let release = Release::facts_for(&files.version)?;
-        let chosen = jdk::choose(release, &jdk::find(&environment), request.java_home.as_deref())?;
+        let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
+        let caution = match &chosen.verdict {
+            Verdict::Works(caution) => Some(caution.clone()),
+            Verdict::Supported | Verdict::Refused(_) => None,
+        };
         events(Event::Jdk {
-            version: chosen.jdk.full_version.clone(),
-            caution: chosen.caution.clone(),
+            jdk: chosen.jdk.to_string(),
+            caution: caution.clone(),
+            passed_over: chosen.passed_over.map(|(jdk, why)| format!("{jdk}: {why}")),
         });
-        let modules = release.modules(chosen.jdk.feature);
-        let launcher = archive::launcher(&self.paths.cache, &files.jars, &modules.opens, &modules.exports)
+        let module_flags = files.release.module_flags(chosen.jdk.feature);
+        let launcher = archive::launcher(&self.paths.cache, &files.jars, &module_flags)
             .map_err(ClusterError::io("the cache folder"))?;
         let runtime = Runtime {
-            java: chosen.java(),
-            jvm: chosen.jdk.full_version.clone(),
+            java: chosen.jdk.home.join("bin/java"),
+            jvm: chosen.jdk.version.clone(),
             jdk_feature: chosen.jdk.feature,
-            jdk_caution: chosen.caution,
+            jdk_caution: caution,
             jars: files.jars,
             launcher,
             archive: None,
-            module_flags: release.module_flags(chosen.jdk.feature),
+            module_flags,
             fake: None,
         };
         Ok((files.version, runtime))
@@ -440,13 +496,21 @@ impl Hands {
             let holder = alive::holder(Path::new(&node.folder))
                 .map_err(ClusterError::io("the node's claim"))?;
             if let Some(pid) = holder {
-                events(Event::Stopping { node: node.name.clone() });
+                events(Event::Stopping {
+                    node: node.name.clone(),
+                });
                 let name = node.name.clone();
                 // All at once: each drains by itself.
-                ends.push(std::thread::spawn(move || (name, pid, process::end(pid, STOP_WITHIN))));
+                ends.push(std::thread::spawn(move || {
+                    (name, pid, process::end(pid, STOP_WITHIN))
+                }));
             }
         }
-        let names: Vec<String> = state.targets(node)?.iter().map(|n| n.name.clone()).collect();
+        let names: Vec<String> = state
+            .targets(node)?
+            .iter()
+            .map(|n| n.name.clone())
+            .collect();
         for end in ends {
             if let Ok((node, pid, by_itself)) = end.join() {
                 remove::forget_attach(pid.as_raw_pid());
@@ -454,9 +518,14 @@ impl Hands {
             }
         }
         for name in names {
-            state.nodes.entry(name).and_modify(|n| n.wanted = Wanted::Stopped);
+            state
+                .nodes
+                .entry(name)
+                .and_modify(|n| n.wanted = Wanted::Stopped);
         }
-        self.clusters.save(&state).map_err(ClusterError::io("the cluster's state"))
+        self.clusters
+            .save(&state)
+            .map_err(ClusterError::io("the cluster's state"))
     }
 
     /// Kills, pauses or resumes one node.
@@ -469,10 +538,18 @@ impl Hands {
         let folder = PathBuf::from(&state.node(node)?.folder);
         let pid = alive::holder(&folder)
             .map_err(ClusterError::io("the node's claim"))?
-            .ok_or_else(|| ClusterError::NotRunning { cluster: name.into(), node: node.into() })?;
+            .ok_or_else(|| ClusterError::NotRunning {
+                cluster: name.into(),
+                node: node.into(),
+            })?;
         if signal == Signal::KILL {
-            state.nodes.entry(node.to_owned()).and_modify(|n| n.wanted = Wanted::Stopped);
-            self.clusters.save(&state).map_err(ClusterError::io("the cluster's state"))?;
+            state
+                .nodes
+                .entry(node.to_owned())
+                .and_modify(|n| n.wanted = Wanted::Stopped);
+            self.clusters
+                .save(&state)
+                .map_err(ClusterError::io("the cluster's state"))?;
             process::end(pid, Duration::ZERO);
             remove::forget_attach(pid.as_raw_pid());
             return Ok(());
@@ -495,14 +572,24 @@ fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterSta
     let nodes = plan
         .nodes
         .iter()
-        .map(|n| (n.name.clone(), NodeState { wanted: Wanted::Stopped, host_id: None }))
+        .map(|n| {
+            (
+                n.name.clone(),
+                NodeState {
+                    wanted: Wanted::Stopped,
+                    host_id: None,
+                },
+            )
+        })
         .collect();
     let mut id = [0_u8; 16];
     let _short = rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty());
     ClusterState {
         format: Format::new("cluster", STATE_VERSION),
         id: id.iter().map(|b| format!("{b:02x}")).collect(),
-        created_unix: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        created_unix: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs()),
         ephemeral,
         maker: rustix::process::getpid().as_raw_pid(),
         plan,

@@ -36,7 +36,9 @@ fn memory() -> Bytes {
 /// A line of /proc/meminfo.
 pub fn meminfo(key: &str) -> Option<Bytes> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':'))?;
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix(key)?.strip_prefix(':'))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes(kib << 10))
 }

@@ -33,20 +33,40 @@ pub fn command(
     let tools = folder.join("tmp");
     let logback = folder.join("conf/logback-tools.xml");
     fs::write(&logback, LOGBACK_TOOLS).map_err(|e| AttachError::Tool(e))?;
-    let class_path: Vec<String> =
-        state.runtime.jars.iter().map(|j| j.to_string_lossy().into_owned()).collect();
+    let class_path: Vec<String> = state
+        .runtime
+        .jars
+        .iter()
+        .map(|j| j.to_string_lossy().into_owned())
+        .collect();
     let mut command = Command::new(&state.runtime.java);
     command
-        .args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128M", "-XX:-UsePerfData"])
+        .args([
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx128M",
+            "-XX:-UsePerfData",
+        ])
         .args(&state.runtime.module_flags)
         .arg("-cp")
         .arg(class_path.join(":"))
         .arg(format!("-Dcassandra.storagedir={}", tools.display()))
-        .arg(format!("-Dlogback.configurationFile=file://{}", logback.display()))
+        .arg(format!(
+            "-Dlogback.configurationFile=file://{}",
+            logback.display()
+        ))
         // NodeTool writes its history below the home folder.
         .arg(format!("-Duser.home={}", tools.display()))
         .arg("org.apache.cassandra.tools.NodeTool")
-        .args(["-h", &address, "-p", &port.to_string(), "-u", JMX_USER, "-pwf"])
+        .args([
+            "-h",
+            &address,
+            "-p",
+            &port.to_string(),
+            "-u",
+            JMX_USER,
+            "-pwf",
+        ])
         .arg(&jmx.password_file)
         .args(arguments);
     Ok(command)

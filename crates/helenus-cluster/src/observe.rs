@@ -89,12 +89,19 @@ pub fn memory(pid: i32) -> Option<Memory> {
     let kib = |key: &str| -> u64 {
         rollup
             .lines()
-            .find_map(|l| l.strip_prefix(key)?.strip_prefix(':')?.trim().strip_suffix("kB"))
+            .find_map(|l| {
+                l.strip_prefix(key)?
+                    .strip_prefix(':')?
+                    .trim()
+                    .strip_suffix("kB")
+            })
             .and_then(|n| n.trim().parse::<u64>().ok())
             .unwrap_or_default()
             << 10
     };
-    let threads = status.lines().find_map(|l| l.strip_prefix("Threads:")?.trim().parse().ok());
+    let threads = status
+        .lines()
+        .find_map(|l| l.strip_prefix("Threads:")?.trim().parse().ok());
     Some(Memory {
         rss_bytes: kib("Rss"),
         pss_bytes: kib("Pss"),
@@ -110,11 +117,20 @@ pub fn cpu_seconds(pid: i32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
-    #[expect(clippy::cast_precision_loss, reason = "ticks of a hundredth of a second")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "ticks of a hundredth of a second"
+    )]
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// Sum of a figure over nodes, for a line that says it in MiB.
 pub fn total(views: &[NodeView], figure: impl Fn(&Memory) -> u64) -> Bytes {
-    Bytes(views.iter().filter_map(|v| v.memory.as_ref()).map(figure).sum())
+    Bytes(
+        views
+            .iter()
+            .filter_map(|v| v.memory.as_ref())
+            .map(figure)
+            .sum(),
+    )
 }

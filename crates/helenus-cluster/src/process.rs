@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 /// Returns whether it went by itself.
 pub fn end(pid: Pid, grace: Duration) -> bool {
     // The descriptor names this very process, even if its number is given to another later.
-    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return true;
+    };
     if grace > Duration::ZERO {
         let _gone_already = pidfd_send_signal(&handle, Signal::TERM);
         // A paused process takes no SIGTERM.

@@ -6,7 +6,6 @@ use crate::cancel::Cancel;
 use crate::launch::{Started, log_tail};
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
-use helenus_model::cql::CqlValue;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -122,7 +121,11 @@ pub fn wait(
     cancel: &Cancel,
     events: &mut dyn FnMut(ReadyEvent),
 ) -> Result<BTreeMap<String, String>, ReadyError> {
-    let begin = started.iter().map(|s| s.at).min().unwrap_or_else(Instant::now);
+    let begin = started
+        .iter()
+        .map(|s| s.at)
+        .min()
+        .unwrap_or_else(Instant::now);
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
     let mut last = "no connection yet".to_owned();
     loop {
@@ -138,8 +141,14 @@ pub fn wait(
             }
             match answer(plan, node) {
                 Ok(client) => {
-                    let at = started.iter().find(|s| s.name == node.name).map_or(begin, |s| s.at);
-                    events(ReadyEvent::Answered { node: node.name.clone(), after: at.elapsed() });
+                    let at = started
+                        .iter()
+                        .find(|s| s.name == node.name)
+                        .map_or(begin, |s| s.at);
+                    events(ReadyEvent::Answered {
+                        node: node.name.clone(),
+                        after: at.elapsed(),
+                    });
                     clients.insert(node.name.clone(), client);
                 }
                 Err(error) => last = format!("{} does not answer: {error}", node.name),
@@ -148,7 +157,9 @@ pub fn wait(
         if clients.len() == plan.nodes.len() {
             match complete(plan, &mut clients) {
                 Ok(host_ids) => {
-                    events(ReadyEvent::Complete { after: begin.elapsed() });
+                    events(ReadyEvent::Complete {
+                        after: begin.elapsed(),
+                    });
                     return Ok(host_ids);
                 }
                 Err(state) => last = state,
@@ -167,7 +178,11 @@ fn timed_out(
     waited: Duration,
     last: String,
 ) -> ReadyError {
-    let late = plan.nodes.iter().find(|n| !clients.contains_key(&n.name)).unwrap_or(&plan.nodes[0]);
+    let late = plan
+        .nodes
+        .iter()
+        .find(|n| !clients.contains_key(&n.name))
+        .unwrap_or(&plan.nodes[0]);
     let folder = PathBuf::from(&late.folder);
     ReadyError::TimedOut {
         node: late.name.clone(),
@@ -181,7 +196,11 @@ fn timed_out(
 fn died(started: &mut Started) -> Option<ReadyError> {
     let status = started.child.try_wait().ok().flatten()?;
     let log = started.folder.join("logs/system.log");
-    let log = if log.exists() { log } else { started.folder.join("logs/console.log") };
+    let log = if log.exists() {
+        log
+    } else {
+        started.folder.join("logs/console.log")
+    };
     Some(ReadyError::Died {
         node: started.name.clone(),
         after: started.at.elapsed().as_secs_f64(),
@@ -197,7 +216,10 @@ pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
 }
 
 fn answer(plan: &ClusterPlan, node: &NodePlan) -> Result<Client, ClientError> {
-    let options = ConnectOptions { timeout: ANSWER_WITHIN, ..ConnectOptions::default() };
+    let options = ConnectOptions {
+        timeout: ANSWER_WITHIN,
+        ..ConnectOptions::default()
+    };
     let mut client = Client::connect(cql_address(plan, node), &options)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
     Ok(client)
@@ -224,30 +246,34 @@ fn complete(
     }
     if plan.nodes.len() > 1 {
         for (name, client) in clients.iter_mut() {
-            reach_all(plan, client).map_err(|e| format!("{name} does not reach every peer: {e}"))?;
+            reach_all(plan, client)
+                .map_err(|e| format!("{name} does not reach every peer: {e}"))?;
         }
     }
     Ok(host_ids)
 }
 
 fn look(client: &mut Client) -> Result<Sight, ClientError> {
-    let local =
-        client.query("SELECT host_id, schema_version FROM system.local", Consistency::One)?;
+    let local = client.query(
+        "SELECT host_id, schema_version FROM system.local",
+        Consistency::One,
+    )?;
     let peers = client.query("SELECT host_id FROM system.peers_v2", Consistency::One)?;
-    let text = |column: &str| local.value(0, column).map(uuid_text).unwrap_or_default();
-    Ok(Sight { host_id: text("host_id"), schema: text("schema_version"), peers: peers.rows.len() })
-}
-
-fn uuid_text(value: &CqlValue) -> String {
-    value.to_string()
+    let text = |column: &str| local.text(0, column).unwrap_or_default();
+    Ok(Sight {
+        host_id: text("host_id"),
+        schema: text("schema_version"),
+        peers: peers.rows.len(),
+    })
 }
 
 /// Reads at ALL over a range of each node: Unavailable as long as gossip holds one for down.
 fn reach_all(plan: &ClusterPlan, client: &mut Client) -> Result<(), ClientError> {
     for node in &plan.nodes {
         let token = node.tokens.first().copied().unwrap_or_default();
-        let cql =
-            format!("SELECT session_id FROM system_traces.sessions WHERE token(session_id) = {token}");
+        let cql = format!(
+            "SELECT session_id FROM system_traces.sessions WHERE token(session_id) = {token}"
+        );
         client.query(&cql, Consistency::All)?;
     }
     Ok(())

@@ -37,16 +37,29 @@ pub struct Removal {
 pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     let folder = hands.clusters.folder(name);
     if name.is_empty() || name.starts_with('.') || name.contains('/') || !folder.is_dir() {
-        let known = hands.clusters.names().map_err(ClusterError::io("the state folder"))?;
-        return Err(
-            crate::state::StateError::UnknownCluster { name: name.into(), known }.into()
-        );
+        let known = hands
+            .clusters
+            .names()
+            .map_err(ClusterError::io("the state folder"))?;
+        return Err(crate::state::StateError::UnknownCluster {
+            name: name.into(),
+            known,
+        }
+        .into());
     }
     let claimed = claimed_folders(&folder);
-    let running =
-        claimed.iter().filter(|f| alive::holder(f).is_ok_and(|h| h.is_some())).count();
+    let running = claimed
+        .iter()
+        .filter(|f| alive::holder(f).is_ok_and(|h| h.is_some()))
+        .count();
     let nodes = claimed.iter().filter(|f| !f.ends_with("training")).count();
-    Ok(Removal { name: name.into(), nodes, running, bytes: size(&folder), folder })
+    Ok(Removal {
+        name: name.into(),
+        nodes,
+        running,
+        bytes: size(&folder),
+        folder,
+    })
 }
 
 /// Removes a cluster: its processes first, its addresses last.
@@ -59,12 +72,21 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     let addresses = hands
         .clusters
         .load(name)
-        .map(|state| state.plan.nodes.iter().map(|n| n.address).collect::<Vec<_>>())
+        .map(|state| {
+            state
+                .plan
+                .nodes
+                .iter()
+                .map(|n| n.address)
+                .collect::<Vec<_>>()
+        })
         .unwrap_or_default();
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
-    let leaving = removal.folder.with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
+    let leaving = removal
+        .folder
+        .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
     fs::rename(&removal.folder, &leaving).map_err(ClusterError::io("the cluster's folder"))?;
     delete(&leaving).map_err(ClusterError::io("the cluster's folder"))?;
     hands
@@ -95,7 +117,9 @@ pub fn forget_attach(pid: i32) {
 
 /// Folders with a claim: the nodes, and a training start that was cut off.
 fn claimed_folders(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut folders: Vec<PathBuf> = entries
         .filter_map(|e| Some(e.ok()?.path()))
         .filter(|p| p.join(CLAIM_FILE).exists() || p.join("conf").exists())
@@ -134,12 +158,16 @@ fn delete(folder: &Path) -> io::Result<()> {
 }
 
 fn size(folder: &Path) -> Bytes {
-    let Ok(entries) = fs::read_dir(folder) else { return Bytes(0) };
-    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => size(&entry.path()).0,
-        // Blocks, not length: Cassandra's commit log is sparse until it is written.
-        Ok(meta) => std::os::unix::fs::MetadataExt::blocks(&meta) * 512,
-        Err(_) => 0,
-    });
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Bytes(0);
+    };
+    let sizes = entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.metadata() {
+            Ok(meta) if meta.is_dir() => size(&entry.path()).0,
+            // Blocks, not length: Cassandra's commit log is sparse until it is written.
+            Ok(meta) => std::os::unix::fs::MetadataExt::blocks(&meta) * 512,
+            Err(_) => 0,
+        });
     Bytes(sizes.sum())
 }

@@ -4,8 +4,9 @@
 use crate::error::ClusterError;
 use crate::ready::cql_address;
 use crate::state::ClusterState;
-use helenus_cql::client::{Client, ClientError, ConnectOptions, Rows};
+use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
+use helenus_cql::rows::{Rows, plain};
 use helenus_model::cql::CqlValue;
 use helenus_model::plan::NodePlan;
 use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State};
@@ -41,13 +42,22 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
     }
     let Some((_, mut view)) = asked else {
         let (node, source) = last.unwrap_or_else(|| {
-            (state.plan.name.clone(), ClientError::from(std::io::Error::other("no node")))
+            (
+                state.plan.name.clone(),
+                ClientError::Closed {
+                    during: "the search for a node",
+                },
+            )
         });
         return Err(ClusterError::Silent { node, source });
     };
     for node in &mut view.nodes {
         if is_ours(&state.plan.nodes, node.address) {
-            node.reach = if up.contains(&node.address) { Reach::Up } else { Reach::Down };
+            node.reach = if up.contains(&node.address) {
+                Reach::Up
+            } else {
+                Reach::Down
+            };
         }
     }
     Ok(view)
@@ -58,7 +68,10 @@ fn is_ours(nodes: &[NodePlan], address: IpAddr) -> bool {
 }
 
 fn connect(address: SocketAddr) -> Result<Client, ClientError> {
-    let options = ConnectOptions { timeout: ANSWER_WITHIN, ..ConnectOptions::default() };
+    let options = ConnectOptions {
+        timeout: ANSWER_WITHIN,
+        ..ConnectOptions::default()
+    };
     let mut client = Client::connect(address, &options)?;
     client.query("SELECT key FROM system.local", Consistency::One)?;
     Ok(client)
@@ -81,12 +94,21 @@ pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
     let gossip = client.query("SELECT * FROM system_views.gossip_info", Consistency::One)?;
     let mut nodes = Vec::new();
     for row in 0..local.rows.len() {
-        nodes.extend(node(&local, row, "broadcast_address", "broadcast_port", &gossip));
+        nodes.extend(node(
+            &local,
+            row,
+            "broadcast_address",
+            "broadcast_port",
+            &gossip,
+        ));
     }
     for row in 0..peers.rows.len() {
         nodes.extend(node(&peers, row, "peer", "peer_port", &gossip));
     }
-    Ok(ClusterView { nodes, keyspaces: keyspaces(client)? })
+    Ok(ClusterView {
+        nodes,
+        keyspaces: keyspaces(client)?,
+    })
 }
 
 /// Keyspaces with their replication, virtual ones left out.
@@ -94,15 +116,15 @@ pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
 /// # Errors
 /// The node does not answer.
 pub fn keyspaces(client: &mut Client) -> Result<Vec<Keyspace>, ClientError> {
-    let rows = client
-        .query("SELECT keyspace_name, replication FROM system_schema.keyspaces", Consistency::One)?;
+    let rows = client.query(
+        "SELECT keyspace_name, replication FROM system_schema.keyspaces",
+        Consistency::One,
+    )?;
     Ok((0..rows.rows.len())
         .filter_map(|row| {
-            let name = rows.value(row, "keyspace_name")?.to_string();
+            let name = rows.text(row, "keyspace_name")?;
             let replication = match rows.value(row, "replication")? {
-                CqlValue::Map(pairs) => {
-                    pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
-                }
+                CqlValue::Map(pairs) => pairs.iter().map(|(k, v)| (plain(k), plain(v))).collect(),
                 _ => BTreeMap::new(),
             };
             Some(Keyspace { name, replication })
@@ -111,18 +133,23 @@ pub fn keyspaces(client: &mut Client) -> Result<Vec<Keyspace>, ClientError> {
 }
 
 fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Option<Node> {
-    let Some(CqlValue::Inet(address)) = rows.value(row, address) else { return None };
-    let text = |column: &str| rows.value(row, column).map(CqlValue::to_string);
+    let Some(CqlValue::Inet(address)) = rows.value(row, address) else {
+        return None;
+    };
+    let text = |column: &str| rows.text(row, column);
     let tokens = match rows.value(row, "tokens") {
-        Some(CqlValue::Set(tokens) | CqlValue::List(tokens)) => {
-            tokens.iter().filter_map(|t| t.to_string().parse().ok()).collect()
-        }
+        Some(CqlValue::Set(tokens) | CqlValue::List(tokens)) => tokens
+            .iter()
+            .filter_map(|t| plain(t).parse().ok())
+            .collect(),
         _ => Vec::new(),
     };
     let told = (0..gossip.rows.len())
         .find(|r| gossip.value(*r, "address") == Some(&CqlValue::Inet(*address)));
-    let told = |column: &str| told.and_then(|r| gossip.value(r, column)).map(CqlValue::to_string);
-    let status = told("status_with_port").or_else(|| told("status")).unwrap_or_default();
+    let told = |column: &str| told.and_then(|r| gossip.text(r, column));
+    let status = told("status_with_port")
+        .or_else(|| told("status"))
+        .unwrap_or_default();
     Some(Node {
         address: *address,
         storage_port: match rows.value(row, port) {

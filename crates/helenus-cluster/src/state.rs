@@ -219,10 +219,15 @@ impl Clusters {
     pub fn load(&self, name: &str) -> Result<ClusterState, StateError> {
         let folder = self.folder(name);
         if !folder.is_dir() || name.starts_with('.') || name.contains('/') {
-            return Err(StateError::UnknownCluster { name: name.into(), known: self.names()? });
+            return Err(StateError::UnknownCluster {
+                name: name.into(),
+                known: self.names()?,
+            });
         }
-        read(&folder.join(STATE_FILE))
-            .map_err(|source| StateError::Unreadable { name: name.into(), source })
+        read(&folder.join(STATE_FILE)).map_err(|source| StateError::Unreadable {
+            name: name.into(),
+            source,
+        })
     }
 
     /// The cluster of this name; without one, the only one there.
@@ -249,8 +254,12 @@ impl Clusters {
     pub fn lock(&self, name: &str) -> Result<ClusterLock, StateError> {
         let folder = self.folder(name);
         let path = folder.join("lock");
-        let unknown =
-            || Ok(StateError::UnknownCluster { name: name.into(), known: self.names()? });
+        let unknown = || {
+            Ok(StateError::UnknownCluster {
+                name: name.into(),
+                known: self.names()?,
+            })
+        };
         let file = match fs::OpenOptions::new().create(true).append(true).open(&path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -301,11 +310,15 @@ impl ClusterState {
     /// # Errors
     /// No such node.
     pub fn node(&self, name: &str) -> Result<&NodePlan, StateError> {
-        self.plan.nodes.iter().find(|n| n.name == name).ok_or_else(|| StateError::UnknownNode {
-            cluster: self.plan.name.clone(),
-            node: name.into(),
-            known: self.plan.nodes.iter().map(|n| n.name.clone()).collect(),
-        })
+        self.plan
+            .nodes
+            .iter()
+            .find(|n| n.name == name)
+            .ok_or_else(|| StateError::UnknownNode {
+                cluster: self.plan.name.clone(),
+                node: name.into(),
+                known: self.plan.nodes.iter().map(|n| n.name.clone()).collect(),
+            })
     }
 
     /// The nodes that a `NAME[/NODE]` means.
@@ -355,8 +368,14 @@ pub fn condition(node: &NodePlan, wanted: Wanted) -> io::Result<(NodeCondition, 
     };
     let pid = pid.as_raw_pid();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-    let condition =
-        if state == Some('T') { NodeCondition::Paused } else { NodeCondition::Running };
+    let state = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.trim_start().chars().next());
+    let condition = if state == Some('T') {
+        NodeCondition::Paused
+    } else {
+        NodeCondition::Running
+    };
     Ok((condition, Some(pid)))
 }

@@ -73,6 +73,25 @@ impl Rows {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+
+    /// The value in a row (counted from 0) and a column; absent where any of the three is.
+    pub fn value(&self, row: usize, column: &str) -> Option<&CqlValue> {
+        let at = self.columns.iter().position(|c| c.name == column)?;
+        self.rows.get(row)?.get(at)?.as_ref()
+    }
+
+    /// The same as plain text, without the shell's escapes.
+    pub fn text(&self, row: usize, column: &str) -> Option<String> {
+        Some(plain(self.value(row, column)?))
+    }
+}
+
+/// A value as plain text: text as it is, anything else as a shell prints it.
+pub fn plain(value: &CqlValue) -> String {
+    match value {
+        CqlValue::Text(text) | CqlValue::Ascii(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// A getter that takes one or two variants of [`CqlValue`]; null is an error.

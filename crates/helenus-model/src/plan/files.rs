@@ -34,12 +34,7 @@ pub fn rackdc(node: &NodePlan) -> String {
 ///
 /// Module flags on the command line switch off the JVM's archived module graph; in a manifest they do not.
 /// Lines are folded at 72 bytes, as the jar format wants.
-pub fn launcher_manifest(
-    main_class: &str,
-    jars: &[String],
-    opens: &[&str],
-    exports: &[&str],
-) -> String {
+pub fn launcher_manifest(main_class: &str, jars: &[String], module_flags: &[String]) -> String {
     let mut text = String::from("Manifest-Version: 1.0\r\n");
     let mut line = |key: &str, value: &str| {
         let whole = format!("{key}: {value}");
@@ -59,8 +54,16 @@ pub fn launcher_manifest(
     };
     line("Main-Class", main_class);
     line("Class-Path", &jars.join(" "));
-    line("Add-Opens", &opens.join(" "));
-    line("Add-Exports", &exports.join(" "));
+    for (key, flag) in [
+        ("Add-Opens", "--add-opens="),
+        ("Add-Exports", "--add-exports="),
+    ] {
+        let packages: Vec<&str> = module_flags
+            .iter()
+            .filter_map(|f| f.strip_prefix(flag)?.strip_suffix("=ALL-UNNAMED"))
+            .collect();
+        line(key, &packages.join(" "));
+    }
     text.push_str("\r\n");
     text
 }
@@ -74,8 +77,8 @@ pub struct LaunchFiles {
     pub archive: Option<String>,
     /// Class-data archive to write at exit: a training start.
     pub train: Option<String>,
-    /// Folder of JNA's native library, unpacked once instead of at each start.
-    pub native: Option<String>,
+    /// Module flags of the release on this JDK; those that the launcher's manifest carries are left out.
+    pub module_flags: Vec<String>,
 }
 
 /// The whole command line of a node but for the path of `java`.
@@ -92,9 +95,13 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     if let Some(train) = &files.train {
         argv.push(format!("-XX:ArchiveClassesAtExit={train}"));
     }
-    if let Some(native) = &files.native {
-        argv.push(format!("-Djna.boot.library.path={native}"));
-    }
+    argv.extend(
+        files
+            .module_flags
+            .iter()
+            .filter(|f| !f.starts_with("--add-"))
+            .cloned(),
+    );
     argv.push(format!(
         "-Dcassandra.config=file://{folder}/conf/cassandra.yaml"
     ));

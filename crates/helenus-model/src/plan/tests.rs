@@ -102,14 +102,18 @@ fn tokens_and_addresses_are_unique_and_every_node_is_its_own_seed() {
 #[test]
 fn the_manifest_is_folded_at_72_bytes() {
     let jars: Vec<String> = (0..20).map(|k| format!("lib/some-jar-{k}.jar")).collect();
+    let flags = ["--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned()];
     let text = launcher_manifest(
         "org.apache.cassandra.service.CassandraDaemon",
         &jars,
-        &["java.base/java.lang"],
-        &[],
+        &flags,
     );
     assert!(text.lines().all(|l| l.len() <= 72));
     assert!(text.contains("\r\n ") && text.ends_with("\r\n\r\n"));
     let unfolded = text.replace("\r\n ", "");
     assert!(unfolded.contains("lib/some-jar-19.jar"));
+    assert!(
+        unfolded.contains("Add-Opens: java.base/java.lang\r\n"),
+        "{unfolded}"
+    );
 }

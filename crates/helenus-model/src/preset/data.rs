@@ -124,18 +124,6 @@ pub const BASE: &[Setting] = &[
         "CassandraRelevantProperties of 5.0.9",
     ),
     property(
-        "io.netty.tryReflectionSetAccessible",
-        "true",
-        "netty frees direct buffers by itself",
-        "stock jvm17-server.options",
-    ),
-    property(
-        "jdk.attach.allowAttachSelf",
-        "true",
-        "jamm measures objects through it",
-        "stock jvm17-server.options",
-    ),
-    property(
         "java.awt.headless",
         "true",
         "no display is ever wanted",
