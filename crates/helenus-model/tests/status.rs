@@ -26,6 +26,7 @@ macro_rules! recorded {
 
 /// Name, state, and standard output of the real tool.
 const CASES: &[(&str, &str, &str)] = recorded![
+    "joining",
     "one-differing",
     "one-fresh",
     "one-ks-nosuch",
