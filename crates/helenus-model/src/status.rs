@@ -49,6 +49,31 @@ pub enum State {
     Moving,
 }
 
+impl State {
+    /// Reads `system_views.gossip_info.status_with_port`, such as `NORMAL,-1` or `MOVING,42`. A node that announced
+    /// its shutdown still owns its tokens; absent for one that is not on the ring (left, removed, hibernating).
+    pub fn from_gossip(status: &str) -> Option<Self> {
+        match status.split(',').next()? {
+            "NORMAL" | "shutdown" => Some(Self::Normal),
+            "BOOT" | "BOOT_REPLACE" => Some(Self::Joining),
+            "LEAVING" | "removing" => Some(Self::Leaving),
+            "MOVING" => Some(Self::Moving),
+            _ => None,
+        }
+    }
+}
+
+/// Reads `system_views.gossip_info.load`: bytes in Java's form of a double, such as `98790.0` or `1.048576E7`.
+pub fn load_from_gossip(load: &str) -> Option<u64> {
+    let bytes: f64 = load.parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "sizes of files, checked to be no less than 0"
+    )]
+    (bytes >= 0.0 && bytes.is_finite()).then_some(bytes as u64)
+}
+
 /// A node as one node of the cluster knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {

@@ -33,6 +33,56 @@ fn composite_tokens_are_those_of_cassandra() {
     assert_eq!(token("k2", 1), -1249971338869983987);
 }
 
+#[derive(serde::Deserialize)]
+struct Located {
+    dc: String,
+    rack: String,
+    tokens: Vec<i64>,
+}
+
+#[derive(serde::Deserialize)]
+struct Case {
+    replication: BTreeMap<String, String>,
+    /// A token, then its replicas as indices of members.
+    replicas: Vec<Vec<i64>>,
+    effective_bits: Vec<u32>,
+}
+
+#[derive(serde::Deserialize)]
+struct Judged {
+    members: Vec<Located>,
+    cases: Vec<Case>,
+    plain_bits: Vec<u32>,
+}
+
+/// Random rings, judged by Cassandra's own strategy and partitioner classes: replicas in order, shares to the last bit.
+#[test]
+fn replicas_and_shares_are_those_of_cassandras_classes() {
+    let judged: Vec<Judged> =
+        serde_json::from_str(include_str!("data/ring/strategies.json")).unwrap();
+    let bits = |shares: Vec<f32>| shares.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    for ring_case in judged {
+        let members = ring_case.members.into_iter().map(|m| Member {
+            data_center: m.dc,
+            rack: m.rack,
+            tokens: m.tokens,
+        });
+        let ring = Ring::new(members.collect()).unwrap();
+        assert_eq!(bits(ring.ownership()), ring_case.plain_bits);
+        for case in ring_case.cases {
+            let replication = Replication::from_map(&case.replication).unwrap();
+            let name = format!("{replication:?} of {} nodes", ring.members().len());
+            for line in case.replicas {
+                let replicas = replication.replicas(&ring, line[0]).unwrap();
+                let replicas: Vec<i64> = replicas.into_iter().map(|r| r as i64).collect();
+                assert_eq!(replicas, line[1..], "{name}");
+            }
+            let shares = ring.effective_ownership(&replication).unwrap();
+            assert_eq!(bits(shares), case.effective_bits, "{name}");
+        }
+    }
+}
+
 #[test]
 fn one_token_a_node_is_centred() {
     assert_eq!(even_tokens(1, 1, 0), [[0]]);

@@ -4,7 +4,7 @@
 use helenus_model::format::Format;
 use helenus_model::status::{
     ClusterView, Keyspace, Node, Ownership, Reach, Report, State, StatusError, java_hash_order,
-    percent, size,
+    load_from_gossip, percent, size,
 };
 
 #[derive(serde::Deserialize)]
@@ -26,6 +26,7 @@ macro_rules! recorded {
 
 /// Name, state, and standard output of the real tool.
 const CASES: &[(&str, &str, &str)] = recorded![
+    "joining",
     "one-differing",
     "one-fresh",
     "one-ks-nosuch",
@@ -35,6 +36,9 @@ const CASES: &[(&str, &str, &str)] = recorded![
     "one-ks-uppercase",
     "one-rf1-arg",
     "one-rf1",
+    "three-dcs-one-token-arg-system",
+    "three-dcs-one-token-fresh",
+    "three-dcs-one-token-nts",
     "three-one-token-arg-one",
     "three-one-token-arg-system",
     "three-one-token-arg-three",
@@ -48,6 +52,21 @@ const CASES: &[(&str, &str, &str)] = recorded![
     "three-one-token-restarted",
     "three-one-token-rf1-twice",
     "three-one-token-rf1",
+    "three-vnodes-arg-racks-one",
+    "three-vnodes-arg-racks-two",
+    "three-vnodes-arg-simple-two",
+    "three-vnodes-arg-three",
+    "three-vnodes-differing",
+    "three-vnodes-fresh",
+    "three-vnodes-killed",
+    "three-vnodes-restarted-beside-a-dead-one",
+    "three-vnodes-rf1",
+    "two-dcs-arg-first-only",
+    "two-dcs-arg-simple-two",
+    "two-dcs-differing",
+    "two-dcs-fresh",
+    "two-dcs-one-each",
+    "two-dcs-second-killed",
 ];
 
 fn recorded(json: &str) -> Recorded {
@@ -149,6 +168,43 @@ fn what_is_not_known_prints_as_a_question_mark() {
              Effective ownership information is meaningless.",
         ]
     );
+}
+
+#[test]
+fn addresses_print_as_java_prints_them() {
+    let mut six = node(1, &[0, 1], State::Normal);
+    six.address = std::net::Ipv6Addr::LOCALHOST.into();
+    let view = ClusterView {
+        nodes: vec![six],
+        keyspaces: vec![],
+    };
+    let printed = view.nodetool(None).unwrap().stdout;
+    assert!(
+        printed.contains("?N  0:0:0:0:0:0:0:1  ?     2 "),
+        "{printed}"
+    );
+}
+
+#[test]
+fn gossip_tells_state_and_load() {
+    for (status, state) in [
+        ("NORMAL,-6148914691236517206", Some(State::Normal)),
+        ("shutdown,true", Some(State::Normal)),
+        ("BOOT,700000000000000000", Some(State::Joining)),
+        ("BOOT_REPLACE,127.79.1.3:7000", Some(State::Joining)),
+        ("LEAVING,6148914691236517204", Some(State::Leaving)),
+        ("MOVING,999999999999999999", Some(State::Moving)),
+        ("LEFT,1,2", None),
+        ("hibernate,true", None),
+        ("", None),
+    ] {
+        assert_eq!(State::from_gossip(status), state, "{status}");
+    }
+    assert_eq!(load_from_gossip("98790.0"), Some(98_790));
+    assert_eq!(load_from_gossip("1.048576E7"), Some(10_485_760));
+    assert_eq!(load_from_gossip("-1.0"), None);
+    assert_eq!(load_from_gossip("NaN"), None);
+    assert_eq!(load_from_gossip(""), None);
 }
 
 #[test]
