@@ -1,0 +1,174 @@
+//! Why a release could not be put on disk, each with its cure.
+//! Refuses a bare IO error where the cause is known: a full disk and a read-only cache have names.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use helenus_model::release::ReleaseError;
+
+/// Why the store could not hand out a release.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No `mvn` on `PATH`.
+    #[error("mvn (Apache Maven) is not on PATH, and the release's {jars} jars are not cached yet")]
+    NoMaven {
+        /// How many jars are to be fetched.
+        jars: usize,
+    },
+    /// `mvn` is there, but could not be started.
+    #[error("{mvn} could not be started")]
+    MavenStart {
+        /// The program.
+        mvn: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// `mvn` ended with an error.
+    #[error("mvn failed ({status}): {}", lines.join("; "))]
+    MavenFailed {
+        /// How it ended.
+        status: String,
+        /// Its last error lines.
+        lines: Vec<String>,
+        /// Whether it could not reach its repositories.
+        offline: bool,
+    },
+    /// `mvn` was content, but a jar is not there.
+    #[error("mvn succeeded, but {file} was not delivered")]
+    Missing {
+        /// The jar.
+        file: String,
+    },
+    /// A jar is not the one of the lock.
+    #[error("{file} has SHA-256 {got}, wanted {wanted}")]
+    Checksum {
+        /// The jar.
+        file: String,
+        /// The lock's checksum.
+        wanted: String,
+        /// What arrived.
+        got: String,
+    },
+    /// No space left.
+    #[error("the disk of {folder} is full")]
+    DiskFull {
+        /// The cache.
+        folder: PathBuf,
+    },
+    /// The cache cannot be written to.
+    #[error("the cache {folder} cannot be written to")]
+    NotWritable {
+        /// The cache.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Anything else the file system refused.
+    #[error("{folder} cannot be used")]
+    Io {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Interrupted; nothing landed.
+    #[error("interrupted while a release was being fetched")]
+    Cancelled,
+    /// A folder without a Cassandra distribution.
+    #[error("{home} is no Cassandra distribution: {why}")]
+    NotADistribution {
+        /// The folder.
+        home: PathBuf,
+        /// What is missing.
+        why: String,
+    },
+    /// A distribution of a release that is not known.
+    #[error("the distribution at {home} cannot be run")]
+    Unknown {
+        /// The folder.
+        home: PathBuf,
+        /// Which release it is.
+        source: ReleaseError,
+    },
+    /// An archive that cannot be read.
+    #[error("{tarball} cannot be unpacked")]
+    Tarball {
+        /// The archive.
+        tarball: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// An archive with an entry that would land outside of its folder.
+    #[error("{tarball} holds an entry that leaves its folder: {entry:?}")]
+    Escapes {
+        /// The archive.
+        tarball: PathBuf,
+        /// The entry's path.
+        entry: PathBuf,
+    },
+}
+
+impl StoreError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoMaven { .. } => "install Maven (such as apt install maven), or unpack a \
+                binary distribution and name it with --cassandra-home DIR"
+                .to_owned(),
+            Self::MavenStart { mvn, .. } => format!("try `{} -version`", mvn.display()),
+            Self::MavenFailed { offline: true, .. } => "this machine cannot reach Maven's \
+                repositories: set a mirror or proxy in ~/.m2/settings.xml, or copy the cache \
+                folder from a machine that has the release"
+                .to_owned(),
+            Self::MavenFailed { .. } => {
+                "the lines above are Maven's own; `mvn -version` shows which Java and settings it \
+                 uses"
+                    .to_owned()
+            }
+            Self::Missing { file } | Self::Checksum { file, .. } => format!(
+                "the local Maven repository or a mirror holds another {file}: remove it there \
+                 and try again; nothing was installed"
+            ),
+            Self::DiskFull { .. } => {
+                "free some space (a release takes about 65 MiB), or set HELENUS_CACHE to another \
+                 disk"
+                    .to_owned()
+            }
+            Self::NotWritable { .. } | Self::Io { .. } => {
+                "set HELENUS_CACHE to a folder that you may write to".to_owned()
+            }
+            Self::Cancelled => "run it again: nothing half-done was left".to_owned(),
+            Self::NotADistribution { .. } => {
+                "name the folder that holds bin/ and lib/ of an unpacked binary distribution"
+                    .to_owned()
+            }
+            Self::Unknown { source, .. } => source.hint(),
+            Self::Tarball { .. } => {
+                "a binary distribution is a file such as apache-cassandra-5.0.9-bin.tar.gz"
+                    .to_owned()
+            }
+            Self::Escapes { .. } => "do not use this archive; fetch it again".to_owned(),
+        }
+    }
+
+    /// An IO error under the cache, by its cause.
+    pub(super) fn of_cache(folder: &Path, source: io::Error) -> Self {
+        let folder = folder.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { folder },
+            io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::AlreadyExists => Self::NotWritable { folder, source },
+            _ => Self::Io { folder, source },
+        }
+    }
+
+    /// The same, for an IO error that met a folder inside of the cache.
+    pub(super) fn in_cache(self, cache: &Path) -> Self {
+        match self {
+            Self::Io { source, .. } => Self::of_cache(cache, source),
+            other => other,
+        }
+    }
+}
