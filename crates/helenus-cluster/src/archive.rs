@@ -92,13 +92,20 @@ pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::
         .iter()
         .filter_map(|jar| Some(jar.file_name()?.to_string_lossy().replace(' ', "%20")))
         .collect();
-    let manifest =
-        launcher_manifest("org.apache.cassandra.service.CassandraDaemon", &names, module_flags);
+    let manifest = launcher_manifest(
+        "org.apache.cassandra.service.CassandraDaemon",
+        &names,
+        module_flags,
+    );
     let jar = stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes());
     let mut hash = Sha256::new();
     hash.update(&jar);
-    jars.iter().for_each(|jar| hash.update(jar.to_string_lossy().as_bytes()));
-    let name: String = hash.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect();
+    jars.iter()
+        .for_each(|jar| hash.update(jar.to_string_lossy().as_bytes()));
+    let name: String = hash.finalize()[..8]
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     let folder = cache.join("launchers").join(name);
     let launcher = folder.join("helenus-launcher.jar");
     if launcher.exists() {

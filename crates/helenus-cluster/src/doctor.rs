@@ -62,7 +62,12 @@ fn finding(
     found: impl Into<String>,
     cure: Option<&str>,
 ) -> Finding {
-    Finding { what, weight, found: found.into(), cure: cure.map(str::to_owned) }
+    Finding {
+        what,
+        weight,
+        found: found.into(),
+        cure: cure.map(str::to_owned),
+    }
 }
 
 fn java(hands: &Hands) -> Finding {
@@ -72,7 +77,12 @@ fn java(hands: &Hands) -> Finding {
             let text = format!("{} for Cassandra {}", chosen.jdk, release.version);
             finding("JDK", Weight::Good, text, None)
         }
-        Err(error) => finding("JDK", Weight::Lacking, error.to_string(), Some(&error.hint())),
+        Err(error) => finding(
+            "JDK",
+            Weight::Lacking,
+            error.to_string(),
+            Some(&error.hint()),
+        ),
     }
 }
 
@@ -83,9 +93,12 @@ fn maven(hands: &Hands) -> Finding {
         .is_some();
     match hands.env.find_program("mvn") {
         Some(path) => finding("mvn", Weight::Good, path.display().to_string(), None),
-        None if cached => {
-            finding("mvn", Weight::Good, "not on PATH, and not needed: the release is cached", None)
-        }
+        None if cached => finding(
+            "mvn",
+            Weight::Good,
+            "not on PATH, and not needed: the release is cached",
+            None,
+        ),
         None => finding(
             "mvn",
             Weight::Lacking,
@@ -100,7 +113,12 @@ fn memory() -> Finding {
     let free = machine::meminfo("MemAvailable").unwrap_or(total);
     let text = format!("{free} available of {total}");
     if free < MEMORY_WANTED {
-        finding("memory", Weight::Caution, text, Some("end other programs, or use --preset tiny"))
+        finding(
+            "memory",
+            Weight::Caution,
+            text,
+            Some("end other programs, or use --preset tiny"),
+        )
     } else {
         finding("memory", Weight::Good, text, None)
     }
@@ -128,11 +146,16 @@ fn disk(what: &'static str, folder: &Path) -> Finding {
 
 /// A user namespace with a network of its own, tried for real by a child that ends at once.
 fn namespaces() -> Finding {
-    let tried = Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"]).output();
+    let tried = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--net", "true"])
+        .output();
     match tried {
-        Ok(output) if output.status.success() => {
-            finding("namespaces", Weight::Good, "user and network namespaces can be made", None)
-        }
+        Ok(output) if output.status.success() => finding(
+            "namespaces",
+            Weight::Good,
+            "user and network namespaces can be made",
+            None,
+        ),
         Ok(output) => finding(
             "namespaces",
             Weight::Caution,
@@ -154,10 +177,20 @@ fn namespaces() -> Finding {
 fn cgroups() -> Finding {
     let v2 = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
     if v2.split_whitespace().any(|c| c == "memory") {
-        return finding("cgroups", Weight::Good, format!("version 2 with {}", v2.trim()), None);
+        return finding(
+            "cgroups",
+            Weight::Good,
+            format!("version 2 with {}", v2.trim()),
+            None,
+        );
     }
     if Path::new("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists() {
-        return finding("cgroups", Weight::Good, "version 1 with memory and cpu", None);
+        return finding(
+            "cgroups",
+            Weight::Good,
+            "version 1 with memory and cpu",
+            None,
+        );
     }
     finding(
         "cgroups",
@@ -173,11 +206,23 @@ fn perf_clock() -> Finding {
     for _ in 0..50 {
         let begin = std::time::Instant::now();
         std::thread::sleep(std::time::Duration::from_micros(500));
-        worst = worst.max(begin.elapsed().saturating_sub(std::time::Duration::from_micros(500)));
+        worst = worst.max(
+            begin
+                .elapsed()
+                .saturating_sub(std::time::Duration::from_micros(500)),
+        );
     }
-    let text = format!("sleeps end at most {} µs late (50 tries)", worst.as_micros());
+    let text = format!(
+        "sleeps end at most {} µs late (50 tries)",
+        worst.as_micros()
+    );
     if worst > std::time::Duration::from_millis(2) {
-        finding("timers", Weight::Caution, text, Some("end what keeps the processors busy"))
+        finding(
+            "timers",
+            Weight::Caution,
+            text,
+            Some("end what keeps the processors busy"),
+        )
     } else {
         finding("timers", Weight::Good, text, None)
     }

@@ -40,7 +40,12 @@ pub fn connect(state: &ClusterState, node: Option<&str>) -> Result<Client, Clust
     for plan in state.targets(node)? {
         match Client::connect(cql_address(&state.plan, plan), &ConnectOptions::default()) {
             Ok(client) => return Ok(client),
-            Err(source) => last = Some(ClusterError::Silent { node: plan.name.clone(), source }),
+            Err(source) => {
+                last = Some(ClusterError::Silent {
+                    node: plan.name.clone(),
+                    source,
+                })
+            }
         }
     }
     Err(last.unwrap_or_else(|| ClusterError::NotRunning {
@@ -59,14 +64,27 @@ pub fn run(
     statement: &Statement,
 ) -> Result<Answer, ClientError> {
     let rows = client.query(&statement.text, Consistency::One)?;
-    let first = statement.text.split_whitespace().next().unwrap_or_default().to_uppercase();
+    let first = statement
+        .text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_uppercase();
     if SCHEMA_WORDS.contains(&first.as_str()) {
         agree(state)?;
     }
-    let text = if rows.columns.is_empty() { String::new() } else { render_rows(&rows) };
+    let text = if rows.columns.is_empty() {
+        String::new()
+    } else {
+        render_rows(&rows)
+    };
     let columns: Vec<String> = rows.columns.iter().map(|c| c.name.clone()).collect();
     let by_name = |row: &Vec<Option<CqlValue>>| {
-        columns.iter().cloned().zip(row.iter().cloned()).collect::<BTreeMap<_, _>>()
+        columns
+            .iter()
+            .cloned()
+            .zip(row.iter().cloned())
+            .collect::<BTreeMap<_, _>>()
     };
     Ok(Answer {
         statement: statement.text.clone(),
@@ -83,7 +101,10 @@ pub fn run(
 /// A node that answered stops answering, or they do not agree in time.
 pub fn agree(state: &ClusterState) -> Result<(), ClientError> {
     let begin = Instant::now();
-    let options = ConnectOptions { timeout: AGREE_WITHIN, ..ConnectOptions::default() };
+    let options = ConnectOptions {
+        timeout: AGREE_WITHIN,
+        ..ConnectOptions::default()
+    };
     let mut clients: Vec<Client> = state
         .plan
         .nodes
@@ -101,7 +122,10 @@ pub fn agree(state: &ClusterState) -> Result<(), ClientError> {
             return Ok(());
         }
         if begin.elapsed() > AGREE_WITHIN {
-            return Err(ClientError::TimedOut { during: "schema agreement", limit: AGREE_WITHIN });
+            return Err(ClientError::TimedOut {
+                during: "schema agreement",
+                limit: AGREE_WITHIN,
+            });
         }
         std::thread::sleep(Duration::from_millis(10));
     }

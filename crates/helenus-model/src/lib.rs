@@ -43,3 +43,5 @@ pub mod doubt;
 
 pub mod probe;
 pub mod result;
+
+pub mod line;

@@ -343,7 +343,10 @@ fn seeds(request: &PlanRequest, index: usize) -> String {
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let seeds: Vec<String> = wanted.iter().map(|k| request.addresses[*k].to_string()).collect();
+    let seeds: Vec<String> = wanted
+        .iter()
+        .map(|k| request.addresses[*k].to_string())
+        .collect();
     seeds.join(",")
 }
 
