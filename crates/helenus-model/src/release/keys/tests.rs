@@ -26,6 +26,7 @@ fn values_of_each_kind_are_taken() {
         ("auto_snapshot", "off", json!(false)),
         ("phi_convict_threshold", "10", json!(10)),
         ("cluster_name", "007", json!("007")),
+        ("cluster_name", "TRUE", json!("TRUE")),
         ("commitlog_sync", "BATCH", json!("batch")),
         ("read_request_timeout", "10s", json!("10s")),
         ("memtable_heap_space", "64MiB", json!("64MiB")),
