@@ -125,6 +125,14 @@ fn refusals_carry_their_cure() {
 }
 
 #[test]
+fn underscores_in_numbers_are_taken_as_the_loader_takes_them() {
+    assert_eq!(
+        check("concurrent_reads", "1_000").unwrap().value,
+        json!(1000)
+    );
+}
+
+#[test]
 fn deprecated_keys_are_told() {
     let checked = check("native_transport_port_ssl", "9142").unwrap();
     assert_eq!(
