@@ -107,12 +107,24 @@ mod tests {
                 vec![Some(CqlValue::Int(-20)), None, None, None],
             ],
         };
-        insta::assert_snapshot!(render_rows(&rows), @"");
+        insta::assert_snapshot!(render_rows(&rows), @r"
+         id  | name        | seen                            | tags
+        -----+-------------+---------------------------------+----------
+           1 | Straße 東京 | 2026-01-02 03:04:05.678000+0000 | ['a''b']
+         -20 |        null |                            null |     null
+
+        (2 rows)
+        ");
         let empty = Rows {
             rows: vec![],
             ..rows
         };
-        insta::assert_snapshot!(render_rows(&empty), @"");
+        insta::assert_snapshot!(render_rows(&empty), @r"
+         id | name | seen | tags
+        ----+------+------+------
+
+        (0 rows)
+        ");
         assert_eq!(render_rows(&Rows::default()), "");
     }
 }

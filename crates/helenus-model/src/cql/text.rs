@@ -99,7 +99,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
 
 impl Display for CqlValue {
     /// The value as cqlsh prints it; `{:#}` prints it as cqlsh does inside a collection, where
-    /// text and points in time are quoted.
+    /// text, timestamps and addresses are quoted (but neither dates nor times, as there).
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let quoted = f.alternate();
         match self {
@@ -108,7 +108,7 @@ impl Display for CqlValue {
             Self::Blob(bytes) | Self::Custom(bytes) => write_hex(f, bytes),
             Self::Boolean(true) => f.write_str("True"),
             Self::Boolean(false) => f.write_str("False"),
-            Self::Date(days) => write_quoted(f, &date_text(*days), quoted),
+            Self::Date(days) => f.write_str(&date_text(*days)),
             Self::Decimal { unscaled, scale } => write_decimal(f, unscaled, *scale),
             Self::Double(x) => f.write_str(&real_text(*x, DOUBLE_DIGITS)),
             Self::Float(x) => f.write_str(&real_text(f64::from(*x), FLOAT_DIGITS)),
@@ -121,7 +121,7 @@ impl Display for CqlValue {
             Self::Int(n) => write!(f, "{n}"),
             Self::Smallint(n) => write!(f, "{n}"),
             Self::Tinyint(n) => write!(f, "{n}"),
-            Self::Time(nanos) => write_quoted(f, &time_text(*nanos), quoted),
+            Self::Time(nanos) => f.write_str(&time_text(*nanos)),
             Self::Timestamp(millis) => write_quoted(f, &timestamp_text(*millis), quoted),
             Self::Timeuuid(uuid) | Self::Uuid(uuid) => f.write_str(&uuid_text(uuid)),
             Self::Varint(bytes) => match integer_digits(bytes) {
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn numbers_read_as_cqlsh_prints_them() {
-        assert_eq!(CqlValue::Float(3.141_592_7).to_string(), "3.14159");
+        assert_eq!(CqlValue::Float(2.345_678_9).to_string(), "2.34568");
         assert_eq!(CqlValue::Double(1.0 / 3.0).to_string(), "0.3333333333333");
         assert_eq!(CqlValue::Double(0.0).to_string(), "0");
         assert_eq!(CqlValue::Double(1e20).to_string(), "1e+20");
