@@ -45,7 +45,9 @@ pub fn render_rows(rows: &Rows) -> String {
             .collect();
         let _ = writeln!(out, " {}", values.join(" | "));
     }
-    let _ = writeln!(out, "\n({} rows)", body.len());
+    // cqlsh leaves a second line blank where rows would be.
+    let gap = if body.is_empty() { "\n\n" } else { "\n" };
+    let _ = writeln!(out, "{gap}({} rows)", body.len());
     out
 }
 
@@ -122,6 +124,7 @@ mod tests {
         insta::assert_snapshot!(render_rows(&empty), @r"
          id | name | seen | tags
         ----+------+------+------
+
 
         (0 rows)
         ");
