@@ -44,4 +44,5 @@ pub mod doubt;
 pub mod probe;
 pub mod result;
 
+pub mod bench;
 pub mod line;
