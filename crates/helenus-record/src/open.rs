@@ -75,7 +75,8 @@ impl History {
 }
 
 /// Makes folder and file unless they are there. The file is made beside its place and linked into it: a descriptor
-/// of the database that this process closed would give up the locks of its other connections.
+/// of the database that this process closed would give up the locks of its other connections. Whoever is killed here
+/// leaves at most an empty file beside it.
 fn make(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());

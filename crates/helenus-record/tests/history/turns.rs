@@ -84,3 +84,22 @@ fn two_connections_of_one_thread_see_each_other() {
     assert_eq!(one.intervals(a).expect("reads"), [interval(0, 0)]);
     assert_eq!(two.intervals(b).expect("reads"), [interval(0, 1)]);
 }
+
+#[test]
+fn many_may_make_the_file_at_once() {
+    let folder = tempfile::tempdir().expect("folder");
+    for round in 0..30 {
+        let path = folder.path().join(format!("h{round}"));
+        let together = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    together.wait();
+                    // Opened twice: the last one to close also removes the log, which races with the others.
+                    drop(History::open(&path).expect("opens"));
+                    drop(History::open(&path).expect("opens again"));
+                });
+            }
+        });
+    }
+}

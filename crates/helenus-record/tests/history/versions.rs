@@ -42,6 +42,22 @@ fn version_1_opens() {
 }
 
 #[test]
+fn an_old_file_ends_with_the_tables_of_a_new_one() {
+    let folder = tempfile::tempdir().expect("folder");
+    let schema = |path: &Path| -> Vec<String> {
+        drop(History::open(path).expect("opens"));
+        let raw = Connection::open(path).expect("opens");
+        let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        let mut statement = raw.prepare(sql).expect("prepares");
+        let rows = statement.query_map([], |row| row.get(0)).expect("asks");
+        rows.collect::<rusqlite::Result<_>>().expect("reads")
+    };
+    let old = folder.path().join("old");
+    std::fs::copy(committed(1), &old).expect("copies");
+    assert_eq!(schema(&old), schema(&folder.path().join("new")));
+}
+
+#[test]
 fn a_newer_version_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("h");
