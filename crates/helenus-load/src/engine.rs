@@ -9,7 +9,7 @@ use crate::stopwatch::{Start, Stopwatch, Wake};
 use crate::sys;
 use crate::timer::Timer;
 use helenus_model::run_plan::{Choices, Pacing, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Stretch};
+use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Standing, Stretch};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
@@ -178,6 +178,8 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     stop: &Arc<Stop>,
 ) -> std::io::Result<PhaseEnd> {
     let phase = &plan.phases[at];
+    let paced = phase.rate_per_s.is_some() && plan.pacing == Pacing::Sleep;
+    let standing = sys::stand(plan.raise_priority, paced);
     let timer = Timer::new()?;
     let origin_ns = sys::monotonic_ns();
     let running = Rc::new(Running {
@@ -195,7 +197,10 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         tasks.spawn_local(Rc::clone(&running).work(slot));
     }
     let mut conductor = Conductor::new(Rc::clone(&running), plan, phase, origin_ns);
-    let end = conductor.conduct(at, &timer, output).await?;
+    let end = PhaseEnd {
+        standing,
+        ..conductor.conduct(at, &timer, output).await?
+    };
     tasks.shutdown().await;
     Ok(end)
 }
@@ -423,6 +428,7 @@ impl<E: Endpoint> Conductor<E> {
             thread_cpu_ns: closing.thread_cpu_ns,
             clock_step_ns: self.clock_step_ns,
             stopped_early: !self.running.stopwatch.borrow().is_done(),
+            standing: Standing::default(),
             first_failures: self.running.recorder.borrow_mut().first_failures(),
         }
     }
