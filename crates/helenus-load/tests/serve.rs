@@ -173,6 +173,24 @@ fn spinning_and_closed_loops_hold_the_same_laws() {
 }
 
 #[test]
+fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
+    // One slot, taken half of the time: whenever the generator looks while it is taken, only its coming free
+    // can tell it to look again. (Not told, it would look ten times a second, and be 100 ms late.)
+    let plan = plan(vec![Phase::steady("write", 50.0, 1, 1000)]);
+    let fake = Fake {
+        delay: Duration::from_millis(10),
+        ..Fake::prompt()
+    };
+    let (_, pipe) = run(&plan, fake);
+    let phase = &pipe.result(&plan).expect("a result").phases[0];
+    let lateness = phase.total.lateness.as_ref().expect("ended");
+    assert!(
+        lateness.p50_us.is_some_and(|us| us < 15_000.0),
+        "{lateness:?}"
+    );
+}
+
+#[test]
 fn failures_are_counted_by_kind_and_explained_once() {
     let mut phase = Phase::steady("write", 2000.0, 8, 100);
     phase.positions = Positions::Sequential;
