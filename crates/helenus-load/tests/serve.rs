@@ -174,11 +174,12 @@ fn spinning_and_closed_loops_hold_the_same_laws() {
 
 #[test]
 fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
-    // One slot, taken half of the time: whenever the generator looks while it is taken, only its coming free
-    // can tell it to look again. (Not told, it would look ten times a second, and be 100 ms late.)
-    let plan = plan(vec![Phase::steady("write", 50.0, 1, 1000)]);
+    // One slot, and the generator looks while it is taken: only its coming free can tell it to look again.
+    // (Not told, it would look at each sweep, ten times a second, and start the half of these late by 30 ms.)
+    let mut plan = plan(vec![Phase::steady("write", 1000.0 / 70.0, 1, 2100)]);
+    plan.sampling_interval_ms = 1000;
     let fake = Fake {
-        delay: Duration::from_millis(10),
+        delay: Duration::from_millis(5),
         ..Fake::prompt()
     };
     let (_, pipe) = run(&plan, fake);
@@ -303,4 +304,22 @@ fn samples_of_another_plan_and_cut_streams_are_noticed() {
     let cut = gathered.finish(&[]).expect("a result");
     let kinds: Vec<_> = cut.phases[0].doubts.iter().map(|d| d.kind).collect();
     assert!(kinds.contains(&DoubtKind::StoppedEarly));
+}
+
+#[test]
+fn a_plan_of_version_one_is_read_as_it_was_written() {
+    let old = concat!(
+        r#"{"format":"helenus.plan/1","endpoints":["127.0.0.1:9042"],"local_data_centre":"datacenter1","#,
+        r#""credentials":{"username":"u","password":{"variable":"CQL_PASSWORD"}},"workload":"standard1","#,
+        r#""phases":[{"name":"read","operations":[{"operation":"read","weight":1}],"rate_per_s":1000.0,"#,
+        r#""in_flight":16,"extent":{"duration_ms":60000},"population":100000,"positions":"uniform"}],"#,
+        r#""consistency":"LOCAL_QUORUM","seed":1}"#
+    );
+    let plan: RunPlan = serde_json::from_str(old).expect("reads");
+    assert_eq!(plan.check(), Ok(()));
+    assert_eq!(
+        (plan.sampling_interval_ms, plan.operation_timeout_ms),
+        (1000, 12_000)
+    );
+    assert_eq!((plan.pacing, plan.phases[0].warmup_ms), (Pacing::Sleep, 0));
 }
