@@ -72,3 +72,20 @@ pub(crate) fn data_folder(version: &str) -> Result<PathBuf, Box<dyn Error>> {
     fs_err::create_dir_all(&folder)?;
     Ok(folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::coordinates;
+
+    #[test]
+    fn mavens_list_is_read() {
+        let plain = "   g.h:a:jar:1.0:compile -- module a (auto)";
+        assert_eq!(coordinates(plain).unwrap(), ["g.h", "a", "", "1.0"]);
+        let native = "   g:a:jar:linux-x86_64:1.0:runtime";
+        assert_eq!(
+            coordinates(native).unwrap(),
+            ["g", "a", "linux-x86_64", "1.0"]
+        );
+        assert_eq!(coordinates("The following files have been resolved:"), None);
+    }
+}

@@ -78,46 +78,55 @@ pub fn path(cache: &Path, release: &str, key: &str) -> PathBuf {
     cache.join("archives").join(format!("{release}-{key}.jsa"))
 }
 
-/// Writes the launcher jar: a manifest with class path, main class and module flags, nothing else.
+/// Makes the launcher: a folder with links to the jars and one jar of our own, whose manifest carries class
+/// path, main class and module flags. Returns that jar.
 ///
-/// The path must stay the same for the archive to be accepted, so it is named after its contents.
+/// The manifest names the jars by bare names in one folder: with whole URLs the JVM does not use the archive
+/// (measured: 0.58 instead of 0.40 of the CPU of a plain start). The folder is named after its contents and
+/// never changes, as the archive wants.
 ///
 /// # Errors
 /// The cache cannot be written.
 pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::Result<PathBuf> {
-    let urls: Vec<String> = jars.iter().map(|j| file_url(j)).collect();
+    let names: Vec<String> = jars
+        .iter()
+        .filter_map(|jar| Some(jar.file_name()?.to_string_lossy().replace(' ', "%20")))
+        .collect();
     let manifest = launcher_manifest(
         "org.apache.cassandra.service.CassandraDaemon",
-        &urls,
+        &names,
         module_flags,
     );
     let jar = stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes());
-    let name: String = Sha256::digest(&jar)[..8]
+    let mut hash = Sha256::new();
+    hash.update(&jar);
+    jars.iter()
+        .for_each(|jar| hash.update(jar.to_string_lossy().as_bytes()));
+    let name: String = hash.finalize()[..8]
         .iter()
         .map(|b| format!("{b:02x}"))
         .collect();
-    let folder = cache.join("launchers");
-    let path = folder.join(format!("{name}.jar"));
-    if !path.exists() {
-        fs::create_dir_all(&folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        io::Write::write_all(&mut file, &jar)?;
-        file.persist(&path).map_err(|e| e.error)?;
+    let folder = cache.join("launchers").join(name);
+    let launcher = folder.join("helenus-launcher.jar");
+    if launcher.exists() {
+        return Ok(launcher);
     }
-    Ok(path)
-}
-
-fn file_url(path: &Path) -> String {
-    let mut url = String::from("file:");
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                url.push(char::from(byte));
-            }
-            other => url.push_str(&format!("%{other:02X}")),
+    fs::create_dir_all(cache.join("launchers"))?;
+    let half_made = tempfile::tempdir_in(cache.join("launchers"))?;
+    for path in jars {
+        let link = half_made.path().join(path.file_name().unwrap_or_default());
+        fs::os::unix::fs::symlink(path, link)?;
+    }
+    fs::write(half_made.path().join("helenus-launcher.jar"), &jar)?;
+    match fs::rename(half_made.path(), &folder) {
+        Ok(()) => {
+            let _moved_away = half_made.keep();
+            Ok(launcher)
         }
+        // Another helenus made the same one meanwhile.
+        Err(_) if launcher.exists() => Ok(launcher),
+        Err(error) => Err(error),
     }
-    url
 }
 
 /// A zip file with one entry, stored, dated 1980 so that equal contents are equal bytes.
@@ -279,12 +288,14 @@ mod tests {
     #[test]
     fn the_launcher_is_a_jar_that_equal_contents_share() {
         let cache = tempfile::tempdir().unwrap();
-        let jars = [PathBuf::from("/x/a b.jar"), PathBuf::from("/x/c.jar")];
+        let jars = [PathBuf::from("/x/a b.jar"), PathBuf::from("/y/c.jar")];
         let flags = ["--add-opens=java.base/java.lang=ALL-UNNAMED".to_owned()];
         let one = launcher(cache.path(), &jars, &flags).unwrap();
         assert_eq!(one, launcher(cache.path(), &jars, &flags).unwrap());
         let text = String::from_utf8_lossy(&fs::read(&one).unwrap()).into_owned();
         assert!(text.starts_with("PK\u{3}\u{4}"));
-        assert!(text.contains("file:/x/a%20b.jar"), "{text}");
+        assert!(text.contains("Class-Path: a%20b.jar c.jar\r\n"), "{text}");
+        let link = one.with_file_name("c.jar");
+        assert_eq!(fs::read_link(link).unwrap(), Path::new("/y/c.jar"));
     }
 }

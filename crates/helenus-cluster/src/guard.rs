@@ -9,7 +9,7 @@ use crate::error::ClusterError;
 use crate::ring_view;
 use crate::state::Clusters;
 use fs_err as fs;
-use helenus_cql::client::{Client, ClientError, ConnectOptions};
+use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, is_system_keyspace};
 use std::net::{IpAddr, SocketAddr};
@@ -19,12 +19,17 @@ use std::path::Path;
 ///
 /// # Errors
 /// It does not answer.
-pub fn look(clusters: &Clusters, host: SocketAddr) -> Result<Sight, ClusterError> {
+pub fn look(
+    clusters: &Clusters,
+    host: SocketAddr,
+    credentials: Option<Credentials>,
+) -> Result<Sight, ClusterError> {
     let silent = |source: ClientError| ClusterError::Silent {
         node: host.to_string(),
         source,
     };
-    let mut client = Client::connect(host, &ConnectOptions::default()).map_err(silent)?;
+    let options = ConnectOptions { credentials, ..ConnectOptions::default() };
+    let mut client = Client::connect(host, &options).map_err(silent)?;
     let name = client
         .query("SELECT cluster_name FROM system.local", Consistency::One)
         .map_err(silent)?

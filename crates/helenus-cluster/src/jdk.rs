@@ -59,7 +59,7 @@ pub enum JdkError {
     #[error("{jdk} was named, but {reason}")]
     Refused {
         /// The JDK.
-        jdk: Jdk,
+        jdk: Box<Jdk>,
         /// Why.
         reason: String,
         /// Others that would do.
@@ -118,7 +118,7 @@ pub fn choose(
         let jdk = probe(home)?;
         return match judge(release, &jdk) {
             Verdict::Refused(reason) => Err(JdkError::Refused {
-                jdk,
+                jdk: Box::new(jdk),
                 reason,
                 others: runnable(release, found),
             }),

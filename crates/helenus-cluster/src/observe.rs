@@ -1,12 +1,14 @@
 //! What the nodes of a cluster are now: condition, process, memory by kind.
 //! Refuses to ask Cassandra: a stopped or hanging node must be told too.
 
+use crate::alive;
 use crate::state::{ClusterState, NodeCondition, condition};
 use fs_err as fs;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 /// A node as `list` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -79,6 +81,17 @@ pub fn nodes(state: &ClusterState) -> io::Result<Vec<NodeView>> {
                 }),
             })
         })
+        .collect()
+}
+
+/// Each node and its process, if it has one: cheap enough for every second.
+pub fn pids(state: &ClusterState) -> Vec<(&str, Option<i32>)> {
+    let pid = |folder: &str| alive::holder(Path::new(folder)).ok().flatten();
+    state
+        .plan
+        .nodes
+        .iter()
+        .map(|node| (node.name.as_str(), pid(&node.folder).map(|pid| pid.as_raw_pid())))
         .collect()
 }
 

@@ -100,8 +100,8 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 ///
 /// # Errors
 /// A folder cannot be deleted.
-pub fn sweep(clusters_folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(clusters_folder)? {
+pub fn sweep(hands: &Hands) -> io::Result<()> {
+    for entry in fs::read_dir(hands.clusters.root())? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(LEAVING) {
             delete(&entry.path())?;

@@ -9,7 +9,7 @@ use helenus_cql::codec::Consistency;
 use helenus_cql::rows::{Rows, plain};
 use helenus_model::cql::CqlValue;
 use helenus_model::plan::NodePlan;
-use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State};
+use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State, load_from_gossip};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -160,24 +160,8 @@ fn node(rows: &Rows, row: usize, address: &str, port: &str, gossip: &Rows) -> Op
         rack: text("rack").unwrap_or_default(),
         host_id: text("host_id"),
         tokens,
-        load_bytes: told("load").and_then(|load| bytes(&load)),
+        load_bytes: told("load").and_then(|load| load_from_gossip(&load)),
         reach: Reach::Up,
-        state: match status.split(',').next() {
-            Some("BOOT" | "BOOT_REPLACE") => State::Joining,
-            Some("LEAVING") => State::Leaving,
-            Some("MOVING") => State::Moving,
-            _ => State::Normal,
-        },
+        state: State::from_gossip(&status).unwrap_or(State::Normal),
     })
-}
-
-/// Gossip tells the load as a decimal number with a point, such as `104857.0`.
-fn bytes(load: &str) -> Option<u64> {
-    let load: f64 = load.parse().ok()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "bytes of a disk, checked to be positive"
-    )]
-    (load >= 0.0).then_some(load as u64)
 }

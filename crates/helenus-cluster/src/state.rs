@@ -190,6 +190,11 @@ impl Clusters {
         Ok(Self { root })
     }
 
+    /// The folder of all clusters.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Folder of a cluster, there or not.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.root.join(name)

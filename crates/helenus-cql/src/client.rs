@@ -18,7 +18,7 @@ use crate::codec::{
 };
 use crate::rows::Rows;
 use conversation::{Conversation, name_of};
-use helenus_model::cql::{CqlValue, identifier};
+use helenus_model::cql::CqlValue;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -29,6 +29,9 @@ use std::time::Duration;
 pub const PAGE_ROWS: i32 = 5_000;
 /// The CQL version that STARTUP must name; every server since 2.2 takes it.
 const CQL_VERSION: &str = "3.0.0";
+
+/// Warnings kept for a caller that does not take them.
+const MOST_WARNINGS: usize = 100;
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -141,14 +144,18 @@ impl Client {
 
     fn open(&mut self, options: &ConnectOptions) -> Result<(), ClientError> {
         const DURING: &str = "STARTUP";
-        let said = [("CQL_VERSION", CQL_VERSION), ("DRIVER_NAME", "helenus")];
+        let said = [
+            ("CQL_VERSION", CQL_VERSION),
+            ("DRIVER_NAME", "helenus"),
+            ("DRIVER_VERSION", env!("CARGO_PKG_VERSION")),
+        ];
         let said = said.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let request = Request::Startup(BTreeMap::from(said));
-        let response = self.call(DURING, &request).map_err(|error| match error {
-            ClientError::Server { source } if source.kind == ServerErrorKind::Protocol => {
+        let response = self.call(DURING, &request).map_err(|failed| match failed {
+            ClientError::Server { error } if error.kind == ServerErrorKind::Protocol => {
                 ClientError::Version {
                     asked: options.protocol,
-                    message: source.message,
+                    message: error.message,
                 }
             }
             other => other,
@@ -177,11 +184,11 @@ impl Client {
             return Err(ClientError::CredentialsMissing { authenticator });
         };
         let token = Request::AuthResponse(Some(credentials.plain_token()));
-        let response = self.call(DURING, &token).map_err(|error| match error {
-            ClientError::Server { source } if source.kind == ServerErrorKind::BadCredentials => {
+        let response = self.call(DURING, &token).map_err(|failed| match failed {
+            ClientError::Server { error } if error.kind == ServerErrorKind::BadCredentials => {
                 ClientError::Refusal {
                     username: credentials.username.clone(),
-                    message: source.message,
+                    message: error.message,
                 }
             }
             other => other,
@@ -204,9 +211,10 @@ impl Client {
     ) -> Result<Response, ClientError> {
         let (response, Extras { warnings, .. }) =
             self.conversation.ask(during, request, self.timeout)?;
-        self.warnings.extend(warnings);
+        let room = MOST_WARNINGS.saturating_sub(self.warnings.len());
+        self.warnings.extend(warnings.into_iter().take(room));
         match response {
-            Response::Error(source) => Err(ClientError::Server { source }),
+            Response::Error(error) => Err(ClientError::Server { error }),
             other => Ok(other),
         }
     }
@@ -226,7 +234,7 @@ impl Client {
         self.serial_consistency = level;
     }
 
-    /// The server's warnings since the last call.
+    /// The server's warnings since this was last called, the first hundred of them.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
@@ -247,7 +255,8 @@ impl Client {
     /// # Errors
     /// What the connection or the server says.
     pub fn use_keyspace(&mut self, keyspace: &str) -> Result<(), ClientError> {
-        let cql = format!("USE {}", identifier(keyspace));
+        // Always quoted: the name may be a reserved word.
+        let cql = format!("USE \"{}\"", keyspace.replace('"', "\"\""));
         self.query(&cql, Consistency::One).map(|_| ())
     }
 

@@ -45,7 +45,9 @@ pub fn render_rows(rows: &Rows) -> String {
             .collect();
         let _ = writeln!(out, " {}", values.join(" | "));
     }
-    let _ = writeln!(out, "\n({} rows)", body.len());
+    // cqlsh leaves a second line blank where rows would be.
+    let gap = if body.is_empty() { "\n\n" } else { "\n" };
+    let _ = writeln!(out, "{gap}({} rows)", body.len());
     out
 }
 
@@ -107,12 +109,25 @@ mod tests {
                 vec![Some(CqlValue::Int(-20)), None, None, None],
             ],
         };
-        insta::assert_snapshot!(render_rows(&rows), @"");
+        insta::assert_snapshot!(render_rows(&rows), @r"
+         id  | name        | seen                            | tags
+        -----+-------------+---------------------------------+----------
+           1 | Straße 東京 | 2026-01-02 03:04:05.678000+0000 | ['a''b']
+         -20 |        null |                            null |     null
+
+        (2 rows)
+        ");
         let empty = Rows {
             rows: vec![],
             ..rows
         };
-        insta::assert_snapshot!(render_rows(&empty), @"");
+        insta::assert_snapshot!(render_rows(&empty), @r"
+         id | name | seen | tags
+        ----+------+------+------
+
+
+        (0 rows)
+        ");
         assert_eq!(render_rows(&Rows::default()), "");
     }
 }

@@ -1,1 +1,9 @@
-//! To be filled.
+//! THE LINE: up, look, prepare, probe, run, record, remove, as a stream of events.
+//! Refuses flags and printing; what comes next is decided by `helenus_model::line`.
+
+pub mod bench;
+pub mod generator;
+pub mod host;
+pub mod target;
+
+pub use bench::{BenchError, BenchRequest, Finished, LabEvent, run};

@@ -43,3 +43,6 @@ pub mod doubt;
 
 pub mod probe;
 pub mod result;
+
+pub mod bench;
+pub mod line;

@@ -333,18 +333,20 @@ fn settings(preset: PresetName) -> impl Iterator<Item = &'static Setting> {
     BASE.iter().chain(preset.preset().settings)
 }
 
-/// The seeds of node `index`: itself, without which it could not start beside the others, and the first two.
+/// The seeds of node `index`: itself, without which it could not start beside the others; the next one, so
+/// that every node is found at the first round of gossip; and in larger clusters the first, who knows all.
 fn seeds(request: &PlanRequest, index: usize) -> String {
-    let mut seeds: Vec<String> = request
-        .addresses
-        .iter()
-        .take(2)
-        .map(Ipv4Addr::to_string)
-        .collect();
-    let own = request.addresses[index].to_string();
-    if !seeds.contains(&own) {
-        seeds.push(own);
+    let count = request.addresses.len();
+    let mut wanted = vec![index, (index + 1) % count];
+    if count > 3 {
+        wanted.push(0);
     }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let seeds: Vec<String> = wanted
+        .iter()
+        .map(|k| request.addresses[*k].to_string())
+        .collect();
     seeds.join(",")
 }
 

@@ -1,2 +1,90 @@
-//! x
-fn main() {}
+//! THE FACE of Helenus: flags, settings, progress, tables, errors, exit codes, interrupts; one file a command.
+//! Refuses decisions that a test of the model could make.
+
+mod cli;
+mod commands;
+mod error;
+mod log;
+mod ui;
+
+use clap::Parser as _;
+use cli::{Cli, Verb};
+use error::CommandError;
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::env::Env;
+use helenus_cluster::lifecycle::Hands;
+use std::process::ExitCode;
+use ui::Ui;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // What becomes another program, or is one, has no part in the rest of the face.
+    match &cli.verb {
+        Verb::Node { launch } => return commands::hidden::node(launch),
+        Verb::Load => return commands::hidden::load(),
+        Verb::FakeNode { behaviour, folder } => {
+            return commands::fake_node::run(behaviour, folder);
+        }
+        _ => {}
+    }
+    let ui = Ui::new(&cli.global);
+    match run(cli, &ui) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            tracing::error!(code = failure.code, error = failure.render(), "failed");
+            ui.error(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
+    let cancel = Cancel::default();
+    catch_signals(&cancel);
+    if let Verb::Completions(flags) = &cli.verb {
+        return commands::completions::run(flags, ui);
+    }
+    if let Verb::Presets(flags) = &cli.verb {
+        return commands::presets::run(flags, ui);
+    }
+    let helenus = std::env::current_exe()
+        .map_err(|e| CommandError::of(error::code::ENVIRONMENT, &e))?;
+    let hands = Hands::open(Env::of_process(), helenus, cancel)?;
+    log::open(&hands.paths.state, cli.global.verbose);
+    tracing::info!(version = cli::VERSION, verb = ?std::env::args().nth(1), "begins");
+    match cli.verb {
+        Verb::Up(flags) => commands::up::run(flags, &hands, ui),
+        Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
+        Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
+        Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
+        Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
+        Verb::List => commands::list::run(&hands, ui),
+        Verb::Status(flags) => commands::status::run(&flags, &hands, ui),
+        Verb::Logs(flags) => commands::logs::run(&flags, &hands, ui),
+        Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
+        Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
+        Verb::Resume(flags) => commands::signal::resume(&flags, &hands, ui),
+        Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),
+        Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),
+        Verb::Env(flags) => commands::env::run(&flags, &hands, ui),
+        Verb::Releases(flags) => commands::releases::run(&flags, &hands, ui),
+        Verb::Doctor => commands::doctor::run(&hands, ui),
+        Verb::Completions(_)
+        | Verb::Presets(_)
+        | Verb::Node { .. }
+        | Verb::Load
+        | Verb::FakeNode { .. } => Ok(0),
+    }
+}
+
+/// The first Ctrl-C asks everything to stop and clean up; the second ends the program at once.
+fn catch_signals(cancel: &Cancel) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let code = i32::from(error::code::INTERRUPTED);
+        // Registering fails for signals that cannot be caught; these can.
+        let _can_be_caught =
+            signal_hook::flag::register_conditional_shutdown(signal, code, cancel.flag());
+        let _can_be_caught = signal_hook::flag::register(signal, cancel.flag());
+    }
+}

@@ -2,6 +2,7 @@
 //! Refuses to speak when nobody listens: quiet when piped, colour only on a terminal.
 
 use crate::cli::{Global, OutputFormat};
+use crate::error::CommandError;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -61,6 +62,11 @@ impl Ui {
             let word = yellow.style("caution:");
             let _reader_gone = writeln!(anstream::stderr(), "{word} {text}");
         }
+    }
+
+    /// A failure, always.
+    pub(crate) fn error(&self, failure: &CommandError) {
+        let _reader_gone = write!(anstream::stderr(), "{}", failure.render());
     }
 
     /// A line that moves while something takes time; invisible when nobody looks.

@@ -85,6 +85,15 @@ fn jdks_are_found_wherever_people_put_them_and_once() {
     );
 }
 
+/// Waits until no fork of another test holds a program open that was just written.
+fn settle(program: &Path) {
+    let busy = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ExecutableFileBusy;
+    let run = || std::process::Command::new(program).output();
+    while run().is_err_and(|e| busy(&e)) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_java_without_a_release_file_is_asked() {
     let mut machine = Machine::new();
@@ -99,6 +108,8 @@ fn a_java_without_a_release_file_is_asked() {
     let shims = machine.env.root.join("shims");
     fs_err::create_dir_all(&shims).unwrap();
     fs_err::copy(home.join("bin/java"), shims.join("java")).unwrap();
+    settle(&home.join("bin/java"));
+    settle(&shims.join("java"));
     machine.set("PATH", &shims);
     let found = find(&machine.env);
     assert_eq!(found.len(), 1);

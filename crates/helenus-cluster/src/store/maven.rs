@@ -106,6 +106,7 @@ impl<'a> Heard<'a> {
     }
 
     fn line(&mut self, line: &str, on: &mut dyn FnMut(StoreEvent)) {
+        let line = &without_credentials(line);
         tracing::debug!(target: "helenus::mvn", "{line}");
         // A jar is there when it was fetched, or copied from the local repository.
         if line.contains("Downloaded") || line.contains("Copying ") {
@@ -163,6 +164,20 @@ impl<'a> Heard<'a> {
             lines,
         }
     }
+}
+
+/// The line without the `user:password@` of an address: it must not reach a log or a report.
+fn without_credentials(line: &str) -> String {
+    let bare = |word: &str| {
+        let host = word.find("://")? + 3;
+        let end = word[host..].find('/').map_or(word.len(), |at| host + at);
+        let at = host + word[host..end].rfind('@')?;
+        Some(format!("{}{}", &word[..host], &word[at + 1..]))
+    };
+    let words = line.split_inclusive(' ');
+    words
+        .map(|word| bare(word).unwrap_or_else(|| word.to_owned()))
+        .collect()
 }
 
 /// Hands every line of a child to `on_line` until it has ended; ends it when `cancel` is true.

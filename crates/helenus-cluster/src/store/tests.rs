@@ -52,24 +52,22 @@ impl Kitchen {
         self.root.path().join(path)
     }
 
-    /// A store whose `mvn` is that script; `$DIR` is the folder of the pom.
+    /// A store whose `mvn` does what that script says; `$DIR` is the folder of the pom.
     fn store(&self, script: &str) -> Store {
-        let mvn = self.at("bin/mvn");
-        fs_err::create_dir_all(self.at("bin")).unwrap();
-        let calls = self.at("calls");
-        let text = format!(
-            "#!/bin/sh\necho \"$@\" >> {}\nDIR=$(dirname \"$4\")\n{script}",
-            calls.display()
-        );
-        fs_err::write(&mvn, text).unwrap();
-        fs_err::set_permissions(&mvn, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fs_err::write(self.at("script"), script).unwrap();
         Store::open(&self.at("cache"), &self.env()).unwrap()
     }
 
     fn env(&self) -> Env {
-        let path = format!("{}:/usr/bin:/bin", self.at("bin").display());
+        // The fake is a committed file: one just written may still be open in another test's fork.
+        let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/fake:/usr/bin:/bin");
+        let vars = [
+            ("PATH".into(), fake.into()),
+            ("FAKE_MVN".into(), self.at("script").into()),
+            ("FAKE_CALLS".into(), self.at("calls").into()),
+        ];
         Env {
-            vars: [("PATH".into(), path.into())].into(),
+            vars: vars.into(),
             ..Env::default()
         }
     }
@@ -216,8 +214,15 @@ fn without_maven_the_cure_is_told() {
 #[test]
 fn a_maven_that_cannot_start_is_named() {
     let kitchen = Kitchen::new();
-    let store = kitchen.store("");
-    fs_err::write(kitchen.at("bin/mvn"), "#!/no/such/interpreter\n").unwrap();
+    let mvn = kitchen.at("mvn");
+    fs_err::write(&mvn, "#!/no/such/interpreter\n").unwrap();
+    fs_err::set_permissions(&mvn, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = kitchen.root.path().as_os_str().to_owned();
+    let env = Env {
+        vars: [("PATH".into(), path)].into(),
+        ..Env::default()
+    };
+    let store = Store::open(&kitchen.at("cache"), &env).unwrap();
     let error = kitchen.ensure(&store).0.unwrap_err();
     assert!(matches!(error, StoreError::MavenStart { .. }), "{error}");
 }
@@ -244,6 +249,15 @@ fn mavens_own_error_lines_are_carried() {
         error.to_string(),
         "mvn failed (exit status: 1): The JAVA_HOME variable is wrong"
     );
+}
+
+#[test]
+fn credentials_of_a_mirror_reach_no_error() {
+    let kitchen = Kitchen::new();
+    let error =
+        kitchen.fails("echo '[ERROR] from https://ada:s3cret@mirror.test/x/y@1 no'; exit 1\n");
+    assert!(!error.to_string().contains("s3"), "{error}");
+    assert!(error.to_string().ends_with("no"), "{error}");
 }
 
 #[test]

@@ -93,10 +93,11 @@ pub enum ClientError {
         message: String,
     },
     /// The server answered with an error.
-    #[error("{source}")]
+    // Not a source: the chain of causes would say the same words twice.
+    #[error("{error}")]
     Server {
         /// The error.
-        source: ServerError,
+        error: ServerError,
     },
     /// A request or a bound value cannot be written.
     #[error("cannot write {during}")]
@@ -142,7 +143,7 @@ impl ClientError {
             Self::Version { .. } => Some("ask for an older protocol version"),
             Self::CredentialsMissing { .. } => Some("give a user name and a password"),
             Self::Refusal { .. } => Some("check user name and password"),
-            Self::Server { source } => server_hint(&source.kind),
+            Self::Server { error } => server_hint(&error.kind),
             Self::Unexpected { .. }
             | Self::Authenticator { .. }
             | Self::Encode { .. }
@@ -154,7 +155,7 @@ impl ClientError {
     /// The server's error, if that is what it is.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
-            Self::Server { source } => Some(source),
+            Self::Server { error } => Some(error),
             _ => None,
         }
     }

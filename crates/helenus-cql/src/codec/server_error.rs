@@ -270,6 +270,29 @@ impl ServerError {
                 put_replicas(*consistency, *received, *wanted, out);
                 out.put_u8(u8::from(*data_present));
             }
+            Kind::ReadFailure { .. } | Kind::WriteFailure { .. } | Kind::FunctionFailure { .. } => {
+                self.encode_failure(version, out)?;
+            }
+            Kind::CasWriteUnknown {
+                consistency,
+                received,
+                wanted,
+            } => {
+                put_replicas(*consistency, *received, *wanted, out);
+            }
+            Kind::AlreadyExists { keyspace, table } => {
+                out.put_string("keyspace", keyspace)?;
+                out.put_string("table", table)?;
+            }
+            Kind::Unprepared { id } => out.put_short_bytes("statement id", id)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The facts of the errors about something that failed, rather than took too long.
+    fn encode_failure(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match &self.kind {
             Kind::ReadFailure {
                 consistency,
                 received,
@@ -301,18 +324,6 @@ impl ServerError {
                 failures.encode(version, out)?;
                 out.put_string("write type", write_type)?;
             }
-            Kind::CasWriteUnknown {
-                consistency,
-                received,
-                wanted,
-            } => {
-                put_replicas(*consistency, *received, *wanted, out);
-            }
-            Kind::AlreadyExists { keyspace, table } => {
-                out.put_string("keyspace", keyspace)?;
-                out.put_string("table", table)?;
-            }
-            Kind::Unprepared { id } => out.put_short_bytes("statement id", id)?,
             _ => {}
         }
         Ok(())

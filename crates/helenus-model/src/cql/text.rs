@@ -7,10 +7,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 /// Longest varint or decimal, in bytes, that is turned to decimal digits; longer ones print as
 /// hexadecimal, because the conversion is quadratic.
 const LONGEST_DECIMAL_BYTES: usize = 4096;
-/// Significant digits that cqlsh gives a `float`.
-const FLOAT_DIGITS: i32 = 5;
-/// Significant digits that cqlsh gives a `double`.
-const DOUBLE_DIGITS: i32 = 12;
+/// Digits that cqlsh 6.2 gives a `float` and a `double` unless it is told otherwise.
+const REAL_DIGITS: i32 = 5;
 /// Milliseconds of a day.
 const DAY_MILLIS: i64 = 86_400_000;
 
@@ -99,7 +97,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
 
 impl Display for CqlValue {
     /// The value as cqlsh prints it; `{:#}` prints it as cqlsh does inside a collection, where
-    /// text and points in time are quoted.
+    /// text, timestamps and addresses are quoted (but neither dates nor times, as there).
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let quoted = f.alternate();
         match self {
@@ -108,10 +106,10 @@ impl Display for CqlValue {
             Self::Blob(bytes) | Self::Custom(bytes) => write_hex(f, bytes),
             Self::Boolean(true) => f.write_str("True"),
             Self::Boolean(false) => f.write_str("False"),
-            Self::Date(days) => write_quoted(f, &date_text(*days), quoted),
+            Self::Date(days) => f.write_str(&date_text(*days)),
             Self::Decimal { unscaled, scale } => write_decimal(f, unscaled, *scale),
-            Self::Double(x) => f.write_str(&real_text(*x, DOUBLE_DIGITS)),
-            Self::Float(x) => f.write_str(&real_text(f64::from(*x), FLOAT_DIGITS)),
+            Self::Double(x) => f.write_str(&real_text(*x, REAL_DIGITS)),
+            Self::Float(x) => f.write_str(&real_text(f64::from(*x), REAL_DIGITS)),
             Self::Duration {
                 months,
                 days,
@@ -121,7 +119,7 @@ impl Display for CqlValue {
             Self::Int(n) => write!(f, "{n}"),
             Self::Smallint(n) => write!(f, "{n}"),
             Self::Tinyint(n) => write!(f, "{n}"),
-            Self::Time(nanos) => write_quoted(f, &time_text(*nanos), quoted),
+            Self::Time(nanos) => f.write_str(&time_text(*nanos)),
             Self::Timestamp(millis) => write_quoted(f, &timestamp_text(*millis), quoted),
             Self::Timeuuid(uuid) | Self::Uuid(uuid) => f.write_str(&uuid_text(uuid)),
             Self::Varint(bytes) => match integer_digits(bytes) {
@@ -437,9 +435,10 @@ mod tests {
 
     #[test]
     fn numbers_read_as_cqlsh_prints_them() {
-        assert_eq!(CqlValue::Float(3.141_592_7).to_string(), "3.14159");
-        assert_eq!(CqlValue::Double(1.0 / 3.0).to_string(), "0.3333333333333");
+        assert_eq!(CqlValue::Float(2.345_678_9).to_string(), "2.34568");
+        assert_eq!(CqlValue::Double(1.0 / 3.0).to_string(), "0.333333");
         assert_eq!(CqlValue::Double(0.0).to_string(), "0");
+        assert_eq!(CqlValue::Double(123_456_789.123).to_string(), "1.2346e+08");
         assert_eq!(CqlValue::Double(1e20).to_string(), "1e+20");
         assert_eq!(CqlValue::Double(-1.5e-7).to_string(), "-1.5e-07");
         assert_eq!(decimal(12_345, 2), "123.45");

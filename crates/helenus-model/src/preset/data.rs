@@ -106,6 +106,24 @@ pub const BASE: &[Setting] = &[
         MEASURED,
     ),
     property(
+        "cassandra.allow_unsafe_join",
+        "true",
+        "skips the check that nobody else has this address, which waits in steps of a second: Helenus proves its addresses itself",
+        MEASURED,
+    ),
+    property(
+        "cassandra.load_ring_state",
+        "false",
+        "the ring is told by gossip within a second; what is saved of it is only older",
+        "Testcontainers' flags; measured, docs/start.md",
+    ),
+    property(
+        "cassandra.skip_paxos_state_rebuild",
+        "true",
+        "nothing to rebuild in a cluster that was never an older release",
+        "CassandraRelevantProperties of 5.0.9",
+    ),
+    property(
         "cassandra.superuser_setup_delay_ms",
         "0",
         "10 s by default, for clusters that upgrade",

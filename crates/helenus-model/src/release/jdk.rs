@@ -174,7 +174,7 @@ pub enum JdkParseError {
 impl JdkParseError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        "name another JDK with --java-home or JAVA_HOME".to_owned()
+        "name another JDK with JAVA_HOME".to_owned()
     }
 }
 

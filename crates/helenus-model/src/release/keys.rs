@@ -239,9 +239,11 @@ impl Keys {
                 why: first_line(&error.to_string()),
             })?
         };
-        // Text that merely looks like a number keeps its own spelling: 007, 1e3.
+        // Text that merely looks like a number or a truth keeps its own spelling: 007, TRUE.
         let value = match parsed {
-            Value::Number(_) if *kind == Kind::String => Value::String(trimmed.to_owned()),
+            Value::Number(_) | Value::Bool(_) if *kind == Kind::String => {
+                Value::String(trimmed.to_owned())
+            }
             other => other,
         };
         self.check_value(name, &value)

@@ -26,6 +26,7 @@ fn values_of_each_kind_are_taken() {
         ("auto_snapshot", "off", json!(false)),
         ("phi_convict_threshold", "10", json!(10)),
         ("cluster_name", "007", json!("007")),
+        ("cluster_name", "TRUE", json!("TRUE")),
         ("commitlog_sync", "BATCH", json!("batch")),
         ("read_request_timeout", "10s", json!("10s")),
         ("memtable_heap_space", "64MiB", json!("64MiB")),
@@ -120,6 +121,14 @@ fn refusals_carry_their_cure() {
     authenticator does not take {"class":"A"} | it takes a class name, or a map with class_name and parameters
     server_encryption_options.legacy_ssl_storage_port_enabled is given twice, once under an old name | give server_encryption_options.legacy_ssl_storage_port_enabled once
     "#
+    );
+}
+
+#[test]
+fn underscores_in_numbers_are_taken_as_the_loader_takes_them() {
+    assert_eq!(
+        check("concurrent_reads", "1_000").unwrap().value,
+        json!(1000)
     );
 }
 

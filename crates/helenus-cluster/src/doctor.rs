@@ -1,0 +1,229 @@
+//! What this machine has and lacks: each finding with its cure.
+//! Refuses to change anything.
+
+use crate::jdk;
+use crate::lifecycle::Hands;
+use crate::machine;
+use fs_err as fs;
+use helenus_model::release::Release;
+use helenus_model::units::Bytes;
+use serde::Serialize;
+use std::path::Path;
+use std::process::Command;
+
+/// How a finding is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// As it should be.
+    Good,
+    /// Something is less than it could be.
+    Caution,
+    /// The main job cannot be done.
+    Lacking,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What.
+    pub what: &'static str,
+    /// How it is to be taken.
+    pub weight: Weight,
+    /// What was found.
+    pub found: String,
+    /// What to do, where something is to be done.
+    pub cure: Option<String>,
+}
+
+/// A release, its archive, one node and its log.
+const DISK_WANTED: Bytes = Bytes::mib(1024);
+
+/// A tiny node, the generator and something for the system.
+const MEMORY_WANTED: Bytes = Bytes::mib(512);
+
+/// Looks at everything.
+pub fn examine(hands: &Hands) -> Vec<Finding> {
+    vec![
+        java(hands),
+        maven(hands),
+        memory(),
+        disk("state folder", &hands.paths.state),
+        disk("cache folder", &hands.paths.cache),
+        namespaces(),
+        cgroups(),
+        perf_clock(),
+    ]
+}
+
+fn finding(
+    what: &'static str,
+    weight: Weight,
+    found: impl Into<String>,
+    cure: Option<&str>,
+) -> Finding {
+    Finding {
+        what,
+        weight,
+        found: found.into(),
+        cure: cure.map(str::to_owned),
+    }
+}
+
+fn java(hands: &Hands) -> Finding {
+    let release = Release::newest();
+    match jdk::choose(release, &jdk::find(&hands.env), None) {
+        Ok(chosen) => {
+            let text = format!("{} for Cassandra {}", chosen.jdk, release.version);
+            finding("JDK", Weight::Good, text, None)
+        }
+        Err(error) => finding(
+            "JDK",
+            Weight::Lacking,
+            error.to_string(),
+            Some(&error.hint()),
+        ),
+    }
+}
+
+fn maven(hands: &Hands) -> Finding {
+    let cached = crate::store::Store::open(&hands.paths.cache, &hands.env)
+        .ok()
+        .and_then(|s| s.cached(Release::newest(), helenus_model::release::Arch::here()))
+        .is_some();
+    match hands.env.find_program("mvn") {
+        Some(path) => finding("mvn", Weight::Good, path.display().to_string(), None),
+        None if cached => finding(
+            "mvn",
+            Weight::Good,
+            "not on PATH, and not needed: the release is cached",
+            None,
+        ),
+        None => finding(
+            "mvn",
+            Weight::Lacking,
+            "not on PATH",
+            Some("install Maven (such as apt install maven), or use --cassandra-home DIR"),
+        ),
+    }
+}
+
+fn memory() -> Finding {
+    let total = machine::read().memory;
+    let free = machine::meminfo("MemAvailable").unwrap_or(total);
+    let text = format!("{free} available of {total}");
+    if free < MEMORY_WANTED {
+        finding(
+            "memory",
+            Weight::Caution,
+            text,
+            Some("end other programs, or use --preset tiny"),
+        )
+    } else {
+        finding("memory", Weight::Good, text, None)
+    }
+}
+
+fn disk(what: &'static str, folder: &Path) -> Finding {
+    match machine::free_space(folder) {
+        Ok(free) => {
+            let text = format!("{free} free at {}", folder.display());
+            if free < DISK_WANTED {
+                let cure = "free some space, or set HELENUS_HOME to a folder on a larger disk";
+                finding(what, Weight::Caution, text, Some(cure))
+            } else {
+                finding(what, Weight::Good, text, None)
+            }
+        }
+        Err(error) => finding(
+            what,
+            Weight::Lacking,
+            error.to_string(),
+            Some("set HELENUS_HOME to a folder that you may write to"),
+        ),
+    }
+}
+
+/// A user namespace with a network of its own, tried for real by a child that ends at once.
+fn namespaces() -> Finding {
+    let tried = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--net", "true"])
+        .output();
+    match tried {
+        Ok(output) if output.status.success() => finding(
+            "namespaces",
+            Weight::Good,
+            "user and network namespaces can be made",
+            None,
+        ),
+        Ok(output) => finding(
+            "namespaces",
+            Weight::Caution,
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Some(
+                "several data centres with distance will want them: \
+                 sysctl kernel.unprivileged_userns_clone=1, or run as root",
+            ),
+        ),
+        Err(_) => finding(
+            "namespaces",
+            Weight::Caution,
+            "not tried: there is no unshare on PATH",
+            Some("install util-linux"),
+        ),
+    }
+}
+
+fn cgroups() -> Finding {
+    let v2 = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
+    if v2.split_whitespace().any(|c| c == "memory") {
+        return finding(
+            "cgroups",
+            Weight::Good,
+            format!("version 2 with {}", v2.trim()),
+            None,
+        );
+    }
+    if Path::new("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists() {
+        return finding(
+            "cgroups",
+            Weight::Good,
+            "version 1 with memory and cpu",
+            None,
+        );
+    }
+    finding(
+        "cgroups",
+        Weight::Caution,
+        "no memory controller: limits on nodes will be planned, not enforced",
+        Some("boot with systemd.unified_cgroup_hierarchy=1, or mount the memory controller"),
+    )
+}
+
+/// Timers late by milliseconds make every response time late by as much.
+fn perf_clock() -> Finding {
+    let mut worst = std::time::Duration::ZERO;
+    for _ in 0..50 {
+        let begin = std::time::Instant::now();
+        std::thread::sleep(std::time::Duration::from_micros(500));
+        worst = worst.max(
+            begin
+                .elapsed()
+                .saturating_sub(std::time::Duration::from_micros(500)),
+        );
+    }
+    let text = format!(
+        "sleeps end at most {} µs late (50 tries)",
+        worst.as_micros()
+    );
+    if worst > std::time::Duration::from_millis(2) {
+        finding(
+            "timers",
+            Weight::Caution,
+            text,
+            Some("end what keeps the processors busy"),
+        )
+    } else {
+        finding("timers", Weight::Good, text, None)
+    }
+}

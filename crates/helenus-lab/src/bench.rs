@@ -1,0 +1,472 @@
+//! `bench`: drives the line of a measurement and tells what happens.
+//! Refuses to skip a step: `helenus_model::line::next` says which one comes.
+
+use crate::generator::{self, GeneratorError};
+use crate::host::{self, Look};
+use crate::target::{self, Target, TargetError};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
+use helenus_cluster::machine;
+use helenus_cluster::observe;
+use helenus_cluster::ready::ReadyError;
+use helenus_cluster::remove;
+use helenus_cluster::state::ClusterState;
+use helenus_cql::{ClientError, Credentials};
+use helenus_load::{Accumulator, ReadError};
+use helenus_model::bench::BenchShape;
+use helenus_model::doubt::OutsideFacts;
+use helenus_model::format::Format;
+use helenus_model::line::{Outcome, Place, State, Step, next};
+use helenus_model::probe::default_rate_per_s;
+use helenus_model::result::RunResult;
+use helenus_model::run_plan::{self, Consistency, CredentialsReference, Pacing, RunPlan};
+use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::seed::Seed;
+use helenus_model::workload::{Replication, Workload};
+use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Where the run goes.
+#[derive(Debug, Clone)]
+pub enum Where {
+    /// A cluster made for it.
+    Ephemeral(Box<UpRequest>),
+    /// A cluster of this user, by name.
+    Cluster(String),
+    /// Addresses.
+    Hosts {
+        /// CQL addresses.
+        endpoints: Vec<SocketAddr>,
+        /// Exact name given with the explicit flag.
+        named: Option<String>,
+        /// For the look at it.
+        credentials: Option<Credentials>,
+        /// For the generator.
+        reference: Option<CredentialsReference>,
+    },
+}
+
+/// What `bench` is asked for.
+#[derive(Debug, Clone)]
+pub struct BenchRequest {
+    /// Where.
+    pub place: Where,
+    /// Tables, statements and data.
+    pub workload: Workload,
+    /// Phases.
+    pub shape: BenchShape,
+    /// Operations a second; none finds it by a probe, unless `closed`.
+    pub rate_per_s: Option<f64>,
+    /// No schedule.
+    pub closed: bool,
+    /// Consistency level.
+    pub consistency: Consistency,
+    /// Copies of each row, where the person says.
+    pub replication_factor: Option<u32>,
+    /// How the generator waits.
+    pub pacing: Pacing,
+    /// Root seed.
+    pub seed: Seed,
+    /// Share of failures that disqualifies.
+    pub max_errors: f64,
+    /// A word to find the run by.
+    pub tag: Option<String>,
+    /// The command, free of secrets.
+    pub command: String,
+    /// This program's version.
+    pub version: String,
+}
+
+/// What happens on the way.
+#[derive(Debug)]
+pub enum LabEvent<'a> {
+    /// A step begins.
+    Step(Step),
+    /// The cluster on its way up.
+    Cluster(&'a Event),
+    /// An interval of the probe or of a phase.
+    Interval {
+        /// Name of the phase.
+        phase: &'a str,
+        /// The interval.
+        interval: &'a Interval,
+        /// Seconds of the phase so far, warm-up included, and in all.
+        seconds: (u64, u64),
+    },
+    /// The rate that the probe led to.
+    Rate {
+        /// Operations a second that it reached.
+        reached_per_s: f64,
+        /// Operations a second that were chosen.
+        chosen_per_s: f64,
+    },
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Finished {
+    /// The result, where the phases ran.
+    pub result: RunResult,
+    /// Its place in the history.
+    pub run: Option<RunId>,
+    /// The plan that ran.
+    pub plan: RunPlan,
+    /// Our cluster, where it was one.
+    pub cluster: Option<ClusterState>,
+    /// The person stopped it.
+    pub interrupted: bool,
+    /// Why the history could not take it.
+    pub not_recorded: Option<HistoryError>,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the transparent variants are documented where they are defined")]
+pub enum BenchError {
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The schema could not be made.
+    #[error("cannot make the workload's tables")]
+    Prepare(#[source] ClientError),
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
+    /// Nothing completed while the rate was looked for.
+    #[error("not one operation completed while the rate was looked for")]
+    NoRate,
+}
+
+/// A run under way.
+struct Bench<'a> {
+    hands: &'a Hands,
+    request: &'a BenchRequest,
+    events: &'a mut dyn FnMut(LabEvent<'_>),
+    cluster: Option<ClusterState>,
+    target: Option<Target>,
+    rate_per_s: Option<f64>,
+    plan: Option<RunPlan>,
+    result: Option<RunResult>,
+    history: Result<(History, Option<RunId>), HistoryError>,
+}
+
+/// Runs the whole line.
+///
+/// # Errors
+/// The first step that failed; what was brought up is removed all the same.
+pub fn run(
+    hands: &Hands,
+    request: &BenchRequest,
+    events: &mut dyn FnMut(LabEvent<'_>),
+) -> Result<Finished, BenchError> {
+    let place = match &request.place {
+        Where::Ephemeral(_) => Place::Ephemeral,
+        Where::Cluster(_) => Place::Owned,
+        Where::Hosts { .. } => Place::Hosts,
+    };
+    let mut bench = Bench {
+        hands,
+        request,
+        events,
+        cluster: None,
+        target: None,
+        rate_per_s: request.rate_per_s,
+        plan: None,
+        result: None,
+        history: History::open(&hands.paths.state.join("history.db")).map(|h| (h, None)),
+    };
+    let probe = request.rate_per_s.is_none() && !request.closed;
+    let mut state = State::new(place, probe);
+    let mut first_error = None;
+    loop {
+        let step = next(&state);
+        if step == Step::End {
+            break;
+        }
+        (bench.events)(LabEvent::Step(step));
+        let outcome = match bench.take(step) {
+            Ok(()) if hands.cancel.is_set() => Outcome::Interrupted,
+            Ok(()) => Outcome::Done,
+            Err(error) => {
+                tracing::error!(?step, %error, "step failed");
+                first_error.get_or_insert(error);
+                if hands.cancel.is_set() { Outcome::Interrupted } else { Outcome::Failed }
+            }
+        };
+        state = state.after(step, outcome);
+    }
+    bench.finish(first_error)
+}
+
+impl Bench<'_> {
+    fn take(&mut self, step: Step) -> Result<(), BenchError> {
+        match step {
+            Step::Up => self.up(),
+            Step::Look => self.look(),
+            Step::Prepare => self.prepare(),
+            Step::Probe => self.probe(),
+            Step::Run => self.run(),
+            Step::Record => {
+                self.record();
+                Ok(())
+            }
+            Step::Remove => self.remove(),
+            Step::End => Ok(()),
+        }
+    }
+
+    fn finish(self, first_error: Option<BenchError>) -> Result<Finished, BenchError> {
+        let interrupted = self.hands.cancel.is_set();
+        let (run, not_recorded) = match self.history {
+            Ok((_, run)) => (run, None),
+            Err(error) => (None, Some(error)),
+        };
+        match (self.result, self.plan, first_error) {
+            (Some(result), Some(plan), None) => Ok(Finished {
+                result,
+                run,
+                plan,
+                cluster: self.cluster,
+                interrupted,
+                not_recorded,
+            }),
+            (_, _, Some(error)) if !interrupted => Err(error),
+            _ => Err(ClusterError::Ready(ReadyError::Interrupted).into()),
+        }
+    }
+
+    fn up(&mut self) -> Result<(), BenchError> {
+        if let Where::Ephemeral(request) = &self.request.place {
+            let events = &mut self.events;
+            let state = self.hands.up(request, &mut |e| events(LabEvent::Cluster(&e)))?;
+            self.cluster = Some(state);
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<(), BenchError> {
+        let target = match (&self.request.place, &self.cluster) {
+            (Where::Hosts { endpoints, named, credentials, .. }, _) => {
+                target::hosts(self.hands, endpoints, named.as_deref(), credentials.clone())?
+            }
+            (Where::Cluster(name), _) => {
+                let state = self.hands.clusters.load(name).map_err(ClusterError::from)?;
+                target::ours(self.hands, &state)?
+            }
+            (Where::Ephemeral(_), Some(state)) => target::ours(self.hands, state)?,
+            (Where::Ephemeral(_), None) => return Ok(()),
+        };
+        self.cluster = target.cluster.clone();
+        self.target = Some(target);
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), BenchError> {
+        let Some(target) = &self.target else { return Ok(()) };
+        let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
+        let copies = self.request.replication_factor.unwrap_or(most);
+        let statements = self.request.workload.schema(&Replication::Simple(copies));
+        target::prepare(target, &statements).map_err(BenchError::Prepare)
+    }
+
+    fn run_plan(&self, phases: Vec<run_plan::Phase>) -> RunPlan {
+        let request = self.request;
+        let target = self.target.as_ref();
+        RunPlan {
+            format: Format::new("plan", run_plan::VERSION),
+            endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
+            local_data_centre: target.and_then(|t| t.data_center.clone()),
+            credentials: match &request.place {
+                Where::Hosts { reference, .. } => reference.clone(),
+                Where::Ephemeral(_) | Where::Cluster(_) => None,
+            },
+            workload: request.workload.clone(),
+            phases,
+            consistency: request.consistency,
+            seed: request.seed,
+            pacing: request.pacing,
+            raise_priority: true,
+            sampling_interval_ms: 1000,
+            operation_timeout_ms: 12_000,
+        }
+    }
+
+    fn probe(&mut self) -> Result<(), BenchError> {
+        let phase = self.request.shape.probe();
+        let whole = helenus_model::bench::PROBE_MS / 1000;
+        let plan = self.run_plan(vec![phase]);
+        let mut accumulator = Accumulator::new(plan.clone());
+        let mut second = 0;
+        let events = &mut self.events;
+        generator::run(&self.hands.helenus, &plan, &self.hands.cancel, &mut |line| {
+            if let SampleLine::Interval(interval) = line {
+                second += 1;
+                events(LabEvent::Interval { phase: "probe", interval, seconds: (second, whole) });
+            }
+            accumulator.take(line)
+        })?;
+        let seen = accumulator.probe(0);
+        accumulator.finish(&[]).map_err(GeneratorError::from)?;
+        let chosen = seen.as_ref().and_then(default_rate_per_s).ok_or(BenchError::NoRate)?;
+        let reached = seen.map_or(0.0, |p| p.completed_per_s.last().copied().unwrap_or_default());
+        (self.events)(LabEvent::Rate { reached_per_s: reached, chosen_per_s: chosen });
+        self.rate_per_s = Some(chosen);
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), BenchError> {
+        let plan = self.run_plan(self.request.shape.phases(self.rate_per_s));
+        self.begin_record(&plan);
+        self.plan = Some(plan.clone());
+        let outside = self.outside();
+        let mut watch = Watch::new(self.cluster.clone(), outside, plan.phases.len());
+        let mut accumulator = Accumulator::new(plan.clone());
+        let whole_s = (self.request.shape.duration_ms + self.request.shape.warmup_ms) / 1000;
+        let events = &mut self.events;
+        let history = &mut self.history;
+        generator::run(&self.hands.helenus, &plan, &self.hands.cancel, &mut |line| {
+            watch.see(line);
+            store(history, line);
+            if let SampleLine::Interval(interval) = line {
+                let phase = plan.phases.get(interval.phase).map_or("", |p| p.name.as_str());
+                let seconds = (watch.seconds, whole_s);
+                events(LabEvent::Interval { phase, interval, seconds });
+            }
+            accumulator.take(line)
+        })?;
+        self.result = Some(accumulator.finish(&watch.facts).map_err(GeneratorError::from)?);
+        Ok(())
+    }
+
+    /// What is known of the nodes before the first operation.
+    fn outside(&self) -> OutsideFacts {
+        let views = self.cluster.as_ref().and_then(|c| observe::nodes(c).ok()).unwrap_or_default();
+        let used = |wanted: bool| views.iter().any(|v| v.archive_used == Some(wanted));
+        let caution = self.cluster.as_ref().and_then(|c| c.runtime.jdk_caution.as_ref());
+        OutsideFacts {
+            jdk_unsupported: caution
+                .map(|_| views.iter().map(|v| v.name.clone()).collect())
+                .unwrap_or_default(),
+            archive_mix: used(true) && used(false),
+            max_errors: Some(self.request.max_errors),
+            ..OutsideFacts::default()
+        }
+    }
+
+    fn begin_record(&mut self, plan: &RunPlan) {
+        let machine = serde_json::to_value(machine::read()).unwrap_or_default();
+        let cluster = self.cluster.as_ref();
+        let cluster_plan = cluster.and_then(|c| serde_json::to_value(&c.plan).ok());
+        let life = cluster.map(|c| {
+            let pids = observe::pids(c);
+            let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();
+            format!("{} {}", c.id, pids.join(" "))
+        });
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let beginning = RunBeginning {
+            plan,
+            release: cluster.map(|c| c.plan.release.as_str()),
+            preset: cluster.map(|c| c.plan.preset.as_str()),
+            jvm: cluster.map(|c| c.runtime.jvm.as_str()),
+            host: &machine,
+            cluster_plan: cluster_plan.as_ref(),
+            life: life.as_deref(),
+            helenus_version: &self.request.version,
+            command: &self.request.command,
+            began_wall_ns: wall.map_or(0, |d: Duration| d.as_nanos() as u64),
+            tag: self.request.tag.as_deref(),
+        };
+        if let Ok((history, run)) = &mut self.history {
+            match history.begin_run(&beginning) {
+                Ok(id) => *run = Some(id),
+                Err(error) => self.history = Err(error),
+            }
+        }
+    }
+
+    fn record(&mut self) {
+        let interrupted = self.hands.cancel.is_set();
+        if let (Ok((history, Some(run))), Some(result)) = (&mut self.history, &self.result) {
+            let ending = Ending::of(result.verdict, interrupted);
+            if let Err(error) = history.finish_run(*run, result, ending) {
+                self.history = Err(error);
+            }
+        }
+    }
+
+    fn remove(&mut self) -> Result<(), BenchError> {
+        if let Some(state) = &self.cluster {
+            remove::remove(self.hands, &state.plan.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// Each interval in a transaction of its own: what a killed run has measured stays.
+fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &SampleLine) {
+    let Ok((database, Some(run))) = history else { return };
+    let stored = match line {
+        SampleLine::Header(header) => database.set_header(*run, header),
+        SampleLine::Interval(interval) => {
+            database.add_intervals(*run, std::slice::from_ref(interval))
+        }
+        SampleLine::PhaseEnd(_) | SampleLine::Footer(_) | SampleLine::Failure(_) => Ok(()),
+    };
+    if let Err(error) = stored {
+        *history = Err(error);
+    }
+}
+
+/// Looks at the host at each phase's beginning and end.
+struct Watch {
+    cluster: Option<ClusterState>,
+    known: OutsideFacts,
+    generator: Option<i32>,
+    facts: Vec<OutsideFacts>,
+    last: Look,
+    begin: Option<Look>,
+    /// Seconds of the present phase so far.
+    seconds: u64,
+}
+
+impl Watch {
+    fn new(cluster: Option<ClusterState>, known: OutsideFacts, phases: usize) -> Self {
+        let last = host::look(cluster.as_ref(), None);
+        let facts = vec![known.clone(); phases];
+        Self { cluster, known, generator: None, facts, last, begin: None, seconds: 0 }
+    }
+
+    fn see(&mut self, line: &SampleLine) {
+        match line {
+            SampleLine::Header(header) => {
+                self.generator = i32::try_from(header.pid).ok();
+                self.last = host::look(self.cluster.as_ref(), self.generator);
+            }
+            SampleLine::Interval(interval) => {
+                self.seconds += 1;
+                // A measured interval began where the look before it was taken.
+                if interval.stretch == Stretch::Measured && self.begin.is_none() {
+                    self.begin = Some(self.last.clone());
+                }
+                self.last = host::look(self.cluster.as_ref(), self.generator);
+            }
+            SampleLine::PhaseEnd(end) => {
+                self.last = host::look(self.cluster.as_ref(), self.generator);
+                if let (Some(begin), Some(facts)) =
+                    (self.begin.take(), self.facts.get_mut(end.phase))
+                {
+                    *facts = host::between(&begin, &self.last, &self.known);
+                }
+                self.seconds = 0;
+            }
+            SampleLine::Footer(_) | SampleLine::Failure(_) => {}
+        }
+    }
+}
+
+impl From<ReadError> for BenchError {
+    fn from(error: ReadError) -> Self {
+        Self::Generator(error.into())
+    }
+}

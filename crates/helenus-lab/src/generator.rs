@@ -1,0 +1,101 @@
+//! The generator as a child process: plan on its standard input, sample lines on its standard output.
+//! Refuses to let it outlive us: it is leashed, and it stops when nobody reads.
+
+use helenus_cluster::cancel::Cancel;
+use helenus_load::{ReadError, SampleReader};
+use helenus_model::run_plan::{RunPlan, SecretReference};
+use helenus_model::sample::SampleLine;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufReader, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Why a generator could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GeneratorError {
+    /// It could not be started.
+    #[error("cannot start the load generator")]
+    Start(#[source] std::io::Error),
+    /// Its lines could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The secret could not be read.
+    #[error("cannot read the password from {0}")]
+    Secret(String),
+}
+
+/// Runs a plan and hands each line to `take` as it comes; returns when the generator has ended.
+///
+/// When the person asks to stop, the generator is told, and its last lines still come.
+///
+/// # Errors
+/// It cannot be started or read.
+pub fn run(
+    helenus: &Path,
+    plan: &RunPlan,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
+) -> Result<(), GeneratorError> {
+    let mut child = start(helenus, plan)?;
+    let result = read(&mut child, cancel, take);
+    if result.is_err() {
+        let _already_gone = child.kill();
+    }
+    let _status = child.wait();
+    result
+}
+
+/// Process id and lines of a running generator.
+fn read(
+    child: &mut Child,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
+) -> Result<(), GeneratorError> {
+    let Some(output) = child.stdout.take() else { return Ok(()) };
+    let mut told = false;
+    for line in SampleReader::new(BufReader::new(output)) {
+        take(&line?)?;
+        if cancel.is_set() && !told {
+            told = true;
+            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            let _already_gone = pid.map(|pid| kill_process(pid, Signal::INT));
+        }
+    }
+    Ok(())
+}
+
+fn start(helenus: &Path, plan: &RunPlan) -> Result<Child, GeneratorError> {
+    let secrets = secrets(plan)?;
+    let mut command = Command::new(helenus);
+    command.arg("__load").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    if let Some(secrets) = &secrets {
+        command.arg("--secrets").arg(secrets.as_raw_fd().to_string());
+    }
+    let mut child = command.spawn().map_err(GeneratorError::Start)?;
+    drop(secrets);
+    let mut text = serde_json::to_vec(plan).map_err(|e| GeneratorError::Start(e.into()))?;
+    text.push(b'\n');
+    if let Some(mut input) = child.stdin.take() {
+        // A generator that died at once says why on its standard output.
+        let _read_later = input.write_all(&text);
+    }
+    Ok(child)
+}
+
+/// The values of the plan's references, on a descriptor that the child inherits; never in argv or environment.
+fn secrets(plan: &RunPlan) -> Result<Option<OwnedFd>, GeneratorError> {
+    let Some(credentials) = &plan.credentials else { return Ok(None) };
+    let (name, value) = match &credentials.password {
+        SecretReference::Variable(name) => (name, std::env::var(name).ok()),
+        // The generator checks mode and owner of a file itself.
+        SecretReference::File(_) => return Ok(None),
+    };
+    let value = value.ok_or_else(|| GeneratorError::Secret(format!("the variable {name}")))?;
+    let json = serde_json::json!({ name: value }).to_string();
+    let io = |e: rustix::io::Errno| GeneratorError::Start(e.into());
+    let (reader, writer) = rustix::pipe::pipe().map_err(io)?;
+    rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::CLOEXEC).map_err(io)?;
+    rustix::io::write(&writer, json.as_bytes()).map_err(io)?;
+    Ok(Some(reader))
+}

@@ -1,0 +1,144 @@
+//! Where a run goes: a cluster of ours or addresses that a person named, behind the guard.
+//! Refuses to write where the guard says no.
+
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::guard;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::ready::cql_address;
+use helenus_cluster::state::ClusterState;
+use helenus_cql::{Client, ClientError, Consistency, ConnectOptions};
+use helenus_model::guard::{Sight, Verdict, judge};
+use std::net::SocketAddr;
+
+/// A cluster that a run can go to.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Ours, where it is.
+    pub cluster: Option<ClusterState>,
+    /// CQL addresses.
+    pub endpoints: Vec<SocketAddr>,
+    /// Data centre of the first.
+    pub data_center: Option<String>,
+    /// Nodes there are.
+    pub nodes: usize,
+    /// Whether the schema may be changed: only with ownership.
+    pub owned: bool,
+}
+
+/// Why the guard let nobody through.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// Not ours and not named.
+    #[error("refused to write to {host}: {why}")]
+    Refused {
+        /// Where.
+        host: SocketAddr,
+        /// Why.
+        why: String,
+        /// What is there.
+        sight: Box<Sight>,
+    },
+    /// It cannot be looked at.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+}
+
+impl TargetError {
+    /// What is there, and what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { sight, .. } => Some(format!(
+                "there: cluster {:?}, data centres {}, {} nodes, keyspaces {}. If you may write to it, name it: \
+                 --i-may-write-to {:?}",
+                sight.cluster_name,
+                sight.data_centers.join(", "),
+                sight.nodes.len(),
+                if sight.keyspaces.is_empty() { "none".to_owned() } else { sight.keyspaces.join(", ") },
+                sight.cluster_name
+            )),
+            Self::Cluster(error) => error.hint(),
+        }
+    }
+}
+
+/// Looks at a cluster of ours: the guard must find it ours.
+///
+/// # Errors
+/// A node does not answer, or another process listens at its address.
+pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> {
+    let endpoints: Vec<SocketAddr> =
+        state.plan.nodes.iter().map(|n| cql_address(&state.plan, n)).collect();
+    let sight = guard::look(&hands.clusters, endpoints[0], None)?;
+    through(&sight, endpoints[0], None)?;
+    Ok(Target {
+        data_center: Some(state.plan.nodes[0].data_center.clone()),
+        nodes: state.plan.nodes.len(),
+        cluster: Some(state.clone()),
+        endpoints,
+        owned: true,
+    })
+}
+
+/// Looks at addresses that a person named; `named` is the exact name given with the explicit flag.
+///
+/// # Errors
+/// Nobody answers, or the guard refuses.
+pub fn hosts(
+    hands: &Hands,
+    endpoints: &[SocketAddr],
+    named: Option<&str>,
+    credentials: Option<helenus_cql::Credentials>,
+) -> Result<Target, TargetError> {
+    let sight = guard::look(&hands.clusters, endpoints[0], credentials)?;
+    let verdict = through(&sight, endpoints[0], named)?;
+    let cluster = match &verdict {
+        Verdict::Ours { cluster } => Some(hands.clusters.load(cluster).map_err(ClusterError::from)?),
+        _ => None,
+    };
+    Ok(Target {
+        data_center: sight.data_centers.first().cloned(),
+        nodes: sight.nodes.len(),
+        owned: cluster.is_some(),
+        cluster,
+        endpoints: endpoints.to_vec(),
+    })
+}
+
+fn through(sight: &Sight, host: SocketAddr, named: Option<&str>) -> Result<Verdict, TargetError> {
+    match judge(sight, named) {
+        Verdict::Foreign { why } => {
+            Err(TargetError::Refused { host, why, sight: Box::new(sight.clone()) })
+        }
+        verdict => Ok(verdict),
+    }
+}
+
+/// Runs the statements that make a workload's tables, and waits for agreement. What exists already stays.
+///
+/// # Errors
+/// The server refuses a statement, or no node answers.
+pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError> {
+    if !target.owned {
+        return Ok(());
+    }
+    let mut client = Client::connect(target.endpoints[0], &ConnectOptions::default())?;
+    for statement in statements {
+        match client.query(statement, Consistency::One) {
+            Ok(_) => {}
+            Err(error) if already_exists(&error) => {
+                tracing::info!(statement, "exists already");
+            }
+            Err(error) => return Err(error),
+        }
+        if let Some(state) = &target.cluster {
+            helenus_cluster::shell::agree(state)?;
+        }
+    }
+    Ok(())
+}
+
+fn already_exists(error: &ClientError) -> bool {
+    error.server().is_some_and(|server| {
+        matches!(server.kind, helenus_cql::codec::ServerErrorKind::AlreadyExists { .. })
+    })
+}

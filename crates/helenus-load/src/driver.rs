@@ -1,0 +1,337 @@
+//! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
+//! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
+
+use crate::convert::{from_driver, to_driver, type_of};
+use crate::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use helenus_model::cql::CqlType;
+use helenus_model::run_plan::{Consistency, RunPlan};
+use helenus_model::sample::FailureKind;
+use helenus_model::seed::Seed;
+use helenus_model::workload::values::Column;
+use helenus_model::workload::{Check, Query, Workload, check_values, standard1};
+use scylla::client::PoolSize;
+use scylla::client::execution_profile::ExecutionProfile;
+use scylla::client::session::Session;
+use scylla::client::session_builder::SessionBuilder;
+use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
+use scylla::frame::response::result::ColumnSpec;
+use scylla::policies::load_balancing::DefaultPolicy;
+use scylla::policies::retry::FallthroughRetryPolicy;
+use scylla::response::query_result::QueryResult;
+use scylla::statement::prepared::PreparedStatement;
+use scylla::value::{CqlValue, Row};
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Connections a node. One is enough for what one generator thread can send.
+const CONNECTIONS: NonZeroUsize = NonZeroUsize::MIN;
+
+/// Connections to a cluster and the workload's prepared statements.
+pub struct Driver {
+    session: Session,
+    data: Seed,
+    operations: Vec<Prepared>,
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = self.operations.len();
+        f.debug_struct("Driver")
+            .field("operations", &count)
+            .finish()
+    }
+}
+
+struct Prepared {
+    statement: PreparedStatement,
+    kind: Kind,
+}
+
+enum Kind {
+    Standard1Write,
+    Standard1Read,
+    Custom(Custom),
+}
+
+/// A statement of one's own: how its markers are filled, and how its row is checked.
+struct Custom {
+    markers: Vec<(Column, CqlType)>,
+    /// None when rows are not checked; a `None` inside is a column that is not.
+    row: Option<Vec<Option<(Column, CqlType)>>>,
+}
+
+impl Driver {
+    /// Connects as the plan says.
+    ///
+    /// # Errors
+    /// No node of the plan's endpoints answers, or it refuses the credentials.
+    pub async fn connect(plan: &RunPlan, password: Option<String>) -> Result<Self, EndpointError> {
+        let mut policy = DefaultPolicy::builder().token_aware(true);
+        if let Some(dc) = &plan.local_data_centre {
+            policy = policy
+                .prefer_datacenter(dc.clone())
+                .permit_dc_failover(false);
+        }
+        let profile = ExecutionProfile::builder()
+            .request_timeout(None)
+            .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
+            .speculative_execution_policy(None)
+            .consistency(consistency(plan.consistency))
+            .load_balancing_policy(policy.build())
+            .build();
+        let mut builder = SessionBuilder::new()
+            .known_nodes_addr(&plan.endpoints)
+            .default_execution_profile_handle(profile.into_handle())
+            .pool_size(PoolSize::PerHost(CONNECTIONS))
+            .tcp_nodelay(true);
+        builder = match &plan.local_data_centre {
+            Some(dc) => builder.prefer_datacenter(dc.clone()),
+            None => builder.prefer_no_datacenter(),
+        };
+        if let (Some(credentials), Some(password)) = (&plan.credentials, password) {
+            builder = builder.user(credentials.username.clone(), password);
+        }
+        let session = builder.build().await.map_err(|e| EndpointError::Connect {
+            endpoints: joined(&plan.endpoints),
+            source: Box::new(e),
+        })?;
+        Ok(Self {
+            session,
+            data: Seed(0),
+            operations: Vec::new(),
+        })
+    }
+
+    async fn write_standard1(
+        &self,
+        statement: &PreparedStatement,
+        position: u64,
+        stamp: &Stamp,
+    ) -> Result<(), Fault> {
+        let key = standard1::key(position);
+        let [c0, c1, c2, c3, c4] = &standard1::row(self.data, position);
+        let values = (&key[..], &c0[..], &c1[..], &c2[..], &c3[..], &c4[..]);
+        stamp.start();
+        let done = self.session.execute_unpaged(statement, values).await;
+        stamp.end();
+        done.map(drop).map_err(|e| fault(&e))
+    }
+
+    async fn read_standard1(
+        &self,
+        statement: &PreparedStatement,
+        position: u64,
+        stamp: &Stamp,
+    ) -> Result<(), Fault> {
+        type Columns<'a> = (
+            Option<&'a [u8]>,
+            Option<&'a [u8]>,
+            Option<&'a [u8]>,
+            Option<&'a [u8]>,
+            Option<&'a [u8]>,
+        );
+        let key = standard1::key(position);
+        stamp.start();
+        let done = self.session.execute_unpaged(statement, (&key[..],)).await;
+        stamp.end();
+        let rows = done
+            .map_err(|e| fault(&e))?
+            .into_rows_result()
+            .map_err(|e| other(&e))?;
+        let first: Option<Columns<'_>> = rows.maybe_first_row().map_err(|e| other(&e))?;
+        let read = first.map(|(c0, c1, c2, c3, c4)| [c0, c1, c2, c3, c4]);
+        checked(standard1::check(self.data, position, read), position)
+    }
+
+    async fn run_custom(
+        &self,
+        statement: &PreparedStatement,
+        custom: &Custom,
+        position: u64,
+        stamp: &Stamp,
+    ) -> Result<(), Fault> {
+        let values: Vec<CqlValue> = custom
+            .markers
+            .iter()
+            .map(|(column, of)| to_driver(column.value(of, position), of))
+            .collect();
+        stamp.start();
+        let done = self.session.execute_unpaged(statement, values).await;
+        stamp.end();
+        let result = done.map_err(|e| fault(&e))?;
+        match &custom.row {
+            None => Ok(()),
+            Some(row) => checked(check_custom(row, result, position)?, position),
+        }
+    }
+
+    async fn prepare_one(
+        &self,
+        operation: &str,
+        cql: &str,
+    ) -> Result<PreparedStatement, EndpointError> {
+        let mut statement =
+            self.session
+                .prepare(cql)
+                .await
+                .map_err(|e| EndpointError::Prepare {
+                    operation: operation.to_owned(),
+                    source: Box::new(e),
+                })?;
+        // The schema does not change while it is measured: rows come without their description.
+        statement.set_use_cached_result_metadata(true);
+        Ok(statement)
+    }
+}
+
+impl Endpoint for Driver {
+    async fn prepare(&mut self, workload: &Workload, data: Seed) -> Result<(), EndpointError> {
+        self.data = data;
+        self.operations.clear();
+        match workload {
+            Workload::Standard1 => {
+                let kinds = [Kind::Standard1Write, Kind::Standard1Read];
+                for ((name, cql), kind) in standard1::STATEMENTS.iter().zip(kinds) {
+                    let statement = self.prepare_one(name, cql).await?;
+                    self.operations.push(Prepared { statement, kind });
+                }
+            }
+            Workload::Custom(own) => {
+                for query in &own.queries {
+                    let statement = self.prepare_one(&query.name, &query.cql).await?;
+                    let kind = Kind::Custom(custom(query, &statement, data)?);
+                    self.operations.push(Prepared { statement, kind });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn run(&self, operation: usize, position: u64, stamp: &Stamp) -> Result<(), Fault> {
+        let Prepared { statement, kind } = &self.operations[operation];
+        match kind {
+            Kind::Standard1Write => self.write_standard1(statement, position, stamp).await,
+            Kind::Standard1Read => self.read_standard1(statement, position, stamp).await,
+            Kind::Custom(own) => self.run_custom(statement, own, position, stamp).await,
+        }
+    }
+}
+
+fn joined(endpoints: &[std::net::SocketAddr]) -> String {
+    let all: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+    all.join(", ")
+}
+
+/// The stream of values of one column, or none for what is no plain column of a type that we know.
+fn column(spec: &ColumnSpec<'_>, data: Seed) -> Option<(Column, CqlType)> {
+    let name = spec.name();
+    let plain = !name.contains(['[', '(', ' ']) && !name.is_empty();
+    let of = type_of(spec.typ()).filter(|_| plain)?;
+    let table = spec.table_spec();
+    Some((
+        Column::new(data, table.ks_name(), table.table_name(), name),
+        of,
+    ))
+}
+
+fn custom(
+    query: &Query,
+    statement: &PreparedStatement,
+    data: Seed,
+) -> Result<Custom, EndpointError> {
+    let markers = statement
+        .get_variable_col_specs()
+        .iter()
+        .map(|spec| {
+            column(spec, data).ok_or_else(|| EndpointError::Marker {
+                operation: query.name.clone(),
+                marker: spec.name().to_owned(),
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    let returned = statement.get_current_result_set_col_specs();
+    let specs = returned.get();
+    let row = (query.check && specs.len() > 0).then(|| {
+        let checkable = |spec| column(spec, data).filter(|(_, of)| *of != CqlType::Counter);
+        specs.iter().map(checkable).collect()
+    });
+    Ok(Custom { markers, row })
+}
+
+fn check_custom(
+    row: &[Option<(Column, CqlType)>],
+    result: QueryResult,
+    position: u64,
+) -> Result<Check, Fault> {
+    let rows = result.into_rows_result().map_err(|e| other(&e))?;
+    let first: Option<Row> = rows.maybe_first_row().map_err(|e| other(&e))?;
+    let read: Option<Vec<_>> = first.map(|row| {
+        let columns = row.columns.into_iter();
+        columns.map(|value| value.and_then(from_driver)).collect()
+    });
+    let expected = row.iter().map(|known| {
+        let (column, of) = known.as_ref()?;
+        Some(column.value(of, position))
+    });
+    Ok(check_values(expected, read.as_deref()))
+}
+
+fn checked(check: Check, position: u64) -> Result<(), Fault> {
+    match check {
+        Check::Match => Ok(()),
+        Check::Missing => Err(Fault {
+            kind: FailureKind::MissingRow,
+            message: format!("no row at position {position}"),
+        }),
+        Check::Wrong { column } => Err(Fault {
+            kind: FailureKind::WrongData,
+            message: format!("column {column} of position {position} is not what was written"),
+        }),
+    }
+}
+
+fn consistency(of: Consistency) -> scylla::frame::types::Consistency {
+    use scylla::frame::types::Consistency as Theirs;
+    match of {
+        Consistency::Any => Theirs::Any,
+        Consistency::One => Theirs::One,
+        Consistency::Two => Theirs::Two,
+        Consistency::Three => Theirs::Three,
+        Consistency::Quorum => Theirs::Quorum,
+        Consistency::All => Theirs::All,
+        Consistency::LocalQuorum => Theirs::LocalQuorum,
+        Consistency::EachQuorum => Theirs::EachQuorum,
+        Consistency::LocalOne => Theirs::LocalOne,
+    }
+}
+
+fn other(error: &dyn Error) -> Fault {
+    Fault {
+        kind: FailureKind::Other,
+        message: error.to_string(),
+    }
+}
+
+fn fault(error: &ExecutionError) -> Fault {
+    use ExecutionError as E;
+    use RequestAttemptError as A;
+    let kind = match error {
+        E::LastAttemptError(A::DbError(said, _)) => match said {
+            DbError::Unavailable { .. } => FailureKind::Unavailable,
+            DbError::WriteTimeout { .. } => FailureKind::WriteTimeout,
+            DbError::ReadTimeout { .. } => FailureKind::ReadTimeout,
+            DbError::Overloaded | DbError::RateLimitReached { .. } => FailureKind::Overloaded,
+            _ => FailureKind::Other,
+        },
+        E::LastAttemptError(A::BrokenConnectionError(_) | A::UnableToAllocStreamId)
+        | E::ConnectionPoolError(_)
+        | E::EmptyPlan => FailureKind::Connection,
+        E::RequestTimeout(_) => FailureKind::ClientTimeout,
+        _ => FailureKind::Other,
+    };
+    Fault {
+        kind,
+        message: error.to_string(),
+    }
+}

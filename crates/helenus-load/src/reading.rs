@@ -1,0 +1,241 @@
+//! The parent's side: sample lines back into values, and intervals into a result.
+//! Refuses to start or stop processes, and to average percentiles.
+
+use helenus_model::doubt::OutsideFacts;
+use helenus_model::format::FormatError;
+use helenus_model::probe::Probe;
+use helenus_model::result::{PhaseResult, RunResult};
+use helenus_model::run_plan::RunPlan;
+use helenus_model::sample::{
+    self, Failure, Footer, Header, Interval, OperationInterval, PhaseEnd, SampleLine, Stretch,
+};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// Why sample lines could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The stream broke.
+    #[error("cannot read the generator's samples")]
+    Io(#[from] std::io::Error),
+    /// A line is none of ours.
+    #[error("line {number} of the generator's samples is not a sample line")]
+    Line {
+        /// Its number, from 1.
+        number: u64,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Another format.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The samples belong to another plan.
+    #[error("the samples belong to the plan {found}, not to {expected}")]
+    OtherPlan {
+        /// The plan's hash.
+        expected: String,
+        /// The header's.
+        found: String,
+    },
+    /// The generator said why it could not go on.
+    #[error("the generator failed: {}", .0.message)]
+    Failed(Failure),
+    /// It ended without a word.
+    #[error("the generator ended before its first line")]
+    NoHeader,
+}
+
+/// Reads sample lines: an iterator over typed events.
+#[derive(Debug)]
+pub struct SampleReader<R> {
+    from: R,
+    line: String,
+    number: u64,
+}
+
+impl<R: BufRead> SampleReader<R> {
+    /// A reader of the generator's standard output.
+    pub fn new(from: R) -> Self {
+        Self {
+            from,
+            line: String::new(),
+            number: 0,
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for SampleReader<R> {
+    type Item = Result<SampleLine, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.line.clear();
+        match self.from.read_line(&mut self.line) {
+            Ok(0) => None,
+            Err(e) => Some(Err(e.into())),
+            Ok(_) => {
+                self.number += 1;
+                let number = self.number;
+                let read = serde_json::from_str(&self.line);
+                Some(read.map_err(|source| ReadError::Line { number, source }))
+            }
+        }
+    }
+}
+
+/// Gathers sample lines into a result.
+#[derive(Debug)]
+pub struct Accumulator {
+    plan: RunPlan,
+    header: Option<Header>,
+    phases: Vec<Gathered>,
+    footer: Option<Footer>,
+    failure: Option<Failure>,
+    ended: u64,
+}
+
+/// What came in of one phase.
+#[derive(Debug, Default)]
+struct Gathered {
+    merged: BTreeMap<String, OperationInterval>,
+    completed_per_s: Vec<f64>,
+    span: Option<(u64, u64)>,
+    thread_cpu_ns: u64,
+    end: Option<PhaseEnd>,
+}
+
+impl Gathered {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts and nanoseconds below 2^53"
+    )]
+    fn take(&mut self, interval: &Interval) {
+        let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
+        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+        if seconds > 0.1 {
+            self.completed_per_s.push(completed as f64 / seconds);
+        }
+        let from = self.span.map_or(interval.start_ns, |(from, _)| from);
+        self.span = Some((from, interval.end_ns));
+        self.thread_cpu_ns += interval.thread_cpu_ns;
+        for (name, one) in &interval.operations {
+            self.merged.entry(name.clone()).or_default().merge(one);
+        }
+    }
+
+    /// The phase's end, or what can be said of a phase whose generator died.
+    fn end(&self, phase: usize) -> Option<PhaseEnd> {
+        self.end.clone().or_else(|| {
+            let (from, to) = self.span?;
+            Some(PhaseEnd {
+                phase,
+                measured_from_ns: from,
+                measured_to_ns: to,
+                ended_ns: to,
+                backlog: 0,
+                abandoned: 0,
+                cut_off: 0,
+                thread_cpu_ns: self.thread_cpu_ns,
+                clock_step_ns: 0,
+                stopped_early: true,
+                first_failures: BTreeMap::new(),
+            })
+        })
+    }
+}
+
+impl Accumulator {
+    /// For the samples of this plan.
+    pub fn new(plan: RunPlan) -> Self {
+        let phases = plan.phases.iter().map(|_| Gathered::default()).collect();
+        Self {
+            plan,
+            header: None,
+            phases,
+            footer: None,
+            failure: None,
+            ended: 0,
+        }
+    }
+
+    /// Takes the next line.
+    ///
+    /// # Errors
+    /// A header of another format or plan.
+    pub fn take(&mut self, line: &SampleLine) -> Result<(), ReadError> {
+        match line {
+            SampleLine::Header(header) => {
+                header.format.check("sample", sample::VERSION)?;
+                let expected = self.plan.hash();
+                if header.plan_hash != expected {
+                    return Err(ReadError::OtherPlan {
+                        expected,
+                        found: header.plan_hash.clone(),
+                    });
+                }
+                self.header = Some(header.clone());
+            }
+            SampleLine::Interval(interval) => {
+                let all = interval.operations.values();
+                self.ended += all.map(|o| o.completed + o.failures()).sum::<u64>();
+                if let Some(phase) = self.phases.get_mut(interval.phase)
+                    && interval.stretch == Stretch::Measured
+                {
+                    phase.take(interval);
+                }
+            }
+            SampleLine::PhaseEnd(end) => {
+                if let Some(phase) = self.phases.get_mut(end.phase) {
+                    phase.end = Some(end.clone());
+                }
+            }
+            SampleLine::Footer(footer) => self.footer = Some(footer.clone()),
+            SampleLine::Failure(failure) => self.failure = Some(failure.clone()),
+        }
+        Ok(())
+    }
+
+    /// The header, once it has come: connections stand and the first phase runs.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// What a phase shows to whoever chooses a rate from it.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+    pub fn probe(&self, phase: usize) -> Option<Probe> {
+        let gathered = self.phases.get(phase)?;
+        let (from, to) = gathered.span?;
+        Some(Probe {
+            completed_per_s: gathered.completed_per_s.clone(),
+            thread_busy: gathered.thread_cpu_ns as f64 / (to - from).max(1) as f64,
+        })
+    }
+
+    /// The result, with what others saw during each phase (by its place; missing ones saw nothing).
+    /// Phases that never began are left out; one that did not end is there, stopped early.
+    ///
+    /// # Errors
+    /// The generator failed, or ended before its header.
+    pub fn finish(self, outside: &[OutsideFacts]) -> Result<RunResult, ReadError> {
+        if let Some(failure) = self.failure {
+            return Err(ReadError::Failed(failure));
+        }
+        let header = self.header.ok_or(ReadError::NoHeader)?;
+        let nothing = OutsideFacts::default();
+        let phases: Vec<PhaseResult> = self
+            .phases
+            .iter()
+            .zip(&self.plan.phases)
+            .enumerate()
+            .filter_map(|(at, (gathered, phase))| {
+                let end = gathered.end(at)?;
+                let seen = outside.get(at).unwrap_or(&nothing);
+                Some(PhaseResult::new(phase, &gathered.merged, &end, seen))
+            })
+            .collect();
+        let footer = self.footer.as_ref();
+        Ok(RunResult::new(
+            &self.plan, &header, phases, footer, self.ended,
+        ))
+    }
+}

@@ -1,0 +1,111 @@
+//! The recorder of one phase: counts and histograms of the current interval, handed on at each rotation.
+//! Refuses arithmetic on histograms; recording is a handful of additions.
+
+use crate::stopwatch::Timing;
+use helenus_model::sample::{
+    FailureKind, Interval, OperationInterval, Outcome, SampleLine, Stretch,
+};
+use std::collections::BTreeMap;
+
+/// Recordings of the current interval.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    phase: usize,
+    names: Vec<String>,
+    warmup: Vec<OperationInterval>,
+    measured: Vec<OperationInterval>,
+    from_ns: u64,
+    first_failures: BTreeMap<FailureKind, String>,
+}
+
+impl Recorder {
+    /// The recorder of phase number `phase` with these operations, from `from_ns` on.
+    pub(crate) fn new(phase: usize, names: Vec<String>, from_ns: u64) -> Self {
+        let empty = vec![OperationInterval::default(); names.len()];
+        Self {
+            phase,
+            names,
+            warmup: empty.clone(),
+            measured: empty,
+            from_ns,
+            first_failures: BTreeMap::new(),
+        }
+    }
+
+    fn of(&mut self, stretch: Stretch, operation: usize) -> &mut OperationInterval {
+        match stretch {
+            Stretch::Warmup => &mut self.warmup[operation],
+            Stretch::Measured => &mut self.measured[operation],
+        }
+    }
+
+    /// An operation was offered.
+    pub(crate) fn offered(&mut self, stretch: Stretch, operation: usize) {
+        self.of(stretch, operation).offered += 1;
+    }
+
+    /// An operation started.
+    pub(crate) fn started(&mut self, stretch: Stretch, operation: usize) {
+        self.of(stretch, operation).started += 1;
+    }
+
+    /// An operation ended.
+    pub(crate) fn ended(&mut self, operation: usize, timing: &Timing, outcome: Outcome) {
+        let to = self.of(timing.stretch, operation);
+        match outcome {
+            Outcome::Completed => to.completed += 1,
+            Outcome::Failed(kind) => *to.failed.entry(kind).or_default() += 1,
+        }
+        to.service.record(timing.service_ns);
+        to.lateness.record(timing.lateness_ns);
+        if let Some(ns) = timing.response_ns {
+            to.response.record(ns);
+        }
+        if let Some(ns) = timing.slot_wait_ns {
+            to.slot_wait.record(ns);
+        }
+    }
+
+    /// Keeps the text of the first failure of each kind.
+    pub(crate) fn explain(&mut self, kind: FailureKind, message: String) {
+        self.first_failures.entry(kind).or_insert(message);
+    }
+
+    /// The texts kept by [`Self::explain`].
+    pub(crate) fn first_failures(&mut self) -> BTreeMap<FailureKind, String> {
+        std::mem::take(&mut self.first_failures)
+    }
+
+    /// Ends the interval: its lines, the current stretch's always, the other's if anything happened in it.
+    pub(crate) fn rotate(
+        &mut self,
+        now_ns: u64,
+        current: Stretch,
+        thread_cpu_ns: u64,
+    ) -> Vec<SampleLine> {
+        let from_ns = std::mem::replace(&mut self.from_ns, now_ns);
+        [Stretch::Warmup, Stretch::Measured]
+            .into_iter()
+            .filter_map(|stretch| {
+                let all = match stretch {
+                    Stretch::Warmup => &mut self.warmup,
+                    Stretch::Measured => &mut self.measured,
+                };
+                let is_current = stretch == current;
+                if !is_current && all.iter().all(OperationInterval::is_empty) {
+                    return None;
+                }
+                let recorded =
+                    std::mem::replace(all, vec![OperationInterval::default(); all.len()]);
+                Some(SampleLine::Interval(Interval {
+                    phase: self.phase,
+                    stretch,
+                    start_ns: from_ns,
+                    end_ns: now_ns,
+                    thread_cpu_ns: if is_current { thread_cpu_ns } else { 0 },
+                    operations: self.names.iter().cloned().zip(recorded).collect(),
+                }))
+            })
+            .collect()
+    }
+}

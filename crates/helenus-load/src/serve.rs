@@ -1,0 +1,236 @@
+//! The body of the generator's process: a plan comes in, sample lines go out.
+//! Refuses to outlive its reader, and to hide how far it got: a stopped run still writes its footer.
+
+use crate::driver::Driver;
+use crate::endpoint::{Endpoint, EndpointError};
+use crate::engine;
+use crate::output::Output;
+use crate::secrets::{SecretError, Secrets};
+use crate::stop::{Stop, StopReason};
+use crate::sys;
+use helenus_model::format::Format;
+use helenus_model::run_plan::{PlanError, RunPlan};
+use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
+use helenus_model::workload::data_seed;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Tasks between two looks at sockets and timers while there is work: tokio's 61 would let a timer wait
+/// for that many completions.
+const EVENT_INTERVAL: u32 = 7;
+
+/// How the generator's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServeEnd {
+    /// Every phase ran to its end.
+    Done,
+    /// A signal stopped it, or nobody read its samples any more.
+    Stopped,
+    /// It could not go on.
+    Failed(Stage),
+}
+
+impl ServeEnd {
+    /// The process' exit code: 0 done, 130 stopped, 2 for a plan, 3 for the world around it.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Stopped => 130,
+            Self::Failed(Stage::Plan | Stage::Secret) => 2,
+            Self::Failed(Stage::Connect | Stage::Prepare | Stage::Run) => 3,
+        }
+    }
+}
+
+/// Why the generator could not go on.
+#[derive(Debug, thiserror::Error)]
+enum ServeError {
+    #[error("cannot read the plan")]
+    Read(#[source] std::io::Error),
+    #[error("the plan is not valid JSON of a run plan")]
+    Json(#[source] serde_json::Error),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    #[error("the generator's own machinery failed")]
+    Machinery(#[source] std::io::Error),
+}
+
+impl ServeError {
+    fn stage(&self) -> Stage {
+        match self {
+            Self::Read(_) | Self::Json(_) | Self::Plan(_) => Stage::Plan,
+            Self::Secret(_) => Stage::Secret,
+            Self::Endpoint(EndpointError::Connect { .. }) => Stage::Connect,
+            Self::Endpoint(_) => Stage::Prepare,
+            Self::Machinery(_) => Stage::Run,
+        }
+    }
+
+    fn line(&self) -> SampleLine {
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        SampleLine::Failure(Failure {
+            stage: self.stage(),
+            message: self.to_string(),
+            causes,
+        })
+    }
+}
+
+/// Runs the plan that stands on the first line of `input` (or all of it) and writes sample lines to `output`.
+///
+/// SIGINT and SIGTERM, or `output`'s reader going away, stop it at once. It sets the calling thread's timer
+/// slack and, where the plan allows, its priority; the process is thought to do nothing else.
+pub fn serve(input: impl Read, output: impl Write + Send + 'static, secrets: &Secrets) -> ServeEnd {
+    let stop = Arc::new(Stop::default());
+    let lines = Output::start(output, Arc::clone(&stop));
+    let end = read_plan(input)
+        .and_then(|plan| on_runtime(run_with_driver(&plan, secrets, &lines, &stop)));
+    finish(end, lines)
+}
+
+/// As [`serve`], for a plan at hand and any endpoint: what tests drive with a fake one.
+pub fn serve_endpoint<E: Endpoint + 'static>(
+    plan: &RunPlan,
+    endpoint: E,
+    output: impl Write + Send + 'static,
+) -> ServeEnd {
+    let stop = Arc::new(Stop::default());
+    let lines = Output::start(output, Arc::clone(&stop));
+    let end = plan
+        .check()
+        .map_err(ServeError::from)
+        .and_then(|()| on_runtime(run(plan, endpoint, &lines, &stop)));
+    finish(end, lines)
+}
+
+fn finish(end: Result<ServeEnd, ServeError>, lines: Output) -> ServeEnd {
+    let end = end.unwrap_or_else(|error| {
+        lines.send(error.line());
+        ServeEnd::Failed(error.stage())
+    });
+    lines.finish();
+    end
+}
+
+fn read_plan(input: impl Read) -> Result<RunPlan, ServeError> {
+    let mut line = String::new();
+    BufReader::new(input)
+        .read_line(&mut line)
+        .map_err(ServeError::Read)?;
+    let plan: RunPlan = serde_json::from_str(&line).map_err(ServeError::Json)?;
+    plan.check()?;
+    Ok(plan)
+}
+
+fn on_runtime(
+    work: impl Future<Output = Result<ServeEnd, ServeError>>,
+) -> Result<ServeEnd, ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .event_interval(EVENT_INTERVAL)
+        .build()
+        .map_err(ServeError::Machinery)?;
+    tokio::task::LocalSet::new().block_on(&runtime, work)
+}
+
+async fn run_with_driver(
+    plan: &RunPlan,
+    secrets: &Secrets,
+    lines: &Output,
+    stop: &Arc<Stop>,
+) -> Result<ServeEnd, ServeError> {
+    watch_signals(stop).map_err(ServeError::Machinery)?;
+    let password = match &plan.credentials {
+        None => None,
+        Some(credentials) => Some(secrets.value(&credentials.password)?),
+    };
+    let driver = tokio::select! {
+        driver = Driver::connect(plan, password) => driver?,
+        () = stop.raised() => return Ok(ServeEnd::Stopped),
+    };
+    run(plan, driver, lines, stop).await
+}
+
+async fn run<E: Endpoint + 'static>(
+    plan: &RunPlan,
+    mut endpoint: E,
+    lines: &Output,
+    stop: &Arc<Stop>,
+) -> Result<ServeEnd, ServeError> {
+    tokio::select! {
+        prepared = endpoint.prepare(&plan.workload, data_seed(plan.seed)) => prepared?,
+        () = stop.raised() => return Ok(ServeEnd::Stopped),
+    }
+    lines.send(header(plan));
+    let endpoint = Rc::new(endpoint);
+    for at in 0..plan.phases.len() {
+        let end = engine::run_phase(plan, at, &endpoint, lines, stop)
+            .await
+            .map_err(ServeError::Machinery)?;
+        lines.send(SampleLine::PhaseEnd(end));
+        if stop.reason().is_some() {
+            break;
+        }
+    }
+    lines.send(footer());
+    Ok(match stop.reason() {
+        None => ServeEnd::Done,
+        Some(_) => ServeEnd::Stopped,
+    })
+}
+
+fn watch_signals(stop: &Arc<Stop>) -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let stop = Arc::clone(stop);
+    tokio::task::spawn_local(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.raise(StopReason::Signal);
+    });
+    Ok(())
+}
+
+fn header(plan: &RunPlan) -> SampleLine {
+    let standing = sys::stand(plan.raise_priority);
+    SampleLine::Header(Header {
+        format: Format::new("sample", sample::VERSION),
+        plan_hash: plan.hash(),
+        monotonic_ns: sys::monotonic_ns(),
+        wall_ns: sys::wall_ns(),
+        start_means: StartMeans::DriverCall,
+        pacing: plan.pacing,
+        timer_resolution_ns: sys::timer_resolution_ns(),
+        timer_slack_ns: standing.timer_slack_ns,
+        nice: standing.nice,
+        slice_ns: standing.slice_ns,
+        pid: std::process::id(),
+        cpus: sys::cpus(),
+    })
+}
+
+fn footer() -> SampleLine {
+    let used = sys::usage();
+    SampleLine::Footer(Footer {
+        user_cpu_us: used.user_cpu_us,
+        system_cpu_us: used.system_cpu_us,
+        max_rss_bytes: used.max_rss_bytes,
+        voluntary_switches: used.voluntary_switches,
+        involuntary_switches: used.involuntary_switches,
+        monotonic_ns: sys::monotonic_ns(),
+        wall_ns: sys::wall_ns(),
+    })
+}

@@ -1,0 +1,154 @@
+//! What the generator asks the kernel: clocks, its own use of resources, its place in the scheduler.
+//! Refuses anything else; the two calls that Rust has no safe form of live here.
+
+use rustix::io::Errno;
+use rustix::process::{getpriority_process, setpriority_process};
+use rustix::thread::{
+    ClockId, current_timer_slack, gettid, sched_getaffinity, set_current_timer_slack,
+};
+use std::num::NonZeroU64;
+
+/// Nice value that is asked for: above ordinary work, below what a desktop or a kernel thread uses.
+const NICE: i32 = -10;
+
+/// Time slice that is asked for. A short slice means an early deadline: the scheduler (EEVDF, Linux 6.12
+/// and later) lets the thread run soon after it wakes. 100 µs is the least that the kernel grants.
+const SLICE_NS: u64 = 100_000;
+
+fn clock_ns(id: ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(id);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// The monotonic clock in nanoseconds.
+pub(crate) fn monotonic_ns() -> u64 {
+    clock_ns(ClockId::Monotonic)
+}
+
+/// The wall clock in nanoseconds since 1970.
+pub(crate) fn wall_ns() -> u64 {
+    clock_ns(ClockId::Realtime)
+}
+
+/// CPU of the calling thread in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    clock_ns(ClockId::ThreadCPUTime)
+}
+
+/// Resolution of the monotonic clock's timers in nanoseconds.
+pub(crate) fn timer_resolution_ns() -> u64 {
+    let step = rustix::time::clock_getres(ClockId::Monotonic);
+    step.tv_sec.unsigned_abs() * 1_000_000_000 + step.tv_nsec.unsigned_abs()
+}
+
+/// Wall minus monotonic clock in nanoseconds: of three readings the one taken in the least time,
+/// so that being put aside between two reads does not look like a step.
+pub(crate) fn wall_offset_ns() -> i128 {
+    (0..3)
+        .map(|_| {
+            let before = monotonic_ns();
+            let wall = wall_ns();
+            let after = monotonic_ns();
+            let middle = i128::from(before) + i128::from(after - before) / 2;
+            (after - before, i128::from(wall) - middle)
+        })
+        .min_by_key(|(took, _)| *took)
+        .map_or(0, |(_, offset)| offset)
+}
+
+/// Processors that the process may run on.
+pub(crate) fn cpus() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    (0..1024_u32)
+        .filter(|cpu| usize::try_from(*cpu).is_ok_and(|at| set.is_set(at)))
+        .collect()
+}
+
+/// The thread's place in the scheduler, as far as it could be had.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Standing {
+    pub(crate) timer_slack_ns: Option<u64>,
+    pub(crate) nice: Option<i32>,
+    pub(crate) slice_ns: Option<u64>,
+}
+
+/// Makes the calling thread wake exactly and, when `raise` is set and the system allows it, soon.
+/// What is not allowed is left as it was; the answer says what holds.
+pub(crate) fn stand(raise: bool) -> Standing {
+    // One nanosecond instead of the default 50 µs, by which the kernel may delay a timer. Always allowed.
+    let slack = set_current_timer_slack(NonZeroU64::new(1)).and_then(|()| current_timer_slack());
+    let me = Some(gettid());
+    let slice_ns = if raise {
+        let _refused = setpriority_process(me, NICE);
+        ask_for_slice().ok().map(|()| SLICE_NS)
+    } else {
+        None
+    };
+    Standing {
+        timer_slack_ns: slack.ok(),
+        nice: getpriority_process(me).ok(),
+        slice_ns,
+    }
+}
+
+/// `struct sched_attr` of sched_setattr(2), in its first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Asks for [`SLICE_NS`] under the ordinary policy; kernels before 6.12 accept and ignore it.
+#[expect(
+    unsafe_code,
+    reason = "no safe form of sched_setattr exists; the struct is the kernel's own"
+)]
+fn ask_for_slice() -> Result<(), Errno> {
+    let attr = SchedAttr {
+        size: 48,
+        nice: getpriority_process(Some(gettid()))?,
+        runtime: SLICE_NS,
+        ..SchedAttr::default()
+    };
+    // SAFETY: the struct outlives the call, its size is stated in it, and the kernel only reads it.
+    let said = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    if said == 0 { Ok(()) } else { Err(Errno::PERM) }
+}
+
+/// What the process has used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    pub(crate) user_cpu_us: u64,
+    pub(crate) system_cpu_us: u64,
+    pub(crate) max_rss_bytes: u64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+}
+
+/// getrusage(2) of the process.
+#[expect(unsafe_code, reason = "no safe form of getrusage exists here")]
+pub(crate) fn usage() -> Usage {
+    // SAFETY: all-zero is a valid rusage, and the kernel writes into memory that we own.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
+        used
+    };
+    let us = |t: libc::timeval| t.tv_sec.unsigned_abs() * 1_000_000 + t.tv_usec.unsigned_abs();
+    Usage {
+        user_cpu_us: us(used.ru_utime),
+        system_cpu_us: us(used.ru_stime),
+        max_rss_bytes: used.ru_maxrss.unsigned_abs() * 1024,
+        voluntary_switches: used.ru_nvcsw.unsigned_abs(),
+        involuntary_switches: used.ru_nivcsw.unsigned_abs(),
+    }
+}

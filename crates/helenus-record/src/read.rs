@@ -1,0 +1,370 @@
+//! Reading runs: one whole, its intervals, or the list of them.
+//! Refuses to mix moments: whatever takes several questions is read from one state of the database.
+
+use crate::columns::{HistogramText, Json, SeedText, Word};
+use crate::error::HistoryError;
+use crate::id::{RunId, RunReference};
+use crate::open::History;
+use crate::run::{PhaseSummary, RunFilter, RunSummary, StoredRun};
+use helenus_model::doubt::Doubt;
+use helenus_model::format::Format;
+use helenus_model::result::{
+    self, Distribution, GeneratorUse, OperationResult, PhaseResult, RunResult,
+};
+use helenus_model::sample::{FailureKind, Interval, OperationInterval};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use std::collections::BTreeMap;
+
+impl History {
+    /// The run that a person points at.
+    ///
+    /// # Errors
+    /// No such run, or none at all; the database cannot be read.
+    pub fn resolve(&self, reference: RunReference) -> Result<RunId, HistoryError> {
+        match reference {
+            RunReference::Last => newest(&self.connection)?.ok_or(HistoryError::Empty),
+            RunReference::Id(run) => {
+                let there = "SELECT EXISTS (SELECT 1 FROM run WHERE id = ?)";
+                if self.connection.query_row(there, [run], |row| row.get(0))? {
+                    Ok(run)
+                } else {
+                    Err(unknown(&self.connection, run)?)
+                }
+            }
+        }
+    }
+
+    /// Everything about a run but its intervals.
+    ///
+    /// # Errors
+    /// No such run, a result of another version, or a database that cannot be read.
+    pub fn run(&self, run: RunId) -> Result<StoredRun, HistoryError> {
+        let one = self.connection.unchecked_transaction()?;
+        let stored = one
+            .query_row(
+                &format!("SELECT {SUMMARY}, plan, host, cluster_plan, helenus_version, command, header, \
+                          (SELECT life FROM restart WHERE restart.id = restart_id) AS life FROM run WHERE id = ?"),
+                [run],
+                |row| stored(&one, row),
+            )
+            .optional()?;
+        let mut stored = match stored {
+            Some(stored) => stored,
+            None => return Err(unknown(&one, run)?),
+        };
+        stored.result = result_of(&one, &stored.summary)?;
+        Ok(stored)
+    }
+
+    /// The runs that pass the filter, newest first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, HistoryError> {
+        let one = self.connection.unchecked_transaction()?;
+        let mut statement = one.prepare(&format!(
+            "SELECT {SUMMARY} FROM run WHERE (:state IS NULL OR state = :state) \
+             AND (:release IS NULL OR release = :release) AND (:workload IS NULL OR workload = :workload) \
+             AND (:plan_hash IS NULL OR plan_hash = :plan_hash) \
+             AND (:tag IS NULL OR id IN (SELECT run_id FROM tag WHERE tag = :tag)) \
+             ORDER BY id DESC LIMIT :limit"
+        ))?;
+        let found = statement.query_map(
+            named_params! {
+                ":state": filter.state.map(Word),
+                ":release": filter.release,
+                ":workload": filter.workload,
+                ":plan_hash": filter.plan_hash,
+                ":tag": filter.tag,
+                // SQLite's word for no limit.
+                ":limit": filter.limit.map_or(-1, i64::from),
+            },
+            |row| summary(&one, row),
+        )?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The newest run, whatever became of it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn latest(&self) -> Result<Option<RunSummary>, HistoryError> {
+        let newest = RunFilter {
+            limit: Some(1),
+            ..RunFilter::default()
+        };
+        Ok(self.runs(&newest)?.pop())
+    }
+
+    /// The intervals of a run, as they were added.
+    ///
+    /// # Errors
+    /// No such run, or a database that cannot be read.
+    pub fn intervals(&self, run: RunId) -> Result<Vec<Interval>, HistoryError> {
+        let one = self.connection.unchecked_transaction()?;
+        self.resolve(run.into())?;
+        let mut statement = one.prepare(
+            "SELECT i.id, p.ordinal, i.stretch, i.start_ns, i.end_ns, i.thread_cpu_ns \
+             FROM interval i JOIN phase p ON p.id = i.phase_id WHERE p.run_id = ? ORDER BY i.id",
+        )?;
+        let found = statement.query_map([run], |row| {
+            Ok(Interval {
+                phase: row.get(1)?,
+                stretch: row.get::<_, Word<_>>(2)?.0,
+                start_ns: row.get(3)?,
+                end_ns: row.get(4)?,
+                thread_cpu_ns: row.get(5)?,
+                operations: interval_operations(&one, row.get(0)?)?,
+            })
+        })?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// The columns that [`summary`] reads.
+const SUMMARY: &str =
+    "id, state, verdict, began_wall_ns, release, preset, jvm, workload, plan_hash, seed";
+
+fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>> {
+    connection.query_row("SELECT max(id) FROM run", [], |row| row.get(0))
+}
+
+/// The error for a run that is not there.
+pub(crate) fn unknown(connection: &Connection, run: RunId) -> rusqlite::Result<HistoryError> {
+    Ok(HistoryError::UnknownRun {
+        run,
+        newest: newest(connection)?,
+    })
+}
+
+fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let id: RunId = row.get("id")?;
+    let mut tags =
+        connection.prepare_cached("SELECT tag FROM tag WHERE run_id = ? ORDER BY tag")?;
+    Ok(RunSummary {
+        id,
+        state: row.get::<_, Word<_>>("state")?.0,
+        verdict: row.get::<_, Option<Word<_>>>("verdict")?.map(|word| word.0),
+        began_wall_ns: row.get("began_wall_ns")?,
+        release: row.get("release")?,
+        preset: row.get("preset")?,
+        jvm: row.get("jvm")?,
+        workload: row.get("workload")?,
+        plan_hash: row.get("plan_hash")?,
+        seed: row.get::<_, SeedText>("seed")?.0,
+        tags: tags
+            .query_map([id], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?,
+        phases: phase_summaries(connection, id)?,
+    })
+}
+
+fn phase_summaries(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseSummary>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT p.name, p.rate_per_s, p.achieved_per_s, p.verdict, s.p99_us, r.p99_us FROM phase p \
+         LEFT JOIN operation o ON o.phase_id = p.id AND o.is_total = 1 \
+         LEFT JOIN distribution s ON s.operation_id = o.id AND s.measure = 'service' \
+         LEFT JOIN distribution r ON r.operation_id = o.id AND r.measure = 'response' \
+         WHERE p.run_id = ? ORDER BY p.ordinal",
+    )?;
+    let phases = statement.query_map([run], |row| {
+        Ok(PhaseSummary {
+            name: row.get(0)?,
+            rate_per_s: row.get(1)?,
+            achieved_per_s: row.get(2)?,
+            verdict: row.get::<_, Option<Word<_>>>(3)?.map(|word| word.0),
+            service_p99_us: row.get(4)?,
+            response_p99_us: row.get(5)?,
+        })
+    })?;
+    phases.collect()
+}
+
+/// A run without its result.
+fn stored(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<StoredRun> {
+    Ok(StoredRun {
+        summary: summary(connection, row)?,
+        plan_json: row.get("plan")?,
+        host: row.get::<_, Json<_>>("host")?.0,
+        cluster_plan: row
+            .get::<_, Option<Json<_>>>("cluster_plan")?
+            .map(|json| json.0),
+        life: row.get("life")?,
+        helenus_version: row.get("helenus_version")?,
+        command: row.get("command")?,
+        header: row.get::<_, Option<Json<_>>>("header")?.map(|json| json.0),
+        result: None,
+    })
+}
+
+/// The result of a run; none when it is broken.
+fn result_of(connection: &Connection, of: &RunSummary) -> Result<Option<RunResult>, HistoryError> {
+    let format: Option<Word<Format>> = connection.query_row(
+        "SELECT result_format FROM run WHERE id = ?",
+        [of.id],
+        |row| row.get(0),
+    )?;
+    let (Some(Word(format)), Some(verdict)) = (format, of.verdict) else {
+        return Ok(None);
+    };
+    format
+        .check("run", result::VERSION)
+        .map_err(|source| HistoryError::Format { run: of.id, source })?;
+    let result = connection.query_row("SELECT * FROM run WHERE id = ?", [of.id], |row| {
+        Ok(RunResult {
+            format,
+            plan_hash: of.plan_hash.clone(),
+            workload: of.workload.clone(),
+            seed: of.seed,
+            start_means: row.get::<_, Word<_>>("start_means")?.0,
+            pacing: row.get::<_, Word<_>>("pacing")?.0,
+            began_wall_ns: row.get("load_began_wall_ns")?,
+            generator: generator(row)?,
+            phases: phases(connection, of.id)?,
+            verdict,
+        })
+    })?;
+    Ok(Some(result))
+}
+
+fn generator(row: &Row<'_>) -> rusqlite::Result<Option<GeneratorUse>> {
+    let Some(cpu_us) = row.get("generator_cpu_us")? else {
+        return Ok(None);
+    };
+    Ok(Some(GeneratorUse {
+        cpu_us,
+        cpu_per_operation_us: row.get("generator_cpu_per_operation_us")?,
+        max_rss_bytes: row.get("generator_max_rss_bytes")?,
+        voluntary_switches: row.get("generator_voluntary_switches")?,
+        involuntary_switches: row.get("generator_involuntary_switches")?,
+    }))
+}
+
+fn phases(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseResult>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT * FROM phase WHERE run_id = ? AND verdict IS NOT NULL ORDER BY ordinal",
+    )?;
+    let phases = statement.query_map([run], |row| {
+        let phase: i64 = row.get("id")?;
+        Ok(PhaseResult {
+            name: row.get("name")?,
+            rate_per_s: row.get("rate_per_s")?,
+            achieved_per_s: row.get("achieved_per_s")?,
+            in_flight: row.get("in_flight")?,
+            duration_s: row.get("duration_s")?,
+            thread_busy: row.get("thread_busy")?,
+            backlog: row.get("backlog")?,
+            abandoned: row.get("abandoned")?,
+            total: operations(connection, phase, true)?
+                .into_values()
+                .next()
+                .unwrap_or_default(),
+            operations: operations(connection, phase, false)?,
+            first_failures: first_failures(connection, phase)?,
+            doubts: doubts(connection, phase)?,
+            verdict: row.get::<_, Word<_>>("verdict")?.0,
+        })
+    })?;
+    phases.collect()
+}
+
+fn operations(
+    connection: &Connection,
+    phase: i64,
+    total: bool,
+) -> rusqlite::Result<BTreeMap<String, OperationResult>> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM operation WHERE phase_id = ? AND is_total = ?")?;
+    let operations = statement.query_map((phase, total), |row| {
+        let mut measures = distributions(connection, row.get("id")?)?;
+        let result = OperationResult {
+            offered: row.get("offered")?,
+            started: row.get("started")?,
+            completed: row.get("completed")?,
+            failed: row.get::<_, Json<_>>("failed")?.0,
+            service: measures.remove("service"),
+            response: measures.remove("response"),
+            lateness: measures.remove("lateness"),
+            slot_wait: measures.remove("slot_wait"),
+        };
+        Ok((row.get("name")?, result))
+    })?;
+    operations.collect()
+}
+
+fn distributions(
+    connection: &Connection,
+    operation: i64,
+) -> rusqlite::Result<BTreeMap<String, Distribution>> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM distribution WHERE operation_id = ?")?;
+    let measures = statement.query_map([operation], |row| {
+        let distribution = Distribution {
+            count: row.get("count")?,
+            min_us: row.get("min_us")?,
+            mean_us: row.get("mean_us")?,
+            p50_us: row.get("p50_us")?,
+            p90_us: row.get("p90_us")?,
+            p95_us: row.get("p95_us")?,
+            p99_us: row.get("p99_us")?,
+            p999_us: row.get("p999_us")?,
+            p9999_us: row.get("p9999_us")?,
+            max_us: row.get("max_us")?,
+            histogram: row.get::<_, HistogramText>("histogram")?.0,
+        };
+        Ok((row.get("measure")?, distribution))
+    })?;
+    measures.collect()
+}
+
+fn first_failures(
+    connection: &Connection,
+    phase: i64,
+) -> rusqlite::Result<BTreeMap<FailureKind, String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT kind, text FROM first_failure WHERE phase_id = ?")?;
+    let failures = statement.query_map([phase], |row| {
+        Ok((row.get::<_, Word<_>>(0)?.0, row.get(1)?))
+    })?;
+    failures.collect()
+}
+
+fn doubts(connection: &Connection, phase: i64) -> rusqlite::Result<Vec<Doubt>> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM doubt WHERE phase_id = ? ORDER BY id")?;
+    let doubts = statement.query_map([phase], |row| {
+        Ok(Doubt {
+            kind: row.get::<_, Word<_>>("kind")?.0,
+            severity: row.get::<_, Word<_>>("severity")?.0,
+            measured: row.get("measured")?,
+            threshold: row.get("threshold")?,
+            unit: row.get("unit")?,
+            text: row.get("text")?,
+            cure: row.get("cure")?,
+            about: row.get("about")?,
+        })
+    })?;
+    doubts.collect()
+}
+
+fn interval_operations(
+    connection: &Connection,
+    interval: i64,
+) -> rusqlite::Result<BTreeMap<String, OperationInterval>> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM interval_operation WHERE interval_id = ?")?;
+    let operations = statement.query_map([interval], |row| {
+        let counts = OperationInterval {
+            offered: row.get("offered")?,
+            started: row.get("started")?,
+            completed: row.get("completed")?,
+            failed: row.get::<_, Json<_>>("failed")?.0,
+            service: row.get::<_, HistogramText>("service")?.0,
+            response: row.get::<_, HistogramText>("response")?.0,
+            lateness: row.get::<_, HistogramText>("lateness")?.0,
+            slot_wait: row.get::<_, HistogramText>("slot_wait")?.0,
+        };
+        Ok((row.get("operation")?, counts))
+    })?;
+    operations.collect()
+}

@@ -1,0 +1,9 @@
+//! The history as its users see it: one file, several writers, writers that die, versions.
+//! Refuses a cluster or a generator: every value is made here.
+
+mod errors;
+mod killed;
+mod round_trip;
+mod turns;
+mod values;
+mod versions;

@@ -1,0 +1,20 @@
+//! One file a command. Each reads its flags, calls the hands or the line, and shows the result.
+
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod cqlsh;
+pub(crate) mod doctor;
+pub(crate) mod env;
+pub(crate) mod fake_node;
+pub(crate) mod hidden;
+pub(crate) mod list;
+pub(crate) mod logs;
+pub(crate) mod nodetool;
+pub(crate) mod presets;
+pub(crate) mod releases;
+pub(crate) mod rm;
+pub(crate) mod signal;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod up;

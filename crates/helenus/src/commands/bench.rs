@@ -1,0 +1,269 @@
+//! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
+
+mod render;
+
+use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg};
+use crate::commands::up::{self, Watcher};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_lab::bench::Where;
+use helenus_lab::generator::GeneratorError;
+use helenus_lab::target::TargetError;
+use helenus_lab::{BenchError, BenchRequest, LabEvent};
+use helenus_load::ReadError;
+use helenus_model::bench::{BenchShape, PhaseKind};
+use helenus_model::line::Step;
+use helenus_model::run_plan::{Consistency, CredentialsReference, Pacing, SecretReference};
+use helenus_model::sample::{Stage, Stretch};
+use helenus_model::schedule::Arrivals;
+use helenus_model::seed::Seed;
+use helenus_model::workload::{CustomWorkload, Query, Workload};
+use std::net::SocketAddr;
+
+pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let request = request(&flags, hands, ui)?;
+    if flags.dry_run {
+        return render::dry_run(&request, hands, ui);
+    }
+    let mut live = Live::new(ui, flags.cluster_flags.nodes as usize);
+    let finished = helenus_lab::run(hands, &request, &mut |event| live.see(&event));
+    drop(live);
+    let finished = finished.map_err(failure)?;
+    if let Some(error) = &finished.not_recorded {
+        ui.caution(&format!("the run is not in the history: {}", with_causes(error)));
+    }
+    render::show(&finished, &request, ui);
+    if finished.interrupted {
+        return Err(CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up"));
+    }
+    Ok(finished.result.verdict.exit_code())
+}
+
+fn failure(error: BenchError) -> CommandError {
+    match error {
+        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => error.into(),
+        BenchError::Target(error) => CommandError::of(code::USAGE, &error).hint(error.hint()),
+        BenchError::Prepare(ref source) => {
+            let by_server = source.server().is_some();
+            let code = if by_server { code::USAGE } else { code::CLUSTER };
+            CommandError::of(code, &error).hint(source.hint().map(str::to_owned))
+        }
+        BenchError::Generator(GeneratorError::Read(ReadError::Failed(ref failed))) => {
+            let code = match failed.stage {
+                Stage::Plan | Stage::Secret | Stage::Prepare => code::USAGE,
+                Stage::Connect => code::ENVIRONMENT,
+                Stage::Run => code::CLUSTER,
+            };
+            let mut text = failed.message.clone();
+            failed.causes.iter().for_each(|cause| text.push_str(&format!(": {cause}")));
+            CommandError::new(code, text)
+        }
+        BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),
+        BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
+            .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
+    }
+}
+
+fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+    let load = &flags.load;
+    let workload = workload(load)?;
+    let shape = shape(load, &workload);
+    shape.check().map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    Ok(BenchRequest {
+        place: place(flags, hands, ui)?,
+        workload,
+        shape,
+        rate_per_s: load.rate,
+        closed: load.closed,
+        consistency: level(load.cl),
+        replication_factor: load.replication_factor,
+        pacing: match load.pacing {
+            PacingArg::Sleep => Pacing::Sleep,
+            PacingArg::Spin => Pacing::Spin,
+        },
+        seed: Seed(load.seed.unwrap_or_else(random)),
+        max_errors: load.max_errors,
+        tag: load.tag.clone(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        version: crate::cli::VERSION.to_owned(),
+    })
+}
+
+/// Seeds that a person can type again: below 2^32.
+fn random() -> u64 {
+    let mut bytes = [0_u8; 4];
+    let _short = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    u64::from(u32::from_le_bytes(bytes))
+}
+
+fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
+    let reads = workload.statement("read").is_some();
+    let ms = |d: std::time::Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
+    BenchShape {
+        phases: load
+            .phases
+            .iter()
+            .map(|phase| match phase {
+                PhaseArg::Write => PhaseKind::Write,
+                PhaseArg::Read => PhaseKind::Read,
+                PhaseArg::Mixed => PhaseKind::Mixed,
+            })
+            // An insert alone has nothing to read with.
+            .filter(|kind| reads || *kind == PhaseKind::Write)
+            .collect(),
+        in_flight: load.in_flight,
+        duration_ms: ms(load.duration),
+        warmup_ms: ms(load.warmup),
+        population: load.population,
+        arrivals: match load.arrivals {
+            ArrivalsArg::Constant => Arrivals::Constant,
+            ArrivalsArg::Poisson => Arrivals::Poisson,
+        },
+    }
+}
+
+fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
+    let Some(insert) = &load.insert else { return Ok(Workload::Standard1) };
+    let schema = match &load.schema {
+        Some(path) => {
+            let text =
+                fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+            helenus_cql::split_statements(&text).into_iter().map(|s| s.text).collect()
+        }
+        None => Vec::new(),
+    };
+    let query = |name: &str, cql: &str| Query {
+        name: name.to_owned(),
+        cql: cql.trim().trim_end_matches(';').to_owned(),
+        check: true,
+    };
+    let mut queries = vec![query("write", insert)];
+    queries.extend(load.query.as_deref().map(|cql| query("read", cql)));
+    Ok(Workload::Custom(CustomWorkload { name: "custom".to_owned(), schema, queries }))
+}
+
+fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
+    let place = &flags.place;
+    if let Some(name) = &place.cluster {
+        hands.clusters.load(name)?;
+        return Ok(Where::Cluster(name.clone()));
+    }
+    if place.hosts.is_empty() {
+        let name = free_name(hands);
+        let request =
+            up::request(name, flags.preset.into(), &flags.cluster_flags, true, ui)?;
+        return Ok(Where::Ephemeral(Box::new(request)));
+    }
+    let endpoints = place.hosts.iter().map(|ip| SocketAddr::new(*ip, place.port)).collect();
+    let reference = place.user.as_ref().zip(place.password_from.as_ref()).map(|(user, from)| {
+        CredentialsReference {
+            username: user.clone(),
+            password: if from.contains('/') {
+                SecretReference::File(from.clone())
+            } else {
+                SecretReference::Variable(from.clone())
+            },
+        }
+    });
+    let credentials = reference.as_ref().map(credentials).transpose()?;
+    Ok(Where::Hosts { endpoints, named: place.i_may_write_to.clone(), credentials, reference })
+}
+
+fn credentials(
+    reference: &CredentialsReference,
+) -> Result<helenus_cql::Credentials, CommandError> {
+    let password = match &reference.password {
+        SecretReference::Variable(name) => std::env::var(name).map_err(|_| {
+            CommandError::new(code::USAGE, format!("the variable {name} is not set"))
+                .hint(format!("export {name}, or name a 0600 file with a / in its path"))
+        })?,
+        SecretReference::File(path) => fs::read_to_string(path)
+            .map_err(|e| CommandError::of(code::USAGE, &e))?
+            .trim_end_matches('\n')
+            .to_owned(),
+    };
+    Ok(helenus_cql::Credentials {
+        username: reference.username.clone(),
+        password: helenus_cql::Secret::new(password),
+    })
+}
+
+fn free_name(hands: &Hands) -> String {
+    let names = hands.clusters.names().unwrap_or_default();
+    let free = (1..).map(|k| format!("bench{k}")).find(|name| !names.contains(name));
+    free.unwrap_or_default()
+}
+
+fn level(arg: LevelArg) -> Consistency {
+    match arg {
+        LevelArg::One => Consistency::One,
+        LevelArg::Two => Consistency::Two,
+        LevelArg::Three => Consistency::Three,
+        LevelArg::Quorum => Consistency::Quorum,
+        LevelArg::All => Consistency::All,
+        LevelArg::LocalQuorum => Consistency::LocalQuorum,
+        LevelArg::EachQuorum => Consistency::EachQuorum,
+        LevelArg::LocalOne => Consistency::LocalOne,
+    }
+}
+
+/// The run as it goes: one moving line a step.
+struct Live<'a> {
+    ui: &'a Ui,
+    nodes: usize,
+    watcher: Option<Watcher<'a>>,
+    progress: Option<crate::ui::Progress>,
+}
+
+impl<'a> Live<'a> {
+    fn new(ui: &'a Ui, nodes: usize) -> Self {
+        Self { ui, nodes, watcher: None, progress: None }
+    }
+
+    fn see(&mut self, event: &LabEvent<'_>) {
+        match event {
+            LabEvent::Step(step) => self.step(*step),
+            LabEvent::Cluster(event) => {
+                if let Some(watcher) = &mut self.watcher {
+                    watcher.see(event);
+                }
+            }
+            LabEvent::Rate { reached_per_s, chosen_per_s } => self.ui.note(&format!(
+                "the probe reached {}/s; the rate is {}/s (--rate sets another)",
+                render::count(*reached_per_s),
+                render::count(*chosen_per_s)
+            )),
+            LabEvent::Interval { phase, interval, seconds } => {
+                if let Some(progress) = &self.progress {
+                    let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
+                    let failed: u64 = interval.operations.values().map(|o| o.failures()).sum();
+                    let warm = if interval.stretch == Stretch::Warmup { " (warm-up)" } else { "" };
+                    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+                    progress.say(format!("{phase}{warm}: {completed} op/s{failed}"));
+                    progress.at(seconds.0.min(seconds.1), seconds.1);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        self.watcher = None;
+        self.progress = None;
+        let text = match step {
+            Step::Up => {
+                self.watcher = Some(Watcher::new(self.ui, "for the bench", self.nodes));
+                return;
+            }
+            Step::Look => "looking at the cluster",
+            Step::Prepare => "creating keyspace and tables",
+            Step::Probe => "looking for the rate",
+            Step::Run => "connecting",
+            Step::Record => "storing the run",
+            Step::Remove => "removing the cluster",
+            Step::End => return,
+        };
+        self.progress = Some(self.ui.progress(text));
+    }
+}

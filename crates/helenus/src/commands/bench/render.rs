@@ -1,0 +1,309 @@
+//! The result of a bench: tables for people, one JSON value for programs, doubts beside the numbers.
+
+use crate::error::CommandError;
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::machine;
+use helenus_cluster::state::ClusterState;
+use helenus_lab::bench::Where;
+use helenus_lab::{BenchRequest, Finished};
+use helenus_model::bench::BenchShape;
+use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::format::Format;
+use helenus_model::machine::Machine;
+use helenus_model::plan::ClusterPlan;
+use helenus_model::preset::PresetName;
+use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
+use helenus_model::run_plan::RunPlan;
+use helenus_model::units::Bytes;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What `bench --format json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    format: Format,
+    run: Option<String>,
+    verdict: Verdict,
+    interrupted: bool,
+    /// Latencies are in microseconds, as the names of the fields say.
+    result: &'a RunResult,
+    plan: &'a RunPlan,
+    cluster: Option<ClusterFacts<'a>>,
+    host: Machine,
+    helenus: &'a str,
+    command: &'a str,
+}
+
+#[derive(Serialize)]
+struct ClusterFacts<'a> {
+    name: &'a str,
+    release: &'a str,
+    preset: PresetName,
+    jvm: &'a str,
+    heap_bytes: u64,
+    nodes: usize,
+    class_archive: bool,
+}
+
+impl<'a> ClusterFacts<'a> {
+    fn of(state: &'a ClusterState) -> Self {
+        Self {
+            name: &state.plan.name,
+            release: &state.plan.release,
+            preset: state.plan.preset,
+            jvm: &state.runtime.jvm,
+            heap_bytes: state.plan.heap.heap.0,
+            nodes: state.plan.nodes.len(),
+            class_archive: state.runtime.archive.is_some(),
+        }
+    }
+}
+
+pub(super) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
+    let report = Report {
+        format: Format::new("bench", 1),
+        run: finished.run.map(|run| run.to_string()),
+        verdict: finished.result.verdict,
+        interrupted: finished.interrupted,
+        result: &finished.result,
+        plan: &finished.plan,
+        cluster: finished.cluster.as_ref().map(ClusterFacts::of),
+        host: machine::read(),
+        helenus: &request.version,
+        command: &request.command,
+    };
+    ui.result(&report, || text(&report));
+}
+
+fn text(report: &Report<'_>) -> String {
+    let mut text = String::new();
+    let _infallible = writeln!(text, "{}\n", headline(report));
+    text.push_str(&latencies(&report.result.phases));
+    let doubts = doubts(&report.result.phases);
+    if !doubts.is_empty() {
+        text.push('\n');
+        text.push_str(&doubts);
+    }
+    if let Some(generator) = &report.result.generator {
+        let cost = generator.cpu_per_operation_us.map_or("–".to_owned(), |us| format!("{us:.1} µs"));
+        let _infallible = write!(
+            text,
+            "\ngenerator: {cost} of CPU an operation, {} at most",
+            Bytes(generator.max_rss_bytes)
+        );
+    }
+    let late = worst_lateness(&report.result.phases);
+    let _infallible = writeln!(text, ", started operations late by {late} at p99");
+    let run = report.run.as_deref().unwrap_or("not stored");
+    let _infallible = writeln!(text, "run {run}, seed {}; verdict: {}", report.result.seed.0, verdict(report.verdict));
+    text
+}
+
+fn headline(report: &Report<'_>) -> String {
+    let host = &report.host;
+    let machine = format!("{} cores of {}", host.cores, host.processor);
+    match &report.cluster {
+        Some(c) => format!(
+            "{} on Cassandra {} ({}, preset {}, heap {}, JVM {}), {machine}",
+            report.result.workload,
+            c.release,
+            crate::commands::up::plural(c.nodes, "node"),
+            c.preset.as_str(),
+            Bytes(c.heap_bytes),
+            c.jvm
+        ),
+        None => format!("{} on a cluster that was named, from {machine}", report.result.workload),
+    }
+}
+
+/// One block of rows a phase: service and response time side by side.
+fn latencies(phases: &[PhaseResult]) -> String {
+    let mut table = Table::new(&[
+        "phase", "op", ">offered", ">done", ">failed", ">op/s", "time", ">p50", ">p95", ">p99", ">p99.9", ">max",
+    ]);
+    for phase in phases {
+        let alone = phase.operations.len() == 1;
+        for (name, operation) in &phase.operations {
+            rows(&mut table, phase, if alone { "" } else { name }, operation, alone);
+        }
+        if !alone {
+            rows(&mut table, phase, "all", &phase.total, true);
+        }
+    }
+    format!("{}times in ms; – is a percentile with fewer than 10 samples above it\n", table.render())
+}
+
+fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResult, whole: bool) {
+    let rate = if whole { count(phase.achieved_per_s) } else { String::new() };
+    let distributions = [("response", &one.response), ("service", &one.service)];
+    let mut first = true;
+    for (kind, distribution) in distributions {
+        let Some(d) = distribution else { continue };
+        let mut cells = if first {
+            vec![
+                phase.name.clone(),
+                name.to_owned(),
+                thousands(one.offered),
+                thousands(one.completed),
+                thousands(one.failed.values().sum()),
+                rate.clone(),
+            ]
+        } else {
+            vec![String::new(); 6]
+        };
+        cells.push(kind.to_owned());
+        cells.extend(percentiles(d));
+        table.row(cells);
+        first = false;
+    }
+    if first {
+        table.row([
+            phase.name.clone(),
+            name.to_owned(),
+            thousands(one.offered),
+            thousands(one.completed),
+            thousands(one.failed.values().sum()),
+        ]);
+    }
+}
+
+fn percentiles(d: &Distribution) -> [String; 5] {
+    let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
+    [ms(d.p50_us), ms(d.p95_us), ms(d.p99_us), ms(d.p999_us), ms(Some(d.max_us))]
+}
+
+/// Each doubt once, with the phases that have it.
+fn doubts(phases: &[PhaseResult]) -> String {
+    let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
+    for phase in phases {
+        for doubt in &phase.doubts {
+            match seen.iter_mut().find(|(d, _)| d.kind == doubt.kind) {
+                Some((_, names)) => names.push(&phase.name),
+                None => seen.push((doubt, vec![&phase.name])),
+            }
+        }
+    }
+    seen.sort_by(|a, b| b.0.severity.cmp(&a.0.severity));
+    let mut text = String::new();
+    for (doubt, names) in seen {
+        let word = match doubt.severity {
+            Severity::Disqualifying => {
+                owo_colors::Style::new().red().style("DISQUALIFYING").to_string()
+            }
+            Severity::Caution => owo_colors::Style::new().yellow().style("caution").to_string(),
+        };
+        let about = doubt.about.as_ref().map(|a| format!(" ({a})")).unwrap_or_default();
+        let _infallible = writeln!(
+            text,
+            "{word} in {}: {}{about}: {:.3} {}, threshold {:.3}\n  cure: {}",
+            names.join(", "),
+            doubt.text,
+            doubt.measured,
+            doubt.unit,
+            doubt.threshold,
+            doubt.cure
+        );
+    }
+    text
+}
+
+fn worst_lateness(phases: &[PhaseResult]) -> String {
+    let worst = phases
+        .iter()
+        .filter_map(|p| p.total.lateness.as_ref()?.p99_us)
+        .fold(None, |worst: Option<f64>, us| Some(worst.map_or(us, |w| w.max(us))));
+    worst.map_or("–".to_owned(), |us| format!("{us:.0} µs"))
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "valid",
+        Verdict::Caution => "valid, with cautions",
+        Verdict::Invalid => "INVALID: this number must not be believed",
+    }
+}
+
+/// `12,345`.
+pub(super) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate, whole.
+pub(super) fn count(rate: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "operations a second, never negative"
+    )]
+    let whole = rate.round().max(0.0) as u64;
+    thousands(whole)
+}
+
+/// The plan of a bench, nothing started.
+#[derive(Serialize)]
+struct DryRun<'a> {
+    format: Format,
+    cluster: Option<ClusterPlan>,
+    place: String,
+    workload: String,
+    shape: &'a BenchShape,
+    rate_per_s: Option<f64>,
+    seed: u64,
+}
+
+pub(super) fn dry_run(
+    request: &BenchRequest,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let (cluster, place) = match &request.place {
+        Where::Ephemeral(up) => {
+            (Some(hands.dry_run(up)?), format!("an ephemeral cluster named {}", up.name))
+        }
+        Where::Cluster(name) => (None, format!("your cluster {name}")),
+        Where::Hosts { endpoints, .. } => {
+            let list: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
+            (None, list.join(", "))
+        }
+    };
+    let plan = DryRun {
+        format: Format::new("bench-plan", 1),
+        cluster,
+        place,
+        workload: request.workload.name().to_owned(),
+        shape: &request.shape,
+        rate_per_s: request.rate_per_s,
+        seed: request.seed.0,
+    };
+    ui.result(&plan, || {
+        let rate = match (request.closed, request.rate_per_s) {
+            (true, _) => "as fast as the slots allow (closed loop)".to_owned(),
+            (false, Some(rate)) => format!("{}/s", count(rate)),
+            (false, None) => "half of what a 5 s probe reaches".to_owned(),
+        };
+        let mut text = format!("{} on {}\nrate: {rate}\n", plan.workload, plan.place);
+        for phase in request.shape.phases(request.rate_per_s) {
+            let _infallible = writeln!(
+                text,
+                "phase {}: {} ms warm-up, {} ms measured, {} in flight, {} rows",
+                phase.name,
+                phase.warmup_ms,
+                request.shape.duration_ms,
+                phase.in_flight,
+                thousands(phase.population)
+            );
+        }
+        text.push_str("nothing was started (--dry-run)\n");
+        text
+    });
+    Ok(0)
+}

@@ -1,0 +1,89 @@
+//! `helenus cqlsh`: statements from `-e`, a file or a pipe by ourselves; a person gets an installed cqlsh.
+
+use crate::cli::Cqlsh;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::env::Env;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::shell::{self, Answer};
+use helenus_model::format::Format;
+use helenus_model::topology::Target;
+use serde::Serialize;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Answers {
+    format: Format,
+    results: Vec<Answer>,
+}
+
+pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.target.as_deref().map(Target::parse);
+    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let node = target.and_then(|t| t.node);
+    if let Some(node) = &node {
+        state.node(node)?;
+    }
+    let text = match (&flags.execute, &flags.file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(path)) => read(path)?,
+        (None, None) if !std::io::stdin().is_terminal() => read(Path::new("-"))?,
+        (None, None) => return interactive(&hands.env, &state, node.as_deref()),
+    };
+    let mut client = shell::connect(&state, node.as_deref())?;
+    let mut results = Vec::new();
+    for statement in helenus_cql::split_statements(&text) {
+        let answer = shell::run(&state, &mut client, &statement).map_err(|error| {
+            let failure = CommandError::of(code::USAGE, &error);
+            failure.hint(Some(format!("line {}: {}", statement.line, first_line(&statement.text))))
+        })?;
+        if ui.json() {
+            results.push(answer);
+        } else {
+            ui.out(&answer.text);
+        }
+    }
+    if ui.json() {
+        ui.result(&Answers { format: Format::new("cql", 1), results }, String::new);
+    }
+    Ok(0)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or(text)
+}
+
+fn read(path: &Path) -> Result<String, CommandError> {
+    let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
+        Ok(text)
+    } else {
+        fs::read_to_string(path).map_err(failed)
+    }
+}
+
+/// Hands the terminal to an installed cqlsh.
+fn interactive(
+    env: &Env,
+    state: &helenus_cluster::state::ClusterState,
+    node: Option<&str>,
+) -> Result<u8, CommandError> {
+    let Some(program) = env.find_program("cqlsh") else {
+        return Err(CommandError::new(code::ENVIRONMENT, "there is no cqlsh on PATH for a session")
+            .hint("install it with `pip install cqlsh`, or use -e 'STATEMENT' or -f FILE".to_owned()));
+    };
+    let node = match node {
+        Some(name) => state.node(name)?,
+        None => &state.plan.nodes[0],
+    };
+    let status = std::process::Command::new(program)
+        .arg(node.address.to_string())
+        .arg(state.plan.ports.cql.to_string())
+        .status()
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}

@@ -1,0 +1,48 @@
+//! `helenus doctor`: what this machine has and lacks, with the cure of each.
+
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use helenus_cluster::doctor::{self, Finding, Weight};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::machine;
+use helenus_model::format::Format;
+use helenus_model::machine::Machine;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Examined {
+    format: Format,
+    machine: Machine,
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let findings = doctor::examine(hands);
+    let lacking = findings.iter().any(|f| f.weight == Weight::Lacking);
+    let examined =
+        Examined { format: Format::new("doctor", 1), machine: machine::read(), findings };
+    ui.result(&examined, || text(&examined));
+    Ok(if lacking { code::ENVIRONMENT } else { 0 })
+}
+
+fn text(examined: &Examined) -> String {
+    let m = &examined.machine;
+    let mut text = format!(
+        "{} cores of {}, {}, Linux {} on {}\n\n",
+        m.cores, m.processor, m.memory, m.kernel, m.arch
+    );
+    let mut table = Table::new(&["", "what", "found"]);
+    for finding in &examined.findings {
+        let mark = match finding.weight {
+            Weight::Good => "ok",
+            Weight::Caution => "caution",
+            Weight::Lacking => "LACKING",
+        };
+        table.row([mark, finding.what, &finding.found]);
+        if let Some(cure) = &finding.cure {
+            table.row(["", "", &format!("cure: {cure}")]);
+        }
+    }
+    text.push_str(&table.render());
+    text
+}

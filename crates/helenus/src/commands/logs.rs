@@ -1,0 +1,63 @@
+//! `helenus logs`: a node's log, whole, its end, or as it grows.
+
+use crate::cli::Logs;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::topology::Target;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+/// Between two looks at a growing log.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.target.as_deref().map(Target::parse);
+    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let node = match target.and_then(|t| t.node) {
+        Some(node) => state.node(&node)?.clone(),
+        None => state.plan.nodes[0].clone(),
+    };
+    let logs = Path::new(&node.folder).join("logs");
+    // Before Cassandra opens its log there is only what the JVM printed.
+    let system = logs.join("system.log");
+    let path = if system.exists() { system } else { logs.join("console.log") };
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    let text = fs::read(&path).map_err(failed)?;
+    let whole = String::from_utf8_lossy(&text);
+    match flags.tail {
+        Some(lines) => {
+            let all: Vec<&str> = whole.lines().collect();
+            let from = all.len().saturating_sub(lines);
+            ui.out(&all[from..].iter().map(|l| format!("{l}\n")).collect::<String>());
+        }
+        None => ui.out(&whole),
+    }
+    if flags.follow {
+        follow(&path, text.len() as u64, hands, ui).map_err(failed)?;
+    }
+    Ok(0)
+}
+
+/// Goes on until the person stops it; a log that was rotated away is begun anew.
+fn follow(path: &Path, from: u64, hands: &Hands, ui: &Ui) -> std::io::Result<()> {
+    let mut at = from;
+    while !hands.cancel.is_set() {
+        std::thread::sleep(LOOK_EVERY);
+        let Ok(mut file) = fs::File::open(path) else { continue };
+        let length = file.metadata()?.len();
+        if length < at {
+            at = 0;
+        }
+        if length > at {
+            file.seek(SeekFrom::Start(at))?;
+            let mut more = Vec::new();
+            file.take(length - at).read_to_end(&mut more)?;
+            at += more.len() as u64;
+            ui.out(&String::from_utf8_lossy(&more));
+        }
+    }
+    Ok(())
+}

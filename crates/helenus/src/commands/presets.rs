@@ -1,0 +1,75 @@
+//! `helenus presets`: what a preset sets, why, and where the reason comes from.
+
+use crate::cli::{Presets, PresetsVerb};
+use crate::error::CommandError;
+use crate::ui::{Table, Ui};
+use helenus_model::format::Format;
+use helenus_model::preset::{BASE, HeapRule, Place, Preset, PresetName, Setting};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    format: Format,
+    presets: Vec<&'a Preset>,
+    /// Under every preset.
+    base: &'a [Setting],
+}
+
+pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
+    let presets: Vec<&Preset> = match &flags.verb {
+        Some(PresetsVerb::Show { name }) => vec![PresetName::from(*name).preset()],
+        None => PresetName::ALL.iter().map(|name| name.preset()).collect(),
+    };
+    let shown = Shown { format: Format::new("presets", 1), presets, base: BASE };
+    ui.result(&shown, || match &flags.verb {
+        Some(_) => details(shown.presets[0]),
+        None => overview(&shown.presets),
+    });
+    Ok(0)
+}
+
+fn overview(presets: &[&Preset]) -> String {
+    let mut table = Table::new(&["preset", "heap", "what for"]);
+    for preset in presets {
+        table.row([preset.name.as_str().to_owned(), heap(preset.heap), preset.summary.to_owned()]);
+    }
+    format!("{}\n`helenus presets show NAME` tells every setting with its reason.\n", table.render())
+}
+
+fn heap(rule: HeapRule) -> String {
+    match rule {
+        HeapRule::Fixed { heap_mib, new_mib } => format!("{heap_mib}M, {new_mib}M of it young"),
+        HeapRule::ByMachine { least_mib, most_mib } => {
+            format!("a quarter of memory, {least_mib}M to {most_mib}M")
+        }
+    }
+}
+
+fn details(preset: &Preset) -> String {
+    let mut text =
+        format!("{}: {}\nheap: {}\n", preset.name.as_str(), preset.summary, heap(preset.heap));
+    let parts = [
+        (Place::Yaml, "cassandra.yaml"),
+        (Place::Jvm, "JVM"),
+        (Place::Property, "system properties"),
+        (Place::Environment, "environment"),
+    ];
+    for (place, title) in parts {
+        let settings: Vec<&Setting> =
+            preset.settings.iter().chain(BASE).filter(|s| s.place == place).collect();
+        if settings.is_empty() {
+            continue;
+        }
+        let mut table = Table::new(&["  setting", "value", "reason", "source"]);
+        for setting in settings {
+            table.row([
+                format!("  {}", setting.key),
+                setting.value.to_owned(),
+                setting.reason.to_owned(),
+                setting.source.to_owned(),
+            ]);
+        }
+        text.push_str(&format!("\n{title}\n{}", table.render()));
+    }
+    text
+}

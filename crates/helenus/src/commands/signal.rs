@@ -1,0 +1,56 @@
+//! `helenus kill`, `pause`, `resume`: one signal to one node.
+
+use crate::cli::OneNode;
+use crate::commands::stop::Done;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::format::Format;
+use helenus_model::topology::Target;
+use rustix::process::Signal;
+
+pub(crate) fn kill(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, hands, ui, "kill", Signal::KILL)
+}
+
+pub(crate) fn pause(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, hands, ui, "pause", Signal::STOP)
+}
+
+pub(crate) fn resume(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, hands, ui, "resume", Signal::CONT)
+}
+
+fn send(
+    flags: &OneNode,
+    hands: &Hands,
+    ui: &Ui,
+    verb: &'static str,
+    signal: Signal,
+) -> Result<u8, CommandError> {
+    let target = Target::parse(&flags.target);
+    let state = hands.clusters.load(&target.cluster)?;
+    let node = match (&target.node, state.plan.nodes.as_slice()) {
+        (Some(node), _) => node.clone(),
+        (None, [only]) => only.name.clone(),
+        (None, several) => {
+            let names: Vec<String> =
+                several.iter().map(|n| format!("{}/{}", target.cluster, n.name)).collect();
+            return Err(CommandError::new(code::USAGE, format!("which node to {verb}?"))
+                .hint(format!("one of {}", names.join(", "))));
+        }
+    };
+    state.node(&node)?;
+    if !flags.dry_run {
+        hands.signal(&target.cluster, &node, signal)?;
+    }
+    Done {
+        format: Format::new("done", 1),
+        verb,
+        cluster: target.cluster,
+        nodes: vec![node],
+        dry_run: flags.dry_run,
+    }
+    .show(ui);
+    Ok(0)
+}

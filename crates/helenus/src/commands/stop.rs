@@ -1,0 +1,63 @@
+//! `helenus stop`: gently, all nodes of the target at once; data stays.
+
+use crate::cli::Targeted;
+use crate::commands::up::Watcher;
+use crate::error::CommandError;
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::format::Format;
+use helenus_model::topology::Target;
+use serde::Serialize;
+
+/// What a verb did, or would do, to which nodes.
+#[derive(Serialize)]
+pub(crate) struct Done {
+    pub(crate) format: Format,
+    pub(crate) verb: &'static str,
+    pub(crate) cluster: String,
+    pub(crate) nodes: Vec<String>,
+    pub(crate) dry_run: bool,
+}
+
+impl Done {
+    pub(crate) fn show(&self, ui: &Ui) {
+        ui.result(self, || {
+            let nodes = self.nodes.join(", ");
+            if self.dry_run {
+                format!("would {} {} of {}; nothing was done (--dry-run)\n", self.verb, nodes, self.cluster)
+            } else {
+                format!("{}: {} {}\n", self.cluster, nodes, past(self.verb))
+            }
+        });
+    }
+}
+
+fn past(verb: &str) -> &'static str {
+    match verb {
+        "stop" => "stopped; the data stays",
+        "kill" => "killed; the data stays",
+        "pause" => "paused",
+        "resume" => "resumed",
+        _ => "started",
+    }
+}
+
+pub(crate) fn run(flags: &Targeted, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.target.as_deref().map(Target::parse);
+    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let node = target.as_ref().and_then(|t| t.node.as_deref());
+    let nodes: Vec<String> = state.targets(node)?.iter().map(|n| n.name.clone()).collect();
+    if !flags.dry_run {
+        let mut watcher = Watcher::new(ui, &state.plan.name, nodes.len());
+        hands.stop(&state.plan.name, node, &mut |event| watcher.see(&event))?;
+    }
+    Done {
+        format: Format::new("done", 1),
+        verb: "stop",
+        cluster: state.plan.name.clone(),
+        nodes,
+        dry_run: flags.dry_run,
+    }
+    .show(ui);
+    Ok(0)
+}

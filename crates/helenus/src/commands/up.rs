@@ -1,0 +1,257 @@
+//! `helenus up`: flags into a request, events into progress, the result into a table.
+
+use crate::cli::{ClusterFlags, Up};
+use crate::error::{CommandError, code};
+use crate::ui::{Progress, Table, Ui};
+use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
+use helenus_cluster::observe::{self, NodeView};
+use helenus_cluster::ready::ReadyEvent;
+use helenus_cluster::state::ClusterState;
+use helenus_cluster::store::StoreEvent;
+use helenus_model::format::Format;
+use helenus_model::plan::ClusterPlan;
+use helenus_model::preset::PresetName;
+use helenus_model::release::{Note, Release, split_assignment};
+use helenus_model::topology::Topology;
+use helenus_model::units::{Bytes, human_duration};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A cluster as `up` and `start` answer.
+#[derive(Serialize)]
+struct Ready {
+    format: Format,
+    name: String,
+    release: String,
+    preset: PresetName,
+    seconds: f64,
+    nodes: Vec<NodeView>,
+}
+
+pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let name = match flags.name {
+        Some(name) => name,
+        None => free_name(hands)?,
+    };
+    let request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    if flags.dry_run {
+        let plan = hands.dry_run(&request)?;
+        ui.result(&plan, || plan_text(&plan));
+        return Ok(0);
+    }
+    let begin = Instant::now();
+    let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
+    let state = hands.up(&request, &mut |event| watcher.see(&event))?;
+    drop(watcher);
+    show_ready(&state, begin, ui)
+}
+
+/// The answer of `up` and `start`.
+pub(crate) fn show_ready(
+    state: &ClusterState,
+    begin: Instant,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let nodes = observe::nodes(state).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let ready = Ready {
+        format: Format::new("ready", 1),
+        name: state.plan.name.clone(),
+        release: state.plan.release.clone(),
+        preset: state.plan.preset,
+        seconds: begin.elapsed().as_secs_f64(),
+        nodes,
+    };
+    ui.result(&ready, || {
+        let mut table = Table::new(&["node", "address", ">pid", ">memory"]);
+        for node in &ready.nodes {
+            table.row([
+                format!("{}/{}", ready.name, node.name),
+                format!("{}:{}", node.address, node.cql_port),
+                node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+                node.memory.map(|m| Bytes(m.pss_bytes).to_string()).unwrap_or_default(),
+            ]);
+        }
+        format!(
+            "{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
+             next: helenus cql {} -e 'SELECT release_version FROM system.local'\n",
+            table.render(),
+            ready.name,
+            ready.release,
+            ready.preset.as_str(),
+            plural(ready.nodes.len(), "node"),
+            human_duration(begin.elapsed()),
+            ready.name,
+        )
+    });
+    Ok(0)
+}
+
+/// `1 node`, `3 nodes`.
+pub(crate) fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+/// The first of c1, c2, … that no cluster has.
+fn free_name(hands: &Hands) -> Result<String, CommandError> {
+    let names =
+        hands.clusters.names().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let free = (1..).map(|k| format!("c{k}")).find(|name| !names.contains(name));
+    Ok(free.unwrap_or_default())
+}
+
+/// Checks the flags that need no machine.
+pub(crate) fn request(
+    name: String,
+    preset: PresetName,
+    flags: &ClusterFlags,
+    ephemeral: bool,
+    ui: &Ui,
+) -> Result<UpRequest, CommandError> {
+    let source = source(flags);
+    let release = match &source {
+        Source::Known(name) => Release::find(name)
+            .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?,
+        // The keys of the newest known release; its own version is known once it is read.
+        Source::Home(_) | Source::Tarball(_) => Release::newest(),
+    };
+    let mut set = Vec::new();
+    for text in &flags.set {
+        let usage = |e: helenus_model::release::KeyError| {
+            CommandError::of(code::USAGE, &e).hint(e.hint())
+        };
+        let (key, value) = split_assignment(text).map_err(usage)?;
+        let checked = release.keys().check(key, value).map_err(usage)?;
+        checked.notes.iter().for_each(|note: &Note| ui.note(&format!("note: {note}")));
+        set.push((checked.name, checked.value));
+    }
+    Ok(UpRequest {
+        name,
+        topology: Topology::single(flags.nodes)
+            .map_err(|e| CommandError::of(code::USAGE, &e))?,
+        preset,
+        heap: flags.heap,
+        new_heap: flags.new_heap,
+        tokens: flags.tokens,
+        set,
+        jvm: flags.jvm.clone(),
+        source,
+        java_home: flags.java_home.clone(),
+        ephemeral,
+        archive: !flags.no_archive,
+        ready_within: flags.ready_within,
+        fake: std::env::var("HELENUS_FAKE_NODE").ok(),
+    })
+}
+
+fn source(flags: &ClusterFlags) -> Source {
+    match &flags.cassandra_home {
+        Some(home) => Source::Home(home.clone()),
+        None if flags.cassandra.ends_with(".tar.gz") || flags.cassandra.ends_with(".tgz") => {
+            Source::Tarball(PathBuf::from(&flags.cassandra))
+        }
+        None => Source::Known(flags.cassandra.clone()),
+    }
+}
+
+fn plan_text(plan: &ClusterPlan) -> String {
+    let mut text = format!(
+        "cluster {}: Cassandra {}, preset {}, heap {}, in {}\n",
+        plan.name,
+        plan.release,
+        plan.preset.as_str(),
+        plan.heap.heap,
+        plan.folder
+    );
+    for node in &plan.nodes {
+        text.push_str(&format!(
+            "\n{}  {}:{}  {} {}\n  jvm: {}\n  cassandra.yaml:\n",
+            node.name,
+            node.address,
+            plan.ports.cql,
+            node.data_center,
+            node.rack,
+            node.jvm.join(" "),
+        ));
+        node.yaml.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
+    }
+    text.push_str("\nnothing was started (--dry-run)\n");
+    text
+}
+
+/// Turns events into a moving line and into notes.
+pub(crate) struct Watcher<'a> {
+    ui: &'a Ui,
+    progress: Progress,
+    nodes: usize,
+    answered: usize,
+}
+
+impl<'a> Watcher<'a> {
+    pub(crate) fn new(ui: &'a Ui, name: &str, nodes: usize) -> Self {
+        let progress = ui.progress(&format!("cluster {name}"));
+        Self { ui, progress, nodes, answered: 0 }
+    }
+
+    pub(crate) fn see(&mut self, event: &Event) {
+        tracing::info!(?event);
+        match event {
+            Event::Store(event) => self.store(event),
+            Event::Jdk { caution, passed_over, .. } => {
+                if let Some(passed_over) = passed_over {
+                    self.ui.note(&format!("note: passed over {passed_over}"));
+                }
+                if let Some(caution) = caution {
+                    self.ui.caution(caution);
+                }
+            }
+            Event::Planned(_) => {}
+            Event::Training => self.progress.say(
+                "making the class-data archive, once for this release and JVM (about 15 s)",
+            ),
+            Event::Trained { took } => {
+                self.ui.note(&format!("class-data archive made in {}", human_duration(*took)));
+            }
+            Event::Untrained { why } => {
+                self.ui.caution(&format!("no class-data archive, starts are slower: {why}"));
+            }
+            Event::Started { nodes } => {
+                self.progress.say(format!("{} starting", plural(*nodes, "node")));
+            }
+            Event::Ready(ReadyEvent::Answered { .. }) => {
+                self.answered += 1;
+                self.progress.say(format!("{} of {} answer", self.answered, self.nodes));
+            }
+            Event::Ready(ReadyEvent::Complete { .. }) => {}
+            Event::Stopping { node } => self.progress.say(format!("{node} stops")),
+            Event::Stopped { node, by_itself: false } => {
+                self.ui.caution(&format!("{node} did not stop by itself and was killed"));
+            }
+            Event::Stopped { .. } => {}
+        }
+    }
+
+    fn store(&self, event: &StoreEvent) {
+        match event {
+            StoreEvent::Waiting { version } => {
+                self.progress.say(format!("another helenus fetches Cassandra {version}"));
+            }
+            StoreEvent::Damaged { what } => {
+                self.ui.note(&format!("note: the cached release is damaged, fetching again: {what}"));
+            }
+            StoreEvent::Fetching { total, bytes } => {
+                self.progress.say("fetching Cassandra's jars through mvn");
+                self.progress.at(0, *total as u64);
+                self.ui.note(&format!("fetching {total} jars, {}, once", Bytes(*bytes)));
+            }
+            StoreEvent::Fetched { done, total } => self.progress.at(*done as u64, *total as u64),
+            StoreEvent::Verified { done, total } => {
+                self.progress.say("verifying SHA-256");
+                self.progress.at(*done as u64, *total as u64);
+            }
+            StoreEvent::Unpacking { tarball } => {
+                self.progress.say(format!("unpacking {}", tarball.display()));
+            }
+        }
+    }
+}
