@@ -28,7 +28,10 @@ pub fn look(
         node: host.to_string(),
         source,
     };
-    let options = ConnectOptions { credentials, ..ConnectOptions::default() };
+    let options = ConnectOptions {
+        credentials,
+        ..ConnectOptions::default()
+    };
     let mut client = Client::connect(host, &options).map_err(silent)?;
     let name = client
         .query("SELECT cluster_name FROM system.local", Consistency::One)

@@ -91,7 +91,12 @@ pub fn pids(state: &ClusterState) -> Vec<(&str, Option<i32>)> {
         .plan
         .nodes
         .iter()
-        .map(|node| (node.name.as_str(), pid(&node.folder).map(|pid| pid.as_raw_pid())))
+        .map(|node| {
+            (
+                node.name.as_str(),
+                pid(&node.folder).map(|pid| pid.as_raw_pid()),
+            )
+        })
         .collect()
 }
 

@@ -122,7 +122,10 @@ pub struct Finished {
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the transparent variants are documented where they are defined")]
+#[expect(
+    missing_docs,
+    reason = "the transparent variants are documented where they are defined"
+)]
 pub enum BenchError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -191,7 +194,11 @@ pub fn run(
             Err(error) => {
                 tracing::error!(?step, %error, "step failed");
                 first_error.get_or_insert(error);
-                if hands.cancel.is_set() { Outcome::Interrupted } else { Outcome::Failed }
+                if hands.cancel.is_set() {
+                    Outcome::Interrupted
+                } else {
+                    Outcome::Failed
+                }
             }
         };
         state = state.after(step, outcome);
@@ -239,7 +246,9 @@ impl Bench<'_> {
     fn up(&mut self) -> Result<(), BenchError> {
         if let Where::Ephemeral(request) = &self.request.place {
             let events = &mut self.events;
-            let state = self.hands.up(request, &mut |e| events(LabEvent::Cluster(&e)))?;
+            let state = self
+                .hands
+                .up(request, &mut |e| events(LabEvent::Cluster(&e)))?;
             self.cluster = Some(state);
         }
         Ok(())
@@ -247,9 +256,15 @@ impl Bench<'_> {
 
     fn look(&mut self) -> Result<(), BenchError> {
         let target = match (&self.request.place, &self.cluster) {
-            (Where::Hosts { endpoints, named, credentials, .. }, _) => {
-                target::hosts(self.hands, endpoints, named.as_deref(), credentials.clone())?
-            }
+            (
+                Where::Hosts {
+                    endpoints,
+                    named,
+                    credentials,
+                    ..
+                },
+                _,
+            ) => target::hosts(self.hands, endpoints, named.as_deref(), credentials.clone())?,
             (Where::Cluster(name), _) => {
                 let state = self.hands.clusters.load(name).map_err(ClusterError::from)?;
                 target::ours(self.hands, &state)?
@@ -263,7 +278,9 @@ impl Bench<'_> {
     }
 
     fn prepare(&mut self) -> Result<(), BenchError> {
-        let Some(target) = &self.target else { return Ok(()) };
+        let Some(target) = &self.target else {
+            return Ok(());
+        };
         let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
         let statements = self.request.workload.schema(&Replication::Simple(copies));
@@ -299,18 +316,35 @@ impl Bench<'_> {
         let mut accumulator = Accumulator::new(plan.clone());
         let mut second = 0;
         let events = &mut self.events;
-        generator::run(&self.hands.helenus, &plan, &self.hands.cancel, &mut |line| {
-            if let SampleLine::Interval(interval) = line {
-                second += 1;
-                events(LabEvent::Interval { phase: "probe", interval, seconds: (second, whole) });
-            }
-            accumulator.take(line)
-        })?;
+        generator::run(
+            &self.hands.helenus,
+            &plan,
+            &self.hands.cancel,
+            &mut |line| {
+                if let SampleLine::Interval(interval) = line {
+                    second += 1;
+                    events(LabEvent::Interval {
+                        phase: "probe",
+                        interval,
+                        seconds: (second, whole),
+                    });
+                }
+                accumulator.take(line)
+            },
+        )?;
         let seen = accumulator.probe(0);
         accumulator.finish(&[]).map_err(GeneratorError::from)?;
-        let chosen = seen.as_ref().and_then(default_rate_per_s).ok_or(BenchError::NoRate)?;
-        let reached = seen.map_or(0.0, |p| p.completed_per_s.last().copied().unwrap_or_default());
-        (self.events)(LabEvent::Rate { reached_per_s: reached, chosen_per_s: chosen });
+        let chosen = seen
+            .as_ref()
+            .and_then(default_rate_per_s)
+            .ok_or(BenchError::NoRate)?;
+        let reached = seen.map_or(0.0, |p| {
+            p.completed_per_s.last().copied().unwrap_or_default()
+        });
+        (self.events)(LabEvent::Rate {
+            reached_per_s: reached,
+            chosen_per_s: chosen,
+        });
         self.rate_per_s = Some(chosen);
         Ok(())
     }
@@ -325,25 +359,48 @@ impl Bench<'_> {
         let whole_s = (self.request.shape.duration_ms + self.request.shape.warmup_ms) / 1000;
         let events = &mut self.events;
         let history = &mut self.history;
-        generator::run(&self.hands.helenus, &plan, &self.hands.cancel, &mut |line| {
-            watch.see(line);
-            store(history, line);
-            if let SampleLine::Interval(interval) = line {
-                let phase = plan.phases.get(interval.phase).map_or("", |p| p.name.as_str());
-                let seconds = (watch.seconds, whole_s);
-                events(LabEvent::Interval { phase, interval, seconds });
-            }
-            accumulator.take(line)
-        })?;
-        self.result = Some(accumulator.finish(&watch.facts).map_err(GeneratorError::from)?);
+        generator::run(
+            &self.hands.helenus,
+            &plan,
+            &self.hands.cancel,
+            &mut |line| {
+                watch.see(line);
+                store(history, line);
+                if let SampleLine::Interval(interval) = line {
+                    let phase = plan
+                        .phases
+                        .get(interval.phase)
+                        .map_or("", |p| p.name.as_str());
+                    let seconds = (watch.seconds, whole_s);
+                    events(LabEvent::Interval {
+                        phase,
+                        interval,
+                        seconds,
+                    });
+                }
+                accumulator.take(line)
+            },
+        )?;
+        self.result = Some(
+            accumulator
+                .finish(&watch.facts)
+                .map_err(GeneratorError::from)?,
+        );
         Ok(())
     }
 
     /// What is known of the nodes before the first operation.
     fn outside(&self) -> OutsideFacts {
-        let views = self.cluster.as_ref().and_then(|c| observe::nodes(c).ok()).unwrap_or_default();
+        let views = self
+            .cluster
+            .as_ref()
+            .and_then(|c| observe::nodes(c).ok())
+            .unwrap_or_default();
         let used = |wanted: bool| views.iter().any(|v| v.archive_used == Some(wanted));
-        let caution = self.cluster.as_ref().and_then(|c| c.runtime.jdk_caution.as_ref());
+        let caution = self
+            .cluster
+            .as_ref()
+            .and_then(|c| c.runtime.jdk_caution.as_ref());
         OutsideFacts {
             jdk_unsupported: caution
                 .map(|_| views.iter().map(|v| v.name.clone()).collect())
@@ -405,7 +462,9 @@ impl Bench<'_> {
 
 /// Each interval in a transaction of its own: what a killed run has measured stays.
 fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &SampleLine) {
-    let Ok((database, Some(run))) = history else { return };
+    let Ok((database, Some(run))) = history else {
+        return;
+    };
     let stored = match line {
         SampleLine::Header(header) => database.set_header(*run, header),
         SampleLine::Interval(interval) => {
@@ -434,7 +493,15 @@ impl Watch {
     fn new(cluster: Option<ClusterState>, known: OutsideFacts, phases: usize) -> Self {
         let last = host::look(cluster.as_ref(), None);
         let facts = vec![known.clone(); phases];
-        Self { cluster, known, generator: None, facts, last, begin: None, seconds: 0 }
+        Self {
+            cluster,
+            known,
+            generator: None,
+            facts,
+            last,
+            begin: None,
+            seconds: 0,
+        }
     }
 
     fn see(&mut self, line: &SampleLine) {

@@ -52,7 +52,9 @@ fn read(
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<(), GeneratorError> {
-    let Some(output) = child.stdout.take() else { return Ok(()) };
+    let Some(output) = child.stdout.take() else {
+        return Ok(());
+    };
     let mut told = false;
     for line in SampleReader::new(BufReader::new(output)) {
         take(&line?)?;
@@ -68,9 +70,15 @@ fn read(
 fn start(helenus: &Path, plan: &RunPlan) -> Result<Child, GeneratorError> {
     let secrets = secrets(plan)?;
     let mut command = Command::new(helenus);
-    command.arg("__load").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .arg("__load")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     if let Some(secrets) = &secrets {
-        command.arg("--secrets").arg(secrets.as_raw_fd().to_string());
+        command
+            .arg("--secrets")
+            .arg(secrets.as_raw_fd().to_string());
     }
     let mut child = command.spawn().map_err(GeneratorError::Start)?;
     drop(secrets);
@@ -85,7 +93,9 @@ fn start(helenus: &Path, plan: &RunPlan) -> Result<Child, GeneratorError> {
 
 /// The values of the plan's references, on a descriptor that the child inherits; never in argv or environment.
 fn secrets(plan: &RunPlan) -> Result<Option<OwnedFd>, GeneratorError> {
-    let Some(credentials) = &plan.credentials else { return Ok(None) };
+    let Some(credentials) = &plan.credentials else {
+        return Ok(None);
+    };
     let (name, value) = match &credentials.password {
         SecretReference::Variable(name) => (name, std::env::var(name).ok()),
         // The generator checks mode and owner of a file itself.

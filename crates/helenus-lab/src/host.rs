@@ -28,12 +28,23 @@ pub fn look(cluster: Option<&ClusterState>, generator: Option<i32>) -> Look {
     let nodes: Vec<(String, Option<i32>)> = cluster
         .map(|state| {
             let views = helenus_cluster::observe::pids(state);
-            views.into_iter().map(|(name, pid)| (name.to_owned(), pid)).collect()
+            views
+                .into_iter()
+                .map(|(name, pid)| (name.to_owned(), pid))
+                .collect()
         })
         .unwrap_or_default();
     let own = rustix::process::getpid().as_raw_pid();
-    let pids = nodes.iter().filter_map(|(_, pid)| *pid).chain(generator).chain([own]);
-    Look { cpu: cpu(), ours: pids.filter_map(cpu_seconds).sum(), nodes }
+    let pids = nodes
+        .iter()
+        .filter_map(|(_, pid)| *pid)
+        .chain(generator)
+        .chain([own]);
+    Look {
+        cpu: cpu(),
+        ours: pids.filter_map(cpu_seconds).sum(),
+        nodes,
+    }
 }
 
 /// What happened between two looks.
@@ -52,7 +63,11 @@ pub fn between(before: &Look, after: &Look, facts: &OutsideFacts) -> OutsideFact
         nodes_died: died,
         steal_share: share(after.cpu.stolen - before.cpu.stolen),
         // A death takes the node's CPU time out of the sum: nothing can be said of the others then.
-        foreign_cpu_share: if before.nodes == after.nodes { share(foreign) } else { None },
+        foreign_cpu_share: if before.nodes == after.nodes {
+            share(foreign)
+        } else {
+            None
+        },
         ..facts.clone()
     }
 }
@@ -74,7 +89,11 @@ fn cpu() -> Cpu {
     let at = |k: usize| ticks.get(k).copied().unwrap_or_default() / second;
     let idle = at(3) + at(4);
     let total: f64 = (0..8).map(at).sum();
-    Cpu { total, busy: total - idle - at(7), stolen: at(7) }
+    Cpu {
+        total,
+        busy: total - idle - at(7),
+        stolen: at(7),
+    }
 }
 
 #[cfg(test)]
@@ -82,18 +101,34 @@ mod tests {
     use super::*;
 
     fn at(total: f64, busy: f64, stolen: f64, ours: f64, pid: i32) -> Look {
-        let cpu = Cpu { total, busy, stolen };
-        Look { cpu, ours, nodes: vec![("node1".into(), Some(pid))] }
+        let cpu = Cpu {
+            total,
+            busy,
+            stolen,
+        };
+        Look {
+            cpu,
+            ours,
+            nodes: vec![("node1".into(), Some(pid))],
+        }
     }
 
     #[test]
     fn shares_are_of_all_processors_and_a_new_pid_is_a_death() {
         let none = OutsideFacts::default();
-        let quiet = between(&at(100.0, 50.0, 0.0, 10.0, 7), &at(200.0, 110.0, 3.0, 60.0, 7), &none);
+        let quiet = between(
+            &at(100.0, 50.0, 0.0, 10.0, 7),
+            &at(200.0, 110.0, 3.0, 60.0, 7),
+            &none,
+        );
         assert_eq!(quiet.foreign_cpu_share, Some(0.1));
         assert_eq!(quiet.steal_share, Some(0.03));
         assert!(quiet.nodes_died.is_empty());
-        let died = between(&at(100.0, 50.0, 0.0, 10.0, 7), &at(200.0, 110.0, 3.0, 2.0, 8), &none);
+        let died = between(
+            &at(100.0, 50.0, 0.0, 10.0, 7),
+            &at(200.0, 110.0, 3.0, 2.0, 8),
+            &none,
+        );
         assert_eq!(died.nodes_died, ["node1"]);
         assert_eq!(died.foreign_cpu_share, None);
     }

@@ -6,7 +6,7 @@ use helenus_cluster::guard;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::cql_address;
 use helenus_cluster::state::ClusterState;
-use helenus_cql::{Client, ClientError, Consistency, ConnectOptions};
+use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
 use helenus_model::guard::{Sight, Verdict, judge};
 use std::net::SocketAddr;
 
@@ -53,7 +53,11 @@ impl TargetError {
                 sight.cluster_name,
                 sight.data_centers.join(", "),
                 sight.nodes.len(),
-                if sight.keyspaces.is_empty() { "none".to_owned() } else { sight.keyspaces.join(", ") },
+                if sight.keyspaces.is_empty() {
+                    "none".to_owned()
+                } else {
+                    sight.keyspaces.join(", ")
+                },
                 sight.cluster_name
             )),
             Self::Cluster(error) => error.hint(),
@@ -66,8 +70,12 @@ impl TargetError {
 /// # Errors
 /// A node does not answer, or another process listens at its address.
 pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> {
-    let endpoints: Vec<SocketAddr> =
-        state.plan.nodes.iter().map(|n| cql_address(&state.plan, n)).collect();
+    let endpoints: Vec<SocketAddr> = state
+        .plan
+        .nodes
+        .iter()
+        .map(|n| cql_address(&state.plan, n))
+        .collect();
     let sight = guard::look(&hands.clusters, endpoints[0], None)?;
     through(&sight, endpoints[0], None)?;
     Ok(Target {
@@ -92,7 +100,9 @@ pub fn hosts(
     let sight = guard::look(&hands.clusters, endpoints[0], credentials)?;
     let verdict = through(&sight, endpoints[0], named)?;
     let cluster = match &verdict {
-        Verdict::Ours { cluster } => Some(hands.clusters.load(cluster).map_err(ClusterError::from)?),
+        Verdict::Ours { cluster } => {
+            Some(hands.clusters.load(cluster).map_err(ClusterError::from)?)
+        }
         _ => None,
     };
     Ok(Target {
@@ -106,9 +116,11 @@ pub fn hosts(
 
 fn through(sight: &Sight, host: SocketAddr, named: Option<&str>) -> Result<Verdict, TargetError> {
     match judge(sight, named) {
-        Verdict::Foreign { why } => {
-            Err(TargetError::Refused { host, why, sight: Box::new(sight.clone()) })
-        }
+        Verdict::Foreign { why } => Err(TargetError::Refused {
+            host,
+            why,
+            sight: Box::new(sight.clone()),
+        }),
         verdict => Ok(verdict),
     }
 }
@@ -139,6 +151,9 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
 
 fn already_exists(error: &ClientError) -> bool {
     error.server().is_some_and(|server| {
-        matches!(server.kind, helenus_cql::codec::ServerErrorKind::AlreadyExists { .. })
+        matches!(
+            server.kind,
+            helenus_cql::codec::ServerErrorKind::AlreadyExists { .. }
+        )
     })
 }

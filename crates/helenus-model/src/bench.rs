@@ -64,7 +64,10 @@ impl BenchShape {
     /// # Errors
     /// A read before any write, and no population.
     pub fn check(&self) -> Result<(), ShapeError> {
-        let before = self.phases.iter().take_while(|kind| **kind != PhaseKind::Write);
+        let before = self
+            .phases
+            .iter()
+            .take_while(|kind| **kind != PhaseKind::Write);
         match before.filter(|_| self.population.is_none()).next() {
             Some(PhaseKind::Read) => Err(ShapeError::NothingToRead("read")),
             Some(PhaseKind::Mixed) => Err(ShapeError::NothingToRead("mixed")),
@@ -81,17 +84,25 @@ impl BenchShape {
             }
             None => CLOSED_POPULATION,
         });
-        self.phases.iter().map(|kind| self.phase(*kind, rate_per_s, population)).collect()
+        self.phases
+            .iter()
+            .map(|kind| self.phase(*kind, rate_per_s, population))
+            .collect()
     }
 
     fn phase(&self, kind: PhaseKind, rate_per_s: Option<f64>, population: u64) -> Phase {
-        let share = |operation: &str| Share { operation: operation.to_owned(), weight: 1 };
+        let share = |operation: &str| Share {
+            operation: operation.to_owned(),
+            weight: 1,
+        };
         let (name, operations, positions) = match kind {
             PhaseKind::Write => ("write", vec![share("write")], Positions::Sequential),
             PhaseKind::Read => ("read", vec![share("read")], Positions::Uniform),
-            PhaseKind::Mixed => {
-                ("mixed", vec![share("read"), share("write")], Positions::Uniform)
-            }
+            PhaseKind::Mixed => (
+                "mixed",
+                vec![share("read"), share("write")],
+                Positions::Uniform,
+            ),
         };
         Phase {
             name: name.to_owned(),
@@ -140,11 +151,17 @@ mod tests {
         assert_eq!(shape(&[Write, Read, Mixed]).check(), Ok(()));
         assert!(shape(&[Read, Write]).check().is_err());
         assert!(shape(&[Mixed]).check().is_err());
-        let known = BenchShape { population: Some(5), ..shape(&[Read]) };
+        let known = BenchShape {
+            population: Some(5),
+            ..shape(&[Read])
+        };
         assert_eq!(known.check(), Ok(()));
         let phases = shape(&[Write, Read, Mixed]).phases(Some(2000.0));
         // The warm-up writes the first rows, the measured stretch the rest: together the population.
         assert!(phases.iter().all(|p| p.population == 30_000));
-        assert_eq!(phases[0].warmup_operations() + phases[0].measured_operations(), 30_000);
+        assert_eq!(
+            phases[0].warmup_operations() + phases[0].measured_operations(),
+            30_000
+        );
     }
 }

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Version with the commit, as `helenus --version` tells it.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HELENUS_COMMIT"), ")");
+pub(crate) const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("HELENUS_COMMIT"), ")");
 
 /// Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe.
 #[derive(Debug, Parser)]
@@ -96,7 +97,10 @@ pub(crate) enum Verb {
     Node { launch: PathBuf },
     /// The load generator (internal): plan on standard input, JSON lines on standard output
     #[command(name = "__load", hide = true)]
-    Load,
+    Load {
+        #[arg(long)]
+        secrets: Option<i32>,
+    },
     /// A stand-in for Cassandra in tests (internal)
     #[command(name = "__fake-node", hide = true)]
     FakeNode { behaviour: String, folder: PathBuf },
@@ -234,7 +238,12 @@ pub(crate) struct BenchPlace {
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadFlags {
     /// Phases, in order
-    #[arg(long, value_delimiter = ',', default_value = "write,read,mixed", value_name = "PHASE,…")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "write,read,mixed",
+        value_name = "PHASE,…"
+    )]
     pub(crate) phases: Vec<PhaseArg>,
     /// Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
     #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "closed")]
@@ -352,7 +361,11 @@ pub(crate) struct Start {
   helenus rm --all --dry-run")]
 pub(crate) struct Rm {
     /// Clusters to remove
-    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        value_name = "NAME",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     pub(crate) names: Vec<String>,
     /// Every cluster of this user, and everything that an interrupted command left
     #[arg(long)]

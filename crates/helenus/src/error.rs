@@ -31,7 +31,13 @@ pub(crate) struct CommandError {
 impl CommandError {
     /// A failure with a code and a message.
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), causes: vec![], lines: vec![], hint: None }
+        Self {
+            code,
+            message: message.into(),
+            causes: vec![],
+            lines: vec![],
+            hint: None,
+        }
     }
 
     /// From any error, with its chain of causes.

@@ -18,18 +18,29 @@ const KEPT: u32 = 3;
 pub(crate) fn open(state: &Path, verbose: u8) {
     let path = state.join("helenus.log");
     rotate(&path);
-    let file = fs::OpenOptions::new().create(true).append(true).open(&path).ok();
+    let file = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .ok();
     let file = file.map(|file| {
         tracing_subscriber::fmt::layer()
             .with_ansi(false)
             .with_writer(Mutex::new(file.into_parts().0))
     });
-    let stderr = (verbose > 0)
-        .then(|| tracing_subscriber::fmt::layer().without_time().with_writer(std::io::stderr));
+    let stderr = (verbose > 0).then(|| {
+        tracing_subscriber::fmt::layer()
+            .without_time()
+            .with_writer(std::io::stderr)
+    });
     let level = if verbose > 1 { "debug" } else { "info" };
     let filter = EnvFilter::try_from_env("HELENUS_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     // A second registration happens in no command; were there one, the first would stay.
-    let _first_stays = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();
+    let _first_stays = tracing_subscriber::registry()
+        .with(filter)
+        .with(file)
+        .with(stderr)
+        .try_init();
 }
 
 fn rotate(path: &Path) {

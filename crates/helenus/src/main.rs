@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     // What becomes another program, or is one, has no part in the rest of the face.
     match &cli.verb {
         Verb::Node { launch } => return commands::hidden::node(launch),
-        Verb::Load => return commands::hidden::load(),
+        Verb::Load { secrets } => return commands::hidden::load(*secrets),
         Verb::FakeNode { behaviour, folder } => {
             return commands::fake_node::run(behaviour, folder);
         }
@@ -47,8 +47,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     if let Verb::Presets(flags) = &cli.verb {
         return commands::presets::run(flags, ui);
     }
-    let helenus = std::env::current_exe()
-        .map_err(|e| CommandError::of(error::code::ENVIRONMENT, &e))?;
+    let helenus =
+        std::env::current_exe().map_err(|e| CommandError::of(error::code::ENVIRONMENT, &e))?;
     let hands = Hands::open(Env::of_process(), helenus, cancel)?;
     log::open(&hands.paths.state, cli.global.verbose);
     tracing::info!(version = cli::VERSION, verb = ?std::env::args().nth(1), "begins");
@@ -72,7 +72,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Completions(_)
         | Verb::Presets(_)
         | Verb::Node { .. }
-        | Verb::Load
+        | Verb::Load { .. }
         | Verb::FakeNode { .. } => Ok(0),
     }
 }

@@ -71,7 +71,11 @@ impl Ui {
 
     /// A line that moves while something takes time; invisible when nobody looks.
     pub(crate) fn progress(&self, text: &str) -> Progress {
-        let bar = if self.live { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let bar = if self.live {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
         bar.set_style(spinner());
         bar.enable_steady_tick(Duration::from_millis(100));
         bar.set_message(text.to_owned());
@@ -125,10 +129,20 @@ pub(crate) struct Table {
 impl Table {
     /// A table with these heads; a head that begins with `>` is set to the right.
     pub(crate) fn new(heads: &[&str]) -> Self {
-        let right =
-            heads.iter().enumerate().filter(|(_, h)| h.starts_with('>')).map(|(i, _)| i).collect();
-        let heads = heads.iter().map(|h| h.trim_start_matches('>').to_owned()).collect();
-        Self { rows: vec![heads], right }
+        let right = heads
+            .iter()
+            .enumerate()
+            .filter(|(_, h)| h.starts_with('>'))
+            .map(|(i, _)| i)
+            .collect();
+        let heads = heads
+            .iter()
+            .map(|h| h.trim_start_matches('>').to_owned())
+            .collect();
+        Self {
+            rows: vec![heads],
+            right,
+        }
     }
 
     /// One more row.
@@ -140,7 +154,12 @@ impl Table {
     pub(crate) fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |c: usize| {
-            self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0)
+            self.rows
+                .iter()
+                .filter_map(|r| r.get(c))
+                .map(|s| s.chars().count())
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let mut text = String::new();

@@ -32,22 +32,34 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     drop(live);
     let finished = finished.map_err(failure)?;
     if let Some(error) = &finished.not_recorded {
-        ui.caution(&format!("the run is not in the history: {}", with_causes(error)));
+        ui.caution(&format!(
+            "the run is not in the history: {}",
+            with_causes(error)
+        ));
     }
     render::show(&finished, &request, ui);
     if finished.interrupted {
-        return Err(CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up"));
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted, and cleaned up",
+        ));
     }
     Ok(finished.result.verdict.exit_code())
 }
 
 fn failure(error: BenchError) -> CommandError {
     match error {
-        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => error.into(),
+        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
+            error.into()
+        }
         BenchError::Target(error) => CommandError::of(code::USAGE, &error).hint(error.hint()),
         BenchError::Prepare(ref source) => {
             let by_server = source.server().is_some();
-            let code = if by_server { code::USAGE } else { code::CLUSTER };
+            let code = if by_server {
+                code::USAGE
+            } else {
+                code::CLUSTER
+            };
             CommandError::of(code, &error).hint(source.hint().map(str::to_owned))
         }
         BenchError::Generator(GeneratorError::Read(ReadError::Failed(ref failed))) => {
@@ -57,7 +69,10 @@ fn failure(error: BenchError) -> CommandError {
                 Stage::Run => code::CLUSTER,
             };
             let mut text = failed.message.clone();
-            failed.causes.iter().for_each(|cause| text.push_str(&format!(": {cause}")));
+            failed
+                .causes
+                .iter()
+                .for_each(|cause| text.push_str(&format!(": {cause}")));
             CommandError::new(code, text)
         }
         BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),
@@ -70,7 +85,9 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
     let load = &flags.load;
     let workload = workload(load)?;
     let shape = shape(load, &workload);
-    shape.check().map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    shape
+        .check()
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
     Ok(BenchRequest {
         place: place(flags, hands, ui)?,
         workload,
@@ -125,12 +142,16 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
 }
 
 fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
-    let Some(insert) = &load.insert else { return Ok(Workload::Standard1) };
+    let Some(insert) = &load.insert else {
+        return Ok(Workload::Standard1);
+    };
     let schema = match &load.schema {
         Some(path) => {
-            let text =
-                fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
-            helenus_cql::split_statements(&text).into_iter().map(|s| s.text).collect()
+            let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+            helenus_cql::split_statements(&text)
+                .into_iter()
+                .map(|s| s.text)
+                .collect()
         }
         None => Vec::new(),
     };
@@ -141,7 +162,11 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
     };
     let mut queries = vec![query("write", insert)];
     queries.extend(load.query.as_deref().map(|cql| query("read", cql)));
-    Ok(Workload::Custom(CustomWorkload { name: "custom".to_owned(), schema, queries }))
+    Ok(Workload::Custom(CustomWorkload {
+        name: "custom".to_owned(),
+        schema,
+        queries,
+    }))
 }
 
 fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
@@ -152,32 +177,41 @@ fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
     }
     if place.hosts.is_empty() {
         let name = free_name(hands);
-        let request =
-            up::request(name, flags.preset.into(), &flags.cluster_flags, true, ui)?;
+        let request = up::request(name, flags.preset.into(), &flags.cluster_flags, true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
-    let endpoints = place.hosts.iter().map(|ip| SocketAddr::new(*ip, place.port)).collect();
-    let reference = place.user.as_ref().zip(place.password_from.as_ref()).map(|(user, from)| {
-        CredentialsReference {
+    let endpoints = place
+        .hosts
+        .iter()
+        .map(|ip| SocketAddr::new(*ip, place.port))
+        .collect();
+    let reference = place
+        .user
+        .as_ref()
+        .zip(place.password_from.as_ref())
+        .map(|(user, from)| CredentialsReference {
             username: user.clone(),
             password: if from.contains('/') {
                 SecretReference::File(from.clone())
             } else {
                 SecretReference::Variable(from.clone())
             },
-        }
-    });
+        });
     let credentials = reference.as_ref().map(credentials).transpose()?;
-    Ok(Where::Hosts { endpoints, named: place.i_may_write_to.clone(), credentials, reference })
+    Ok(Where::Hosts {
+        endpoints,
+        named: place.i_may_write_to.clone(),
+        credentials,
+        reference,
+    })
 }
 
-fn credentials(
-    reference: &CredentialsReference,
-) -> Result<helenus_cql::Credentials, CommandError> {
+fn credentials(reference: &CredentialsReference) -> Result<helenus_cql::Credentials, CommandError> {
     let password = match &reference.password {
         SecretReference::Variable(name) => std::env::var(name).map_err(|_| {
-            CommandError::new(code::USAGE, format!("the variable {name} is not set"))
-                .hint(format!("export {name}, or name a 0600 file with a / in its path"))
+            CommandError::new(code::USAGE, format!("the variable {name} is not set")).hint(format!(
+                "export {name}, or name a 0600 file with a / in its path"
+            ))
         })?,
         SecretReference::File(path) => fs::read_to_string(path)
             .map_err(|e| CommandError::of(code::USAGE, &e))?
@@ -192,7 +226,9 @@ fn credentials(
 
 fn free_name(hands: &Hands) -> String {
     let names = hands.clusters.names().unwrap_or_default();
-    let free = (1..).map(|k| format!("bench{k}")).find(|name| !names.contains(name));
+    let free = (1..)
+        .map(|k| format!("bench{k}"))
+        .find(|name| !names.contains(name));
     free.unwrap_or_default()
 }
 
@@ -219,7 +255,12 @@ struct Live<'a> {
 
 impl<'a> Live<'a> {
     fn new(ui: &'a Ui, nodes: usize) -> Self {
-        Self { ui, nodes, watcher: None, progress: None }
+        Self {
+            ui,
+            nodes,
+            watcher: None,
+            progress: None,
+        }
     }
 
     fn see(&mut self, event: &LabEvent<'_>) {
@@ -230,17 +271,32 @@ impl<'a> Live<'a> {
                     watcher.see(event);
                 }
             }
-            LabEvent::Rate { reached_per_s, chosen_per_s } => self.ui.note(&format!(
+            LabEvent::Rate {
+                reached_per_s,
+                chosen_per_s,
+            } => self.ui.note(&format!(
                 "the probe reached {}/s; the rate is {}/s (--rate sets another)",
                 render::count(*reached_per_s),
                 render::count(*chosen_per_s)
             )),
-            LabEvent::Interval { phase, interval, seconds } => {
+            LabEvent::Interval {
+                phase,
+                interval,
+                seconds,
+            } => {
                 if let Some(progress) = &self.progress {
                     let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
                     let failed: u64 = interval.operations.values().map(|o| o.failures()).sum();
-                    let warm = if interval.stretch == Stretch::Warmup { " (warm-up)" } else { "" };
-                    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+                    let warm = if interval.stretch == Stretch::Warmup {
+                        " (warm-up)"
+                    } else {
+                        ""
+                    };
+                    let failed = if failed > 0 {
+                        format!(", {failed} failed")
+                    } else {
+                        String::new()
+                    };
                     progress.say(format!("{phase}{warm}: {completed} op/s{failed}"));
                     progress.at(seconds.0.min(seconds.1), seconds.1);
                 }

@@ -21,7 +21,9 @@ struct Answers {
 
 pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = target.and_then(|t| t.node);
     if let Some(node) = &node {
         state.node(node)?;
@@ -37,7 +39,11 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     for statement in helenus_cql::split_statements(&text) {
         let answer = shell::run(&state, &mut client, &statement).map_err(|error| {
             let failure = CommandError::of(code::USAGE, &error);
-            failure.hint(Some(format!("line {}: {}", statement.line, first_line(&statement.text))))
+            failure.hint(Some(format!(
+                "line {}: {}",
+                statement.line,
+                first_line(&statement.text)
+            )))
         })?;
         if ui.json() {
             results.push(answer);
@@ -46,7 +52,13 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         }
     }
     if ui.json() {
-        ui.result(&Answers { format: Format::new("cql", 1), results }, String::new);
+        ui.result(
+            &Answers {
+                format: Format::new("cql", 1),
+                results,
+            },
+            String::new,
+        );
     }
     Ok(0)
 }
@@ -73,8 +85,11 @@ fn interactive(
     node: Option<&str>,
 ) -> Result<u8, CommandError> {
     let Some(program) = env.find_program("cqlsh") else {
-        return Err(CommandError::new(code::ENVIRONMENT, "there is no cqlsh on PATH for a session")
-            .hint("install it with `pip install cqlsh`, or use -e 'STATEMENT' or -f FILE".to_owned()));
+        return Err(CommandError::new(
+            code::ENVIRONMENT,
+            "there is no cqlsh on PATH for a session",
+        )
+        .hint("install it with `pip install cqlsh`, or use -e 'STATEMENT' or -f FILE".to_owned()));
     };
     let node = match node {
         Some(name) => state.node(name)?,

@@ -19,8 +19,11 @@ struct Examined {
 pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let findings = doctor::examine(hands);
     let lacking = findings.iter().any(|f| f.weight == Weight::Lacking);
-    let examined =
-        Examined { format: Format::new("doctor", 1), machine: machine::read(), findings };
+    let examined = Examined {
+        format: Format::new("doctor", 1),
+        machine: machine::read(),
+        findings,
+    };
     ui.result(&examined, || text(&examined));
     Ok(if lacking { code::ENVIRONMENT } else { 0 })
 }

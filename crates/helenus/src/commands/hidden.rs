@@ -1,5 +1,6 @@
 //! Hidden verbs: what this binary becomes for a while. Refuses everything that a person would type.
 
+use helenus_load::Secrets;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +16,21 @@ pub(crate) fn node(launch: &Path) -> ExitCode {
     }
 }
 
-/// The load generator.
-pub(crate) fn load() -> ExitCode {
-    helenus_load::serve(&mut std::io::stdin().lock(), std::io::stdout())
+/// The load generator; the values of the plan's secrets come over an inherited descriptor, if there are any.
+pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
+    // It ends with whoever started it, also after a kill -9.
+    let _old_kernel =
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let secrets = match secrets.map(read_secrets) {
+        None => Secrets::default(),
+        Some(Ok(secrets)) => secrets,
+        Some(Err(_)) => return ExitCode::from(crate::error::code::USAGE),
+    };
+    let end = helenus_load::serve(std::io::stdin().lock(), std::io::stdout(), &secrets);
+    ExitCode::from(end.exit_code())
+}
+
+fn read_secrets(descriptor: i32) -> std::io::Result<Secrets> {
+    let text = fs_err::read_to_string(format!("/proc/self/fd/{descriptor}"))?;
+    Secrets::from_json(&text).map_err(std::io::Error::other)
 }

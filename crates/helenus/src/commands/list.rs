@@ -33,9 +33,15 @@ struct ClusterView {
 }
 
 pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let names = hands.clusters.names().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let names = hands
+        .clusters
+        .names()
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     let clusters = names.iter().map(|name| view(hands, name)).collect();
-    let listed = Listed { format: Format::new("list", 1), clusters };
+    let listed = Listed {
+        format: Format::new("list", 1),
+        clusters,
+    };
     ui.result(&listed, || text(&listed.clusters));
     Ok(0)
 }
@@ -61,7 +67,11 @@ fn view(hands: &Hands, name: &str) -> ClusterView {
         Err(error) => broken(with_causes(&error)),
         Ok(nodes) => ClusterView {
             name: name.to_owned(),
-            state: if state.abandoned() { "abandoned" } else { whole(&nodes) },
+            state: if state.abandoned() {
+                "abandoned"
+            } else {
+                whole(&nodes)
+            },
             problem: None,
             release: Some(state.plan.release.clone()),
             preset: Some(state.plan.preset),
@@ -99,7 +109,10 @@ fn text(clusters: &[ClusterView]) -> String {
         }
         for node in &cluster.nodes {
             let memory = |figure: fn(&observe::Memory) -> u64| {
-                node.memory.as_ref().map(|m| Bytes(figure(m)).to_string()).unwrap_or_default()
+                node.memory
+                    .as_ref()
+                    .map(|m| Bytes(figure(m)).to_string())
+                    .unwrap_or_default()
             };
             let condition = if cluster.state == "abandoned" {
                 "abandoned"
@@ -110,7 +123,10 @@ fn text(clusters: &[ClusterView]) -> String {
                 format!("{}/{}", cluster.name, node.name),
                 condition.to_owned(),
                 cluster.release.clone().unwrap_or_default(),
-                cluster.preset.map(|p| p.as_str().to_owned()).unwrap_or_default(),
+                cluster
+                    .preset
+                    .map(|p| p.as_str().to_owned())
+                    .unwrap_or_default(),
                 format!("{}:{}", node.address, node.cql_port),
                 node.pid.map(|p| p.to_string()).unwrap_or_default(),
                 memory(|m| m.pss_bytes),

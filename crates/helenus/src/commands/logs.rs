@@ -15,7 +15,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = match target.and_then(|t| t.node) {
         Some(node) => state.node(&node)?.clone(),
         None => state.plan.nodes[0].clone(),
@@ -23,7 +25,11 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     let logs = Path::new(&node.folder).join("logs");
     // Before Cassandra opens its log there is only what the JVM printed.
     let system = logs.join("system.log");
-    let path = if system.exists() { system } else { logs.join("console.log") };
+    let path = if system.exists() {
+        system
+    } else {
+        logs.join("console.log")
+    };
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     let text = fs::read(&path).map_err(failed)?;
     let whole = String::from_utf8_lossy(&text);
@@ -31,7 +37,12 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         Some(lines) => {
             let all: Vec<&str> = whole.lines().collect();
             let from = all.len().saturating_sub(lines);
-            ui.out(&all[from..].iter().map(|l| format!("{l}\n")).collect::<String>());
+            ui.out(
+                &all[from..]
+                    .iter()
+                    .map(|l| format!("{l}\n"))
+                    .collect::<String>(),
+            );
         }
         None => ui.out(&whole),
     }
@@ -46,7 +57,9 @@ fn follow(path: &Path, from: u64, hands: &Hands, ui: &Ui) -> std::io::Result<()>
     let mut at = from;
     while !hands.cancel.is_set() {
         std::thread::sleep(LOOK_EVERY);
-        let Ok(mut file) = fs::File::open(path) else { continue };
+        let Ok(mut file) = fs::File::open(path) else {
+            continue;
+        };
         let length = file.metadata()?.len();
         if length < at {
             at = 0;

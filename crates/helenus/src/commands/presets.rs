@@ -20,7 +20,11 @@ pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
         Some(PresetsVerb::Show { name }) => vec![PresetName::from(*name).preset()],
         None => PresetName::ALL.iter().map(|name| name.preset()).collect(),
     };
-    let shown = Shown { format: Format::new("presets", 1), presets, base: BASE };
+    let shown = Shown {
+        format: Format::new("presets", 1),
+        presets,
+        base: BASE,
+    };
     ui.result(&shown, || match &flags.verb {
         Some(_) => details(shown.presets[0]),
         None => overview(&shown.presets),
@@ -31,23 +35,37 @@ pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
 fn overview(presets: &[&Preset]) -> String {
     let mut table = Table::new(&["preset", "heap", "what for"]);
     for preset in presets {
-        table.row([preset.name.as_str().to_owned(), heap(preset.heap), preset.summary.to_owned()]);
+        table.row([
+            preset.name.as_str().to_owned(),
+            heap(preset.heap),
+            preset.summary.to_owned(),
+        ]);
     }
-    format!("{}\n`helenus presets show NAME` tells every setting with its reason.\n", table.render())
+    format!(
+        "{}\n`helenus presets show NAME` tells every setting with its reason.\n",
+        table.render()
+    )
 }
 
 fn heap(rule: HeapRule) -> String {
     match rule {
         HeapRule::Fixed { heap_mib, new_mib } => format!("{heap_mib}M, {new_mib}M of it young"),
-        HeapRule::ByMachine { least_mib, most_mib } => {
+        HeapRule::ByMachine {
+            least_mib,
+            most_mib,
+        } => {
             format!("a quarter of memory, {least_mib}M to {most_mib}M")
         }
     }
 }
 
 fn details(preset: &Preset) -> String {
-    let mut text =
-        format!("{}: {}\nheap: {}\n", preset.name.as_str(), preset.summary, heap(preset.heap));
+    let mut text = format!(
+        "{}: {}\nheap: {}\n",
+        preset.name.as_str(),
+        preset.summary,
+        heap(preset.heap)
+    );
     let parts = [
         (Place::Yaml, "cassandra.yaml"),
         (Place::Jvm, "JVM"),
@@ -55,8 +73,12 @@ fn details(preset: &Preset) -> String {
         (Place::Environment, "environment"),
     ];
     for (place, title) in parts {
-        let settings: Vec<&Setting> =
-            preset.settings.iter().chain(BASE).filter(|s| s.place == place).collect();
+        let settings: Vec<&Setting> = preset
+            .settings
+            .iter()
+            .chain(BASE)
+            .filter(|s| s.place == place)
+            .collect();
         if settings.is_empty() {
             continue;
         }

@@ -44,7 +44,10 @@ pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     }
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
     let found = jdk::find(&hands.env);
-    let releases = Release::all().iter().map(|release| view(release, &store, &found)).collect();
+    let releases = Release::all()
+        .iter()
+        .map(|release| view(release, &store, &found))
+        .collect();
     let jdks = found
         .iter()
         .map(|f| JdkView {
@@ -52,7 +55,11 @@ pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             home: f.jdk.home.to_string_lossy().into_owned(),
         })
         .collect();
-    let known = Known { format: Format::new("releases", 1), releases, jdks };
+    let known = Known {
+        format: Format::new("releases", 1),
+        releases,
+        jdks,
+    };
     ui.result(&known, || text(&known));
     Ok(0)
 }
@@ -69,7 +76,9 @@ fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> Re
         works_on_jdks: release.works_jdks,
         jars: artifacts.len(),
         bytes: artifacts.iter().map(|a| a.size).sum(),
-        cached: store.cached(release, Arch::here()).map(|p| p.to_string_lossy().into_owned()),
+        cached: store
+            .cached(release, Arch::here())
+            .map(|p| p.to_string_lossy().into_owned()),
         runs_on,
         problem,
     }
@@ -77,19 +86,38 @@ fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> Re
 
 fn text(known: &Known) -> String {
     let list = |numbers: &[u32]| {
-        numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        numbers
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let mut table =
-        Table::new(&["release", "cached", ">jars", ">size", "supports JDK", "works on", "runs here on"]);
+    let mut table = Table::new(&[
+        "release",
+        "cached",
+        ">jars",
+        ">size",
+        "supports JDK",
+        "works on",
+        "runs here on",
+    ]);
     for release in &known.releases {
         table.row([
             release.version.to_owned(),
-            if release.cached.is_some() { "yes".to_owned() } else { "no".to_owned() },
+            if release.cached.is_some() {
+                "yes".to_owned()
+            } else {
+                "no".to_owned()
+            },
             release.jars.to_string(),
             Bytes(release.bytes).to_string(),
             list(release.supported_jdks),
             list(release.works_on_jdks),
-            release.runs_on.clone().or_else(|| release.problem.clone()).unwrap_or_default(),
+            release
+                .runs_on
+                .clone()
+                .or_else(|| release.problem.clone())
+                .unwrap_or_default(),
         ]);
     }
     let mut text = table.render();
@@ -104,13 +132,22 @@ fn text(known: &Known) -> String {
 }
 
 fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let release = Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let release =
+        Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
     let jars = release.lock().artifacts(Arch::here()).count();
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
-        let what = if cached { "is cached already" } else { "would be fetched" };
-        ui.note(&format!("Cassandra {} ({}) {what}", release.version, plural(jars, "jar")));
+        let what = if cached {
+            "is cached already"
+        } else {
+            "would be fetched"
+        };
+        ui.note(&format!(
+            "Cassandra {} ({}) {what}",
+            release.version,
+            plural(jars, "jar")
+        ));
         return Ok(0);
     }
     let mut watcher = Watcher::new(ui, "", 0);
@@ -120,6 +157,10 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         })
         .map_err(ClusterError::from)?;
     drop(watcher);
-    ui.note(&format!("Cassandra {} is in {}", files.version, files.home.display()));
+    ui.note(&format!(
+        "Cassandra {} is in {}",
+        files.version,
+        files.home.display()
+    ));
     Ok(0)
 }

@@ -18,13 +18,18 @@ struct Removed {
 
 pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let names = if flags.all {
-        hands.clusters.names().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
+        hands
+            .clusters
+            .names()
+            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
     } else {
         flags.names.clone()
     };
     // Every name is looked at before the first is removed: a mistyped one removes nothing.
-    let removals: Vec<Removal> =
-        names.iter().map(|name| remove::look(hands, name)).collect::<Result<_, _>>()?;
+    let removals: Vec<Removal> = names
+        .iter()
+        .map(|name| remove::look(hands, name))
+        .collect::<Result<_, _>>()?;
     if !flags.dry_run {
         let progress = ui.progress("removing");
         for name in &names {
@@ -35,14 +40,21 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
             remove::sweep(hands).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
         }
     }
-    let removed =
-        Removed { format: Format::new("removed", 1), dry_run: flags.dry_run, removed: removals };
+    let removed = Removed {
+        format: Format::new("removed", 1),
+        dry_run: flags.dry_run,
+        removed: removals,
+    };
     ui.result(&removed, || text(&removed));
     Ok(0)
 }
 
 fn text(removed: &Removed) -> String {
-    let verb = if removed.dry_run { "would remove" } else { "removed" };
+    let verb = if removed.dry_run {
+        "would remove"
+    } else {
+        "removed"
+    };
     let mut text = String::new();
     for one in &removed.removed {
         text.push_str(&format!(

@@ -34,10 +34,14 @@ fn send(
         (Some(node), _) => node.clone(),
         (None, [only]) => only.name.clone(),
         (None, several) => {
-            let names: Vec<String> =
-                several.iter().map(|n| format!("{}/{}", target.cluster, n.name)).collect();
-            return Err(CommandError::new(code::USAGE, format!("which node to {verb}?"))
-                .hint(format!("one of {}", names.join(", "))));
+            let names: Vec<String> = several
+                .iter()
+                .map(|n| format!("{}/{}", target.cluster, n.name))
+                .collect();
+            return Err(
+                CommandError::new(code::USAGE, format!("which node to {verb}?"))
+                    .hint(format!("one of {}", names.join(", "))),
+            );
         }
     };
     state.node(&node)?;

@@ -12,18 +12,33 @@ use std::time::Instant;
 
 pub(crate) fn run(flags: &Start, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.targeted.target.as_deref().map(Target::parse);
-    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let name = state.plan.name.clone();
     let node = target.as_ref().and_then(|t| t.node.as_deref());
-    let nodes: Vec<String> = state.targets(node)?.iter().map(|n| n.name.clone()).collect();
+    let nodes: Vec<String> = state
+        .targets(node)?
+        .iter()
+        .map(|n| n.name.clone())
+        .collect();
     if flags.targeted.dry_run {
         let format = Format::new("done", 1);
-        Done { format, verb: "start", cluster: name, nodes, dry_run: true }.show(ui);
+        Done {
+            format,
+            verb: "start",
+            cluster: name,
+            nodes,
+            dry_run: true,
+        }
+        .show(ui);
         return Ok(0);
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &name, nodes.len());
-    let state = hands.start(&name, node, flags.ready_within, &mut |event| watcher.see(&event))?;
+    let state = hands.start(&name, node, flags.ready_within, &mut |event| {
+        watcher.see(&event)
+    })?;
     drop(watcher);
     show_ready(&state, begin, ui)
 }

@@ -14,9 +14,7 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let usage = |error: StatusError| {
         let known: Vec<String> = view.keyspaces.iter().map(|k| k.name.clone()).collect();
         let hint = match &error {
-            StatusError::NoKeyspace(name) => {
-                Some(helenus_model::topology::name_hint(name, &known))
-            }
+            StatusError::NoKeyspace(name) => Some(helenus_model::topology::name_hint(name, &known)),
             _ => None,
         };
         CommandError::of(code::USAGE, &error).hint(hint)

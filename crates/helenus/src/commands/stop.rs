@@ -24,7 +24,10 @@ impl Done {
         ui.result(self, || {
             let nodes = self.nodes.join(", ");
             if self.dry_run {
-                format!("would {} {} of {}; nothing was done (--dry-run)\n", self.verb, nodes, self.cluster)
+                format!(
+                    "would {} {} of {}; nothing was done (--dry-run)\n",
+                    self.verb, nodes, self.cluster
+                )
             } else {
                 format!("{}: {} {}\n", self.cluster, nodes, past(self.verb))
             }
@@ -44,9 +47,15 @@ fn past(verb: &str) -> &'static str {
 
 pub(crate) fn run(flags: &Targeted, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands.clusters.resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = target.as_ref().and_then(|t| t.node.as_deref());
-    let nodes: Vec<String> = state.targets(node)?.iter().map(|n| n.name.clone()).collect();
+    let nodes: Vec<String> = state
+        .targets(node)?
+        .iter()
+        .map(|n| n.name.clone())
+        .collect();
     if !flags.dry_run {
         let mut watcher = Watcher::new(ui, &state.plan.name, nodes.len());
         hands.stop(&state.plan.name, node, &mut |event| watcher.see(&event))?;

@@ -69,7 +69,9 @@ pub(crate) fn show_ready(
                 format!("{}/{}", ready.name, node.name),
                 format!("{}:{}", node.address, node.cql_port),
                 node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-                node.memory.map(|m| Bytes(m.pss_bytes).to_string()).unwrap_or_default(),
+                node.memory
+                    .map(|m| Bytes(m.pss_bytes).to_string())
+                    .unwrap_or_default(),
             ]);
         }
         format!(
@@ -89,14 +91,22 @@ pub(crate) fn show_ready(
 
 /// `1 node`, `3 nodes`.
 pub(crate) fn plural(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
 }
 
 /// The first of c1, c2, … that no cluster has.
 fn free_name(hands: &Hands) -> Result<String, CommandError> {
-    let names =
-        hands.clusters.names().map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    let free = (1..).map(|k| format!("c{k}")).find(|name| !names.contains(name));
+    let names = hands
+        .clusters
+        .names()
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let free = (1..)
+        .map(|k| format!("c{k}"))
+        .find(|name| !names.contains(name));
     Ok(free.unwrap_or_default())
 }
 
@@ -110,25 +120,27 @@ pub(crate) fn request(
 ) -> Result<UpRequest, CommandError> {
     let source = source(flags);
     let release = match &source {
-        Source::Known(name) => Release::find(name)
-            .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?,
+        Source::Known(name) => {
+            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
+        }
         // The keys of the newest known release; its own version is known once it is read.
         Source::Home(_) | Source::Tarball(_) => Release::newest(),
     };
     let mut set = Vec::new();
     for text in &flags.set {
-        let usage = |e: helenus_model::release::KeyError| {
-            CommandError::of(code::USAGE, &e).hint(e.hint())
-        };
+        let usage =
+            |e: helenus_model::release::KeyError| CommandError::of(code::USAGE, &e).hint(e.hint());
         let (key, value) = split_assignment(text).map_err(usage)?;
         let checked = release.keys().check(key, value).map_err(usage)?;
-        checked.notes.iter().for_each(|note: &Note| ui.note(&format!("note: {note}")));
+        checked
+            .notes
+            .iter()
+            .for_each(|note: &Note| ui.note(&format!("note: {note}")));
         set.push((checked.name, checked.value));
     }
     Ok(UpRequest {
         name,
-        topology: Topology::single(flags.nodes)
-            .map_err(|e| CommandError::of(code::USAGE, &e))?,
+        topology: Topology::single(flags.nodes).map_err(|e| CommandError::of(code::USAGE, &e))?,
         preset,
         heap: flags.heap,
         new_heap: flags.new_heap,
@@ -173,7 +185,9 @@ fn plan_text(plan: &ClusterPlan) -> String {
             node.rack,
             node.jvm.join(" "),
         ));
-        node.yaml.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
+        node.yaml
+            .lines()
+            .for_each(|line| text.push_str(&format!("    {line}\n")));
     }
     text.push_str("\nnothing was started (--dry-run)\n");
     text
@@ -190,14 +204,23 @@ pub(crate) struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub(crate) fn new(ui: &'a Ui, name: &str, nodes: usize) -> Self {
         let progress = ui.progress(&format!("cluster {name}"));
-        Self { ui, progress, nodes, answered: 0 }
+        Self {
+            ui,
+            progress,
+            nodes,
+            answered: 0,
+        }
     }
 
     pub(crate) fn see(&mut self, event: &Event) {
         tracing::info!(?event);
         match event {
             Event::Store(event) => self.store(event),
-            Event::Jdk { caution, passed_over, .. } => {
+            Event::Jdk {
+                caution,
+                passed_over,
+                ..
+            } => {
                 if let Some(passed_over) = passed_over {
                     self.ui.note(&format!("note: passed over {passed_over}"));
                 }
@@ -206,26 +229,36 @@ impl<'a> Watcher<'a> {
                 }
             }
             Event::Planned(_) => {}
-            Event::Training => self.progress.say(
-                "making the class-data archive, once for this release and JVM (about 15 s)",
-            ),
+            Event::Training => self
+                .progress
+                .say("making the class-data archive, once for this release and JVM (about 15 s)"),
             Event::Trained { took } => {
-                self.ui.note(&format!("class-data archive made in {}", human_duration(*took)));
+                self.ui.note(&format!(
+                    "class-data archive made in {}",
+                    human_duration(*took)
+                ));
             }
             Event::Untrained { why } => {
-                self.ui.caution(&format!("no class-data archive, starts are slower: {why}"));
+                self.ui
+                    .caution(&format!("no class-data archive, starts are slower: {why}"));
             }
             Event::Started { nodes } => {
-                self.progress.say(format!("{} starting", plural(*nodes, "node")));
+                self.progress
+                    .say(format!("{} starting", plural(*nodes, "node")));
             }
             Event::Ready(ReadyEvent::Answered { .. }) => {
                 self.answered += 1;
-                self.progress.say(format!("{} of {} answer", self.answered, self.nodes));
+                self.progress
+                    .say(format!("{} of {} answer", self.answered, self.nodes));
             }
             Event::Ready(ReadyEvent::Complete { .. }) => {}
             Event::Stopping { node } => self.progress.say(format!("{node} stops")),
-            Event::Stopped { node, by_itself: false } => {
-                self.ui.caution(&format!("{node} did not stop by itself and was killed"));
+            Event::Stopped {
+                node,
+                by_itself: false,
+            } => {
+                self.ui
+                    .caution(&format!("{node} did not stop by itself and was killed"));
             }
             Event::Stopped { .. } => {}
         }
@@ -234,15 +267,19 @@ impl<'a> Watcher<'a> {
     fn store(&self, event: &StoreEvent) {
         match event {
             StoreEvent::Waiting { version } => {
-                self.progress.say(format!("another helenus fetches Cassandra {version}"));
+                self.progress
+                    .say(format!("another helenus fetches Cassandra {version}"));
             }
             StoreEvent::Damaged { what } => {
-                self.ui.note(&format!("note: the cached release is damaged, fetching again: {what}"));
+                self.ui.note(&format!(
+                    "note: the cached release is damaged, fetching again: {what}"
+                ));
             }
             StoreEvent::Fetching { total, bytes } => {
                 self.progress.say("fetching Cassandra's jars through mvn");
                 self.progress.at(0, *total as u64);
-                self.ui.note(&format!("fetching {total} jars, {}, once", Bytes(*bytes)));
+                self.ui
+                    .note(&format!("fetching {total} jars, {}, once", Bytes(*bytes)));
             }
             StoreEvent::Fetched { done, total } => self.progress.at(*done as u64, *total as u64),
             StoreEvent::Verified { done, total } => {
@@ -250,7 +287,8 @@ impl<'a> Watcher<'a> {
                 self.progress.at(*done as u64, *total as u64);
             }
             StoreEvent::Unpacking { tarball } => {
-                self.progress.say(format!("unpacking {}", tarball.display()));
+                self.progress
+                    .say(format!("unpacking {}", tarball.display()));
             }
         }
     }

@@ -86,7 +86,9 @@ fn text(report: &Report<'_>) -> String {
         text.push_str(&doubts);
     }
     if let Some(generator) = &report.result.generator {
-        let cost = generator.cpu_per_operation_us.map_or("–".to_owned(), |us| format!("{us:.1} µs"));
+        let cost = generator
+            .cpu_per_operation_us
+            .map_or("–".to_owned(), |us| format!("{us:.1} µs"));
         let _infallible = write!(
             text,
             "\ngenerator: {cost} of CPU an operation, {} at most",
@@ -96,7 +98,12 @@ fn text(report: &Report<'_>) -> String {
     let late = worst_lateness(&report.result.phases);
     let _infallible = writeln!(text, ", started operations late by {late} at p99");
     let run = report.run.as_deref().unwrap_or("not stored");
-    let _infallible = writeln!(text, "run {run}, seed {}; verdict: {}", report.result.seed.0, verdict(report.verdict));
+    let _infallible = writeln!(
+        text,
+        "run {run}, seed {}; verdict: {}",
+        report.result.seed.0,
+        verdict(report.verdict)
+    );
     text
 }
 
@@ -113,29 +120,46 @@ fn headline(report: &Report<'_>) -> String {
             Bytes(c.heap_bytes),
             c.jvm
         ),
-        None => format!("{} on a cluster that was named, from {machine}", report.result.workload),
+        None => format!(
+            "{} on a cluster that was named, from {machine}",
+            report.result.workload
+        ),
     }
 }
 
 /// One block of rows a phase: service and response time side by side.
 fn latencies(phases: &[PhaseResult]) -> String {
     let mut table = Table::new(&[
-        "phase", "op", ">offered", ">done", ">failed", ">op/s", "time", ">p50", ">p95", ">p99", ">p99.9", ">max",
+        "phase", "op", ">offered", ">done", ">failed", ">op/s", "time", ">p50", ">p95", ">p99",
+        ">p99.9", ">max",
     ]);
     for phase in phases {
         let alone = phase.operations.len() == 1;
         for (name, operation) in &phase.operations {
-            rows(&mut table, phase, if alone { "" } else { name }, operation, alone);
+            rows(
+                &mut table,
+                phase,
+                if alone { "" } else { name },
+                operation,
+                alone,
+            );
         }
         if !alone {
             rows(&mut table, phase, "all", &phase.total, true);
         }
     }
-    format!("{}times in ms; – is a percentile with fewer than 10 samples above it\n", table.render())
+    format!(
+        "{}times in ms; – is a percentile with fewer than 10 samples above it\n",
+        table.render()
+    )
 }
 
 fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResult, whole: bool) {
-    let rate = if whole { count(phase.achieved_per_s) } else { String::new() };
+    let rate = if whole {
+        count(phase.achieved_per_s)
+    } else {
+        String::new()
+    };
     let distributions = [("response", &one.response), ("service", &one.service)];
     let mut first = true;
     for (kind, distribution) in distributions {
@@ -170,7 +194,13 @@ fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResul
 
 fn percentiles(d: &Distribution) -> [String; 5] {
     let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
-    [ms(d.p50_us), ms(d.p95_us), ms(d.p99_us), ms(d.p999_us), ms(Some(d.max_us))]
+    [
+        ms(d.p50_us),
+        ms(d.p95_us),
+        ms(d.p99_us),
+        ms(d.p999_us),
+        ms(Some(d.max_us)),
+    ]
 }
 
 /// Each doubt once, with the phases that have it.
@@ -188,12 +218,20 @@ fn doubts(phases: &[PhaseResult]) -> String {
     let mut text = String::new();
     for (doubt, names) in seen {
         let word = match doubt.severity {
-            Severity::Disqualifying => {
-                owo_colors::Style::new().red().style("DISQUALIFYING").to_string()
-            }
-            Severity::Caution => owo_colors::Style::new().yellow().style("caution").to_string(),
+            Severity::Disqualifying => owo_colors::Style::new()
+                .red()
+                .style("DISQUALIFYING")
+                .to_string(),
+            Severity::Caution => owo_colors::Style::new()
+                .yellow()
+                .style("caution")
+                .to_string(),
         };
-        let about = doubt.about.as_ref().map(|a| format!(" ({a})")).unwrap_or_default();
+        let about = doubt
+            .about
+            .as_ref()
+            .map(|a| format!(" ({a})"))
+            .unwrap_or_default();
         let _infallible = writeln!(
             text,
             "{word} in {}: {}{about}: {:.3} {}, threshold {:.3}\n  cure: {}",
@@ -212,7 +250,9 @@ fn worst_lateness(phases: &[PhaseResult]) -> String {
     let worst = phases
         .iter()
         .filter_map(|p| p.total.lateness.as_ref()?.p99_us)
-        .fold(None, |worst: Option<f64>, us| Some(worst.map_or(us, |w| w.max(us))));
+        .fold(None, |worst: Option<f64>, us| {
+            Some(worst.map_or(us, |w| w.max(us)))
+        });
     worst.map_or("–".to_owned(), |us| format!("{us:.0} µs"))
 }
 
@@ -260,15 +300,12 @@ struct DryRun<'a> {
     seed: u64,
 }
 
-pub(super) fn dry_run(
-    request: &BenchRequest,
-    hands: &Hands,
-    ui: &Ui,
-) -> Result<u8, CommandError> {
+pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let (cluster, place) = match &request.place {
-        Where::Ephemeral(up) => {
-            (Some(hands.dry_run(up)?), format!("an ephemeral cluster named {}", up.name))
-        }
+        Where::Ephemeral(up) => (
+            Some(hands.dry_run(up)?),
+            format!("an ephemeral cluster named {}", up.name),
+        ),
         Where::Cluster(name) => (None, format!("your cluster {name}")),
         Where::Hosts { endpoints, .. } => {
             let list: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
