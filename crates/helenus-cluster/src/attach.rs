@@ -73,6 +73,8 @@ pub fn open_jmx(
     let folder = node_folder.join("jmx");
     fs::create_dir_all(&folder)?;
     let (password, access) = (folder.join("password"), folder.join("access"));
+    // The JVM replaces the password in its file by a hash: the tool has a file of its own.
+    let for_agent = folder.join("password.agent");
     if !password.exists() {
         let mut random = [0_u8; 24];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
@@ -82,6 +84,7 @@ pub fn open_jmx(
             &access,
             &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"),
         )?;
+        write_private(&for_agent, &format!("{JMX_USER} {secret}\n"))?;
         write_private(&password, &format!("{JMX_USER} {secret}\n"))?;
     }
     let already = std::net::TcpStream::connect_timeout(
@@ -94,9 +97,8 @@ pub fn open_jmx(
         let command = format!(
             "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
              jmxremote.rmi.port={port} jmxremote.ssl=false jmxremote.authenticate=true \
-             jmxremote.password.file={} jmxremote.access.file={} \
-             jmxremote.password.toHashes=false",
-            password.display(),
+             jmxremote.password.file={} jmxremote.access.file={}",
+            for_agent.display(),
             access.display()
         );
         jcmd(pid, &command)?;

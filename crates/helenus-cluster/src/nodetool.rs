@@ -77,7 +77,7 @@ const LOGBACK_TOOLS: &str = r#"<configuration scan="false">
   <statusListener class="ch.qos.logback.core.status.NopStatusListener"/>
   <appender name="STDERR" class="ch.qos.logback.core.ConsoleAppender">
     <target>System.err</target>
-    <encoder><pattern>%-5level %date{HH:mm:ss,SSS} %msg%n</pattern></encoder>
+    <encoder><pattern>%-5level %date{HH:mm:ss.SSS} %msg%n</pattern></encoder>
   </appender>
   <root level="WARN"><appender-ref ref="STDERR"/></root>
 </configuration>
