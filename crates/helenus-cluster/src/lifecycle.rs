@@ -172,6 +172,9 @@ impl Hands {
     /// As [`Self::up`], as far as a plan can fail.
     pub fn dry_run(&self, request: &UpRequest) -> Result<ClusterPlan, ClusterError> {
         check_cluster_name(&request.name)?;
+        if self.clusters.folder(&request.name).exists() {
+            return Err(StateError::Exists(request.name.clone()).into());
+        }
         let version = match &request.source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),
             Source::Home(path) | Source::Tarball(path) => path.display().to_string(),
@@ -189,11 +192,9 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
-        check_cluster_name(&request.name)?;
+        // What cannot be planned is told before a release is fetched for it.
+        self.dry_run(request)?;
         let folder = self.clusters.folder(&request.name);
-        if folder.exists() {
-            return Err(StateError::Exists(request.name.clone()).into());
-        }
         self.check_disk(request.topology.nodes())?;
         let (version, mut runtime) = self.runtime(request, events)?;
         fs::create_dir(&folder).map_err(|e| match e.kind() {
