@@ -9,7 +9,7 @@ use helenus_cql::codec::Consistency;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Between two looks: small against a start of seconds, cheap against two cores.
@@ -188,24 +188,28 @@ fn timed_out(
         node: late.name.clone(),
         waited: waited.as_secs_f64(),
         last,
-        log: folder.join("logs/system.log"),
+        log: log_of(&folder),
         tail: log_tail(&folder, 5),
+    }
+}
+
+/// Before Cassandra opens its log there is only what the JVM printed.
+fn log_of(folder: &Path) -> PathBuf {
+    let system = folder.join("logs/system.log");
+    if system.exists() {
+        system
+    } else {
+        folder.join("logs/console.log")
     }
 }
 
 fn died(started: &mut Started) -> Option<ReadyError> {
     let status = started.child.try_wait().ok().flatten()?;
-    let log = started.folder.join("logs/system.log");
-    let log = if log.exists() {
-        log
-    } else {
-        started.folder.join("logs/console.log")
-    };
     Some(ReadyError::Died {
         node: started.name.clone(),
         after: started.at.elapsed().as_secs_f64(),
         how: status.to_string(),
-        log,
+        log: log_of(&started.folder),
         tail: log_tail(&started.folder, 5),
     })
 }
