@@ -17,6 +17,10 @@ enum Behaviour {
     Slow,
     /// Ends with an error in its log before it listens.
     Crash,
+    /// Crashes where it is the second node, else answers.
+    CrashSecond,
+    /// Writes into its log until the disk is full, and ends then.
+    FillDisk,
     /// Lives, and never listens.
     Hang,
     /// Answers, and takes no SIGTERM.
@@ -35,6 +39,8 @@ impl Behaviour {
             "ready" => Self::Ready,
             "slow" => Self::Slow,
             "crash" => Self::Crash,
+            "crash-second" => Self::CrashSecond,
+            "fill-disk" => Self::FillDisk,
             "hang" => Self::Hang,
             "ignore-term" => Self::IgnoreTerm,
             "fork" => Self::Fork,
@@ -80,7 +86,18 @@ fn serve(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
             let line = "INFO  [main] nothing to see here\n".repeat(100_000);
             fs_err::write(folder.join("logs/system.log"), line)?;
         }
-        Behaviour::Ready | Behaviour::Deaf => {}
+        Behaviour::CrashSecond if me.node.name == "node2" => {
+            return Err(std::io::Error::other("the fake node was told to crash"));
+        }
+        Behaviour::FillDisk => {
+            let mut log = fs_err::File::create(folder.join("logs/system.log"))?;
+            // A test gives it a small disk; on a large one it gives up.
+            for _ in 0..10_000 {
+                log.write_all(&b"INFO  [main] more and more\n".repeat(1000))?;
+            }
+            return Err(std::io::Error::other("this disk is too large to fill"));
+        }
+        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf => {}
     }
     let listener = TcpListener::bind((me.address.as_str(), me.port))?;
     for stream in listener.incoming() {

@@ -21,6 +21,8 @@ fn stop() {
                              text, json]
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
+          --within <TIME>    Patience with a node that does not stop by itself; it is killed then
+                             [default: 60s]
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
     ");

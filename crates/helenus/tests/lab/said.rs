@@ -75,7 +75,7 @@ pub(crate) const STEADY: [(&str, &str); 4] = [
 /// What snapshots of living things leave out beside that: figures, and the width of columns that hold them.
 pub(crate) const LIVE: [(&str, &str); 7] = [
     (r"\b\d+(\.\d+)? (B|KiB|MiB|GiB)\b", "[size]"),
-    (r"\b\d+(\.\d+)? (ms|µs|s|min|h)\b", "[time]"),
+    (r"\b\d+(\.\d+)? ?(ms|µs|s|min|h)\b", "[time]"),
     (r"([^ \n]) {2,}", "$1  "),
     (r"(\[address\]:\[port\])  \d+", "$1  [pid]"),
     (r#""(\w*bytes)": \d+"#, r#""$1": [bytes]"#),
