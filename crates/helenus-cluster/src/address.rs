@@ -125,16 +125,29 @@ impl Claims {
         self.find(count)
     }
 
-    /// Gives addresses back, if they are still this owner's.
+    /// Gives back every address that this owner keeps, whatever its state still says.
     ///
     /// # Errors
-    /// The folder cannot be written.
-    pub fn release(&self, addresses: &[Ipv4Addr], owner: &Path) -> io::Result<()> {
+    /// The folder cannot be read or written.
+    pub fn release(&self, owner: &Path) -> io::Result<()> {
+        self.release_where(|kept_by| kept_by == owner)
+    }
+
+    /// Gives back the addresses of clusters below `root` that are gone: their removal was cut off.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn sweep(&self, root: &Path) -> io::Result<()> {
+        // An owner's folder is made before its claims: one without a folder is no newcomer.
+        self.release_where(|kept_by| kept_by.starts_with(root) && !kept_by.exists())
+    }
+
+    fn release_where(&self, given_back: impl Fn(&Path) -> bool) -> io::Result<()> {
         let _lock = self.lock()?;
-        for address in addresses {
-            let file = self.file(*address);
+        for entry in fs::read_dir(&self.folder)? {
+            let file = entry?.path();
             let kept_by = fs::read_to_string(&file).unwrap_or_default();
-            if Path::new(&kept_by) == owner {
+            if !kept_by.is_empty() && given_back(Path::new(&kept_by)) {
                 fs::remove_file(file)?;
             }
         }
@@ -248,7 +261,7 @@ mod tests {
         let a = claims.take(2, &one, |c| keep(&one, c)).unwrap();
         let b = claims.take(2, &two, |c| keep(&two, c)).unwrap();
         assert!(a.addresses.iter().all(|x| !b.addresses.contains(x)));
-        claims.release(&a.addresses, &one).unwrap();
+        claims.release(&one).unwrap();
         assert_eq!(claims.look(2).unwrap().addresses, a.addresses);
         // A claim whose cluster lost its state is left behind, hence free.
         fs::remove_file(two.join("cluster.json")).unwrap();

@@ -21,6 +21,9 @@ use std::time::Duration;
 /// Longest wait for the training start to be ready, and for its archive to be written.
 const TRAINING_WITHIN: Duration = Duration::from_secs(180);
 
+/// Between two looks at whether another helenus has finished the same training.
+const LOCK_LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Statements of the training: what a first user does, so that its classes are in the archive.
 const LESSON: [&str; 7] = [
     "CREATE KEYSPACE helenus_training WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -175,7 +178,17 @@ pub fn train(
         .create(true)
         .append(true)
         .open(target.with_extension("lock"))?;
-    rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    loop {
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(io::Error::from(errno).into()),
+        }
+        if cancel.is_set() {
+            return Err(ReadyError::Interrupted.into());
+        }
+        std::thread::sleep(LOCK_LOOK_EVERY);
+    }
     if target.exists() {
         return Ok(());
     }
@@ -183,7 +196,9 @@ pub fn train(
     let scratch = PathBuf::from(&state.plan.folder).join("training");
     pupil.plan.nodes.truncate(1);
     pupil.plan.nodes[0] = alone(&state.plan.nodes[0], &scratch);
-    let half_done = target.with_extension(format!("{}.tmp", std::process::id()));
+    let half_done = target.with_extension("tmp");
+    // The lock is ours: what is there was left by a helenus that was killed.
+    let _none_left = fs::remove_file(&half_done);
     let result = lesson(&pupil, helenus, &half_done, cancel);
     let _best_effort = fs::remove_dir_all(&scratch);
     match result {

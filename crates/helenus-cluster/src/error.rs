@@ -65,7 +65,7 @@ pub enum ClusterError {
         source: ClientError,
     },
     /// The disk is too full to begin.
-    #[error("{nodes} nodes want {need} of disk, {folder} has {free}")]
+    #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node wants".to_owned() } else { format!("{nodes} nodes want") })]
     NoSpace {
         /// Nodes.
         nodes: usize,
@@ -143,9 +143,17 @@ impl ClusterError {
             Self::NotRunning { cluster, .. } => {
                 Some(format!("`helenus start {cluster}` starts it"))
             }
-            Self::Io { source, .. } => (source.kind() == io::ErrorKind::StorageFull).then(|| {
-                "the disk is full: free some space, or set HELENUS_HOME to a larger one".into()
-            }),
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(
+                    "the disk is full: free some space, or set HELENUS_HOME to a larger one".into(),
+                ),
+                io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::NotADirectory => {
+                    Some("set HELENUS_HOME to a folder that you may write to".into())
+                }
+                _ => None,
+            },
         }
     }
 

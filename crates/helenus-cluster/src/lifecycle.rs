@@ -20,7 +20,7 @@ use crate::state::{
 use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::format::Format;
-use helenus_model::plan::{ClusterPlan, PlanRequest, plan};
+use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Verdict;
 use helenus_model::release::{Arch, Release};
@@ -32,9 +32,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
-
-/// Patience with a node that was asked to stop.
-const STOP_WITHIN: Duration = Duration::from_secs(60);
 
 /// Everything that the verbs work with.
 #[derive(Debug, Clone)]
@@ -174,6 +171,9 @@ impl Hands {
     /// As [`Self::up`], as far as a plan can fail.
     pub fn dry_run(&self, request: &UpRequest) -> Result<ClusterPlan, ClusterError> {
         check_cluster_name(&request.name)?;
+        if self.clusters.folder(&request.name).exists() {
+            return Err(StateError::Exists(request.name.clone()).into());
+        }
         let version = match &request.source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),
             Source::Home(path) | Source::Tarball(path) => path.display().to_string(),
@@ -191,11 +191,9 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
-        check_cluster_name(&request.name)?;
+        // What cannot be planned is told before a release is fetched for it.
+        self.dry_run(request)?;
         let folder = self.clusters.folder(&request.name);
-        if folder.exists() {
-            return Err(StateError::Exists(request.name.clone()).into());
-        }
         self.check_disk(request.topology.nodes())?;
         let (version, mut runtime) = self.runtime(request, events)?;
         fs::create_dir(&folder).map_err(|e| match e.kind() {
@@ -481,7 +479,7 @@ impl Hands {
         Ok((files.version, runtime))
     }
 
-    /// Stops nodes gently and keeps their data.
+    /// Stops nodes gently and keeps their data; one that has not ended `within` is killed.
     ///
     /// # Errors
     /// No such cluster or node, or the claims cannot be asked.
@@ -489,45 +487,43 @@ impl Hands {
         &self,
         name: &str,
         node: Option<&str>,
+        within: Duration,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
         let _lock = self.clusters.lock(name)?;
         let mut state = self.clusters.load(name)?;
+        let targets: Vec<NodePlan> = state.targets(node)?.into_iter().cloned().collect();
+        // Written first: a stop that is cut off leaves nodes that end on request, not nodes that died.
+        for node in &targets {
+            state
+                .nodes
+                .entry(node.name.clone())
+                .and_modify(|n| n.wanted = Wanted::Stopped);
+        }
+        self.clusters
+            .save(&state)
+            .map_err(ClusterError::io("the cluster's state"))?;
         let mut ends = Vec::new();
-        for node in state.targets(node)? {
+        for node in targets {
             let holder = alive::holder(Path::new(&node.folder))
                 .map_err(ClusterError::io("the node's claim"))?;
             if let Some(pid) = holder {
                 events(Event::Stopping {
                     node: node.name.clone(),
                 });
-                let name = node.name.clone();
                 // All at once: each drains by itself.
                 ends.push(std::thread::spawn(move || {
-                    (name, pid, process::end(pid, STOP_WITHIN))
+                    (node.name, pid, process::end(pid, within))
                 }));
             }
         }
-        let names: Vec<String> = state
-            .targets(node)?
-            .iter()
-            .map(|n| n.name.clone())
-            .collect();
         for end in ends {
             if let Ok((node, pid, by_itself)) = end.join() {
                 remove::forget_attach(pid.as_raw_pid());
                 events(Event::Stopped { node, by_itself });
             }
         }
-        for name in names {
-            state
-                .nodes
-                .entry(name)
-                .and_modify(|n| n.wanted = Wanted::Stopped);
-        }
-        self.clusters
-            .save(&state)
-            .map_err(ClusterError::io("the cluster's state"))
+        Ok(())
     }
 
     /// Kills, pauses or resumes one node.

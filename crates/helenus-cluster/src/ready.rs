@@ -4,12 +4,14 @@
 
 use crate::cancel::Cancel;
 use crate::launch::{Started, log_tail};
+use crate::machine;
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{ClusterPlan, NodePlan};
+use helenus_model::units::Bytes;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Between two looks: small against a start of seconds, cheap against two cores.
@@ -17,6 +19,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Longest wait for one answer while nodes still start.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+/// Less than a line of a log and its block.
+const NO_SPACE: Bytes = Bytes(64 << 10);
 
 /// Why a cluster did not become ready.
 #[derive(Debug, thiserror::Error)]
@@ -136,10 +141,12 @@ pub fn wait(
             return Err(died);
         }
         for node in &plan.nodes {
-            if clients.contains_key(&node.name) {
+            if clients.contains_key(&node.name) || cancel.is_set() {
                 continue;
             }
-            match answer(plan, node) {
+            let left = limit.saturating_sub(begin.elapsed()).as_millis();
+            let left = Duration::from_millis(left.try_into().unwrap_or(u64::MAX));
+            match answer(plan, node, left.clamp(LOOK_EVERY, ANSWER_WITHIN)) {
                 Ok(client) => {
                     let at = started
                         .iter()
@@ -188,25 +195,38 @@ fn timed_out(
         node: late.name.clone(),
         waited: waited.as_secs_f64(),
         last,
-        log: folder.join("logs/system.log"),
-        tail: log_tail(&folder, 5),
+        log: log_of(&folder),
+        tail: tail_of(&folder),
+    }
+}
+
+/// The last words of a node; on a full disk it could not write the ones that matter.
+fn tail_of(folder: &Path) -> Vec<String> {
+    let mut tail = log_tail(folder, 5);
+    if machine::free_space(folder).is_ok_and(|free| free < NO_SPACE) {
+        tail.push(format!("No space left on device: {}", folder.display()));
+    }
+    tail
+}
+
+/// Before Cassandra opens its log there is only what the JVM printed.
+fn log_of(folder: &Path) -> PathBuf {
+    let system = folder.join("logs/system.log");
+    if system.exists() {
+        system
+    } else {
+        folder.join("logs/console.log")
     }
 }
 
 fn died(started: &mut Started) -> Option<ReadyError> {
     let status = started.child.try_wait().ok().flatten()?;
-    let log = started.folder.join("logs/system.log");
-    let log = if log.exists() {
-        log
-    } else {
-        started.folder.join("logs/console.log")
-    };
     Some(ReadyError::Died {
         node: started.name.clone(),
         after: started.at.elapsed().as_secs_f64(),
         how: status.to_string(),
-        log,
-        tail: log_tail(&started.folder, 5),
+        log: log_of(&started.folder),
+        tail: tail_of(&started.folder),
     })
 }
 
@@ -215,13 +235,15 @@ pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
     SocketAddr::from((node.address, plan.ports.cql))
 }
 
-fn answer(plan: &ClusterPlan, node: &NodePlan) -> Result<Client, ClientError> {
+/// A connection to a node that has answered; for the looks to come it is as patient as ever.
+fn answer(plan: &ClusterPlan, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
     let options = ConnectOptions {
-        timeout: ANSWER_WITHIN,
+        timeout: within,
         ..ConnectOptions::default()
     };
     let mut client = Client::connect(cql_address(plan, node), &options)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
+    client.set_timeout(ANSWER_WITHIN);
     Ok(client)
 }
 

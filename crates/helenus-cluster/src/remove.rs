@@ -7,6 +7,7 @@ use crate::lifecycle::Hands;
 use crate::process;
 use fs_err as fs;
 use helenus_model::units::Bytes;
+use rustix::process::{Signal, kill_process_group};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,18 +70,6 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     let removal = look(hands, name)?;
     let _lock = hands.clusters.lock(name)?;
-    let addresses = hands
-        .clusters
-        .load(name)
-        .map(|state| {
-            state
-                .plan
-                .nodes
-                .iter()
-                .map(|n| n.address)
-                .collect::<Vec<_>>()
-        })
-        .unwrap_or_default();
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
@@ -91,15 +80,15 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     delete(&leaving).map_err(ClusterError::io("the cluster's folder"))?;
     hands
         .claims
-        .release(&addresses, &removal.folder)
+        .release(&removal.folder)
         .map_err(ClusterError::io("the folder of address claims"))?;
     Ok(removal)
 }
 
-/// Deletes what an interrupted removal left.
+/// Deletes what an interrupted removal left: folders and address claims.
 ///
 /// # Errors
-/// A folder cannot be deleted.
+/// A folder or a claim cannot be deleted.
 pub fn sweep(hands: &Hands) -> io::Result<()> {
     for entry in fs::read_dir(hands.clusters.root())? {
         let entry = entry?;
@@ -107,7 +96,7 @@ pub fn sweep(hands: &Hands) -> io::Result<()> {
             delete(&entry.path())?;
         }
     }
-    Ok(())
+    hands.claims.sweep(hands.clusters.root())
 }
 
 /// Removes the socket that a JVM leaves in /tmp when it was attached to and then killed.
@@ -138,6 +127,8 @@ fn end_node(folder: &Path) -> io::Result<()> {
     };
     fs::remove_file(&path)?;
     while let Some(pid) = alive::holder_of(&claim)? {
+        // The shim made the node the leader of a session: while it lives, the group is its own.
+        let _gone_already = kill_process_group(pid, Signal::KILL);
         process::end(pid, Duration::ZERO);
         forget_attach(pid.as_raw_pid());
     }

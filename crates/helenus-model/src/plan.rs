@@ -144,7 +144,7 @@ pub enum PlanError {
         heap: Bytes,
     },
     /// More than the machine has.
-    #[error("{nodes} nodes with {heap} of heap need about {need}, the machine has {has}")]
+    #[error("{nodes} × {heap} of heap want about {need} of memory, the machine has {has}")]
     Memory {
         /// Nodes.
         nodes: usize,

@@ -58,7 +58,7 @@ pub(crate) enum Verb {
     /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
     Bench(Box<Bench>),
     /// Stop a cluster or a node gently; its data stays
-    Stop(Targeted),
+    Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
     /// Remove clusters with everything they have
@@ -344,6 +344,15 @@ pub(crate) struct Targeted {
     /// Say what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stop {
+    #[command(flatten)]
+    pub(crate) targeted: Targeted,
+    /// Patience with a node that does not stop by itself; it is killed then
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub(crate) within: Duration,
 }
 
 #[derive(Debug, Args)]

@@ -75,10 +75,12 @@ fn failure(error: BenchError) -> CommandError {
                 Stage::Run => code::CLUSTER,
             };
             let mut text = failed.message.clone();
-            failed
-                .causes
-                .iter()
-                .for_each(|cause| text.push_str(&format!(": {cause}")));
+            // The driver's errors repeat their causes in their own words.
+            for cause in &failed.causes {
+                if !text.contains(cause.as_str()) {
+                    text.push_str(&format!(": {cause}"));
+                }
+            }
             CommandError::new(code, text)
         }
         BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),

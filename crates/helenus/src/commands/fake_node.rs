@@ -1,6 +1,7 @@
 //! A stand-in for Cassandra, for what the real one cannot be made to do: crash here, hang there.
 //! Refuses to hold data: it answers what readiness asks, and nothing else.
 
+use helenus_model::plan::NodePlan;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -16,6 +17,10 @@ enum Behaviour {
     Slow,
     /// Ends with an error in its log before it listens.
     Crash,
+    /// Crashes where it is the second node, else answers.
+    CrashSecond,
+    /// Writes into its log until the disk is full, and ends then.
+    FillDisk,
     /// Lives, and never listens.
     Hang,
     /// Answers, and takes no SIGTERM.
@@ -34,6 +39,8 @@ impl Behaviour {
             "ready" => Self::Ready,
             "slow" => Self::Slow,
             "crash" => Self::Crash,
+            "crash-second" => Self::CrashSecond,
+            "fill-disk" => Self::FillDisk,
             "hang" => Self::Hang,
             "ignore-term" => Self::IgnoreTerm,
             "fork" => Self::Fork,
@@ -69,8 +76,9 @@ fn serve(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
         Behaviour::Slow => std::thread::sleep(Duration::from_secs(1)),
         Behaviour::IgnoreTerm => ignore_term()?,
         Behaviour::Fork => {
+            // Longer than any test is patient: it ends because somebody ends it.
             std::process::Command::new("sleep")
-                .arg("5")
+                .arg("300")
                 .current_dir("/")
                 .spawn()?;
         }
@@ -78,7 +86,18 @@ fn serve(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
             let line = "INFO  [main] nothing to see here\n".repeat(100_000);
             fs_err::write(folder.join("logs/system.log"), line)?;
         }
-        Behaviour::Ready | Behaviour::Deaf => {}
+        Behaviour::CrashSecond if me.node.name == "node2" => {
+            return Err(std::io::Error::other("the fake node was told to crash"));
+        }
+        Behaviour::FillDisk => {
+            let mut log = fs_err::File::create(folder.join("logs/system.log"))?;
+            // A test gives it a small disk; on a large one it gives up.
+            for _ in 0..10_000 {
+                log.write_all(&b"INFO  [main] more and more\n".repeat(1000))?;
+            }
+            return Err(std::io::Error::other("this disk is too large to fill"));
+        }
+        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf => {}
     }
     let listener = TcpListener::bind((me.address.as_str(), me.port))?;
     for stream in listener.incoming() {
@@ -111,10 +130,11 @@ fn hold(mut stream: TcpStream) -> std::io::Result<()> {
 /// What the stand-in knows of itself, from the state that it was started with.
 #[derive(Debug, Clone)]
 struct Me {
-    name: String,
+    cluster: String,
+    node: NodePlan,
     address: String,
     port: u16,
-    peers: Vec<String>,
+    peers: Vec<NodePlan>,
 }
 
 impl Me {
@@ -124,28 +144,19 @@ impl Me {
         let state: helenus_cluster::state::ClusterState =
             serde_json::from_str(&text).map_err(std::io::Error::other)?;
         let own = folder.to_string_lossy();
-        let me = state
-            .plan
-            .nodes
-            .iter()
-            .find(|n| n.folder == own)
+        let (mine, peers): (Vec<NodePlan>, Vec<NodePlan>) =
+            state.plan.nodes.into_iter().partition(|n| n.folder == own);
+        let node = mine
+            .into_iter()
+            .next()
             .ok_or_else(|| std::io::Error::other("no such node in the state"))?;
-        let peers = state.plan.nodes.iter().filter(|n| n.name != me.name);
         Ok(Self {
-            name: me.name.clone(),
-            address: me.address.to_string(),
+            cluster: state.plan.name,
+            address: node.address.to_string(),
+            node,
             port: state.plan.ports.cql,
-            peers: peers.map(|n| n.name.clone()).collect(),
+            peers,
         })
-    }
-
-    /// A host id that depends on the node's name only.
-    fn host_id(name: &str) -> [u8; 16] {
-        let mut id = [7; 16];
-        let bytes = name.as_bytes();
-        let length = bytes.len().min(16);
-        id[..length].copy_from_slice(&bytes[..length]);
-        id
     }
 
     /// Speaks version 4 of the protocol, as little of it as readiness needs.
@@ -167,7 +178,7 @@ impl Me {
             match header[4] {
                 0x01 => reply(&mut stream, stream_id, 0x02, &[])?,
                 0x07 => {
-                    let rows = self.rows(&String::from_utf8_lossy(&body));
+                    let rows = self.rows(&body);
                     reply(&mut stream, stream_id, 0x08, &rows)?;
                 }
                 _ => return Ok(()),
@@ -175,38 +186,68 @@ impl Me {
         }
     }
 
-    /// A RESULT of kind Rows for what readiness asks.
-    fn rows(&self, query: &str) -> Vec<u8> {
-        let uuid_columns: &[&str] = if query.contains("schema_version") {
-            &["host_id", "schema_version"]
-        } else {
-            &["host_id"]
-        };
-        let rows: Vec<Vec<[u8; 16]>> = if query.contains("peers_v2") {
-            self.peers.iter().map(|p| vec![Self::host_id(p)]).collect()
+    /// A RESULT of kind Rows: the asked columns of itself or of its peers; other tables are empty.
+    fn rows(&self, body: &[u8]) -> Vec<u8> {
+        let query = String::from_utf8_lossy(body);
+        let nodes: Vec<&NodePlan> = if query.contains("system.peers") {
+            self.peers.iter().collect()
         } else if query.contains("system.local") {
-            vec![vec![Self::host_id(&self.name), [9; 16]]]
+            vec![&self.node]
         } else {
             Vec::new()
         };
+        let columns: Vec<&str> = query
+            .split_once("SELECT ")
+            .and_then(|(_, rest)| rest.split_once(" FROM "))
+            .map(|(columns, _)| columns.split(',').map(str::trim).collect())
+            .filter(|_| !nodes.is_empty())
+            .unwrap_or_default();
         let mut body = 2_i32.to_be_bytes().to_vec();
         body.extend(1_i32.to_be_bytes());
-        body.extend((uuid_columns.len() as i32).to_be_bytes());
+        body.extend((columns.len() as i32).to_be_bytes());
         put_string(&mut body, "system");
         put_string(&mut body, "local");
-        for column in uuid_columns {
+        for column in &columns {
             put_string(&mut body, column);
-            body.extend(0x000C_u16.to_be_bytes());
+            body.extend(self.cell(&self.node, column).0.to_be_bytes());
         }
-        body.extend((rows.len() as i32).to_be_bytes());
-        for row in rows {
-            for value in row.iter().take(uuid_columns.len()) {
-                body.extend(16_i32.to_be_bytes());
+        body.extend((nodes.len() as i32).to_be_bytes());
+        for node in nodes {
+            for column in &columns {
+                let value = self.cell(node, column).1;
+                body.extend((value.len() as i32).to_be_bytes());
                 body.extend(value);
             }
         }
         body
     }
+
+    /// Type and value of a node's column.
+    fn cell(&self, node: &NodePlan, column: &str) -> (u16, Vec<u8>) {
+        const VARCHAR: u16 = 0x000D;
+        const INT: u16 = 0x0009;
+        const UUID: u16 = 0x000C;
+        const INET: u16 = 0x0010;
+        match column {
+            "host_id" => (UUID, host_id(&node.name).to_vec()),
+            "schema_version" => (UUID, vec![9; 16]),
+            "broadcast_address" | "rpc_address" | "peer" => (INET, node.address.octets().to_vec()),
+            "broadcast_port" | "peer_port" => (INT, 7000_i32.to_be_bytes().to_vec()),
+            "cluster_name" => (VARCHAR, self.cluster.clone().into_bytes()),
+            "data_center" => (VARCHAR, node.data_center.clone().into_bytes()),
+            "rack" => (VARCHAR, node.rack.clone().into_bytes()),
+            _ => (VARCHAR, column.as_bytes().to_vec()),
+        }
+    }
+}
+
+/// A host id that depends on the node's name only.
+fn host_id(name: &str) -> [u8; 16] {
+    let mut id = [7; 16];
+    let bytes = name.as_bytes();
+    let length = bytes.len().min(16);
+    id[..length].copy_from_slice(&bytes[..length]);
+    id
 }
 
 fn put_string(to: &mut Vec<u8>, text: &str) {

@@ -104,8 +104,8 @@ fn text(clusters: &[ClusterView]) -> String {
         "node", "state", "release", "preset", "address", ">pid", ">pss", ">anon", ">file", ">rss",
     ]);
     for cluster in clusters {
-        if let Some(problem) = &cluster.problem {
-            table.row([cluster.name.clone(), format!("broken: {problem}")]);
+        if cluster.problem.is_some() {
+            table.row([cluster.name.as_str(), "broken"]);
         }
         for node in &cluster.nodes {
             let memory = |figure: fn(&observe::Memory) -> u64| {
@@ -136,7 +136,16 @@ fn text(clusters: &[ClusterView]) -> String {
             ]);
         }
     }
-    table.render()
+    let mut text = table.render();
+    for cluster in clusters {
+        if let Some(problem) = &cluster.problem {
+            let name = &cluster.name;
+            text.push_str(&format!(
+                "\n{name} is broken: {problem}\n`helenus rm {name}` removes it, whatever is in it\n"
+            ));
+        }
+    }
+    text
 }
 
 fn condition(condition: NodeCondition) -> &'static str {

@@ -1,6 +1,6 @@
 //! `helenus stop`: gently, all nodes of the target at once; data stays.
 
-use crate::cli::Targeted;
+use crate::cli::Stop;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
 use crate::ui::Ui;
@@ -45,8 +45,8 @@ fn past(verb: &str) -> &'static str {
     }
 }
 
-pub(crate) fn run(flags: &Targeted, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.target.as_deref().map(Target::parse);
+pub(crate) fn run(flags: &Stop, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.targeted.target.as_deref().map(Target::parse);
     let state = hands
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
@@ -56,16 +56,18 @@ pub(crate) fn run(flags: &Targeted, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         .iter()
         .map(|n| n.name.clone())
         .collect();
-    if !flags.dry_run {
+    if !flags.targeted.dry_run {
         let mut watcher = Watcher::new(ui, &state.plan.name, nodes.len());
-        hands.stop(&state.plan.name, node, &mut |event| watcher.see(&event))?;
+        hands.stop(&state.plan.name, node, flags.within, &mut |event| {
+            watcher.see(&event);
+        })?;
     }
     Done {
         format: Format::new("done", 1),
         verb: "stop",
         cluster: state.plan.name.clone(),
         nodes,
-        dry_run: flags.dry_run,
+        dry_run: flags.targeted.dry_run,
     }
     .show(ui);
     Ok(0)

@@ -152,7 +152,9 @@ pub(crate) fn request(
         ephemeral,
         archive: !flags.no_archive,
         ready_within: flags.ready_within,
-        fake: std::env::var("HELENUS_FAKE_NODE").ok(),
+        fake: std::env::var("HELENUS_FAKE_NODE")
+            .ok()
+            .filter(|f| !f.is_empty()),
     })
 }
 

@@ -1,0 +1,442 @@
+//! `--help` of every small verb, word for word.
+//! Refuses to look at what the verbs do.
+
+use crate::lab::TestLab;
+
+#[test]
+fn stop() {
+    shot!(TestLab::new().run(&["stop", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Stop a cluster or a node gently; its data stays
+
+    Usage: helenus stop [OPTIONS] [NAME[/NODE]]
+
+    Arguments:
+      [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster] [env: HELENUS_CLUSTER=]
+
+    Options:
+          --dry-run          Say what would be done, do nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+          --within <TIME>    Patience with a node that does not stop by itself; it is killed then
+                             [default: 60s]
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn start() {
+    shot!(TestLab::new().run(&["start", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Start a stopped cluster or node again, with its data
+
+    Usage: helenus start [OPTIONS] [NAME[/NODE]]
+
+    Arguments:
+      [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster] [env: HELENUS_CLUSTER=]
+
+    Options:
+          --dry-run              Say what would be done, do nothing
+          --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
+                                 text, json]
+          --ready-within <TIME>  Longest wait until all running nodes are ready [default: 3m]
+      -v, --verbose...           More detail on standard error; twice for everything. The log file has
+                                 it always
+      -q, --quiet                Nothing on standard error but errors
+      -h, --help                 Print help
+    ");
+}
+
+#[test]
+fn rm() {
+    shot!(TestLab::new().run(&["rm", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Remove clusters with everything they have
+
+    Usage: helenus rm [OPTIONS] [NAME]...
+
+    Arguments:
+      [NAME]...  Clusters to remove
+
+    Options:
+          --all              Every cluster of this user, and everything that an interrupted command left
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+          --dry-run          Say what would be deleted, delete nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+
+    Examples:
+      helenus rm c
+      helenus rm --all --dry-run
+    ");
+}
+
+#[test]
+fn list() {
+    shot!(TestLab::new().run(&["list", "--help"]), @"
+    exit code: 0
+    --- standard output
+    The clusters of this user, with their processes and memory
+
+    Usage: helenus list [OPTIONS]
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn status() {
+    shot!(TestLab::new().run(&["status", "--help"]), @"
+    exit code: 0
+    --- standard output
+    A cluster as `nodetool status` tells it, from data
+
+    Usage: helenus status [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
+
+    Options:
+          --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
+                                 text, json]
+      -k, --keyspace <KEYSPACE>  Keyspace whose replication decides what each node owns
+      -v, --verbose...           More detail on standard error; twice for everything. The log file has
+                                 it always
+      -q, --quiet                Nothing on standard error but errors
+      -h, --help                 Print help
+    ");
+}
+
+#[test]
+fn logs() {
+    shot!(TestLab::new().run(&["logs", "--help"]), @"
+    exit code: 0
+    --- standard output
+    A node's log
+
+    Usage: helenus logs [OPTIONS] [NAME[/NODE]]
+
+    Arguments:
+      [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster, its first node] [env:
+                     HELENUS_CLUSTER=]
+
+    Options:
+      -f, --follow           Go on with what is written from now on, until Ctrl-C
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+          --tail <LINES>     The last lines only
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn kill() {
+    shot!(TestLab::new().run(&["kill", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Kill a node with SIGKILL; its data stays
+
+    Usage: helenus kill [OPTIONS] <NAME/NODE>
+
+    Arguments:
+      <NAME/NODE>  NAME/NODE
+
+    Options:
+          --dry-run          Say what would be done, do nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn pause() {
+    shot!(TestLab::new().run(&["pause", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Pause a node with SIGSTOP
+
+    Usage: helenus pause [OPTIONS] <NAME/NODE>
+
+    Arguments:
+      <NAME/NODE>  NAME/NODE
+
+    Options:
+          --dry-run          Say what would be done, do nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn resume() {
+    shot!(TestLab::new().run(&["resume", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Let a paused node go on
+
+    Usage: helenus resume [OPTIONS] <NAME/NODE>
+
+    Arguments:
+      <NAME/NODE>  NAME/NODE
+
+    Options:
+          --dry-run          Say what would be done, do nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn nodetool() {
+    shot!(TestLab::new().run(&["nodetool", "--help"]), @"
+    exit code: 0
+    --- standard output
+    The release's own nodetool against a node; JMX is opened for it, with a password
+
+    Usage: helenus nodetool [OPTIONS] <NAME[/NODE]> <ARGUMENTS>...
+
+    Arguments:
+      <NAME[/NODE]>   NAME or NAME/NODE
+      <ARGUMENTS>...  nodetool's own words
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+
+    Examples:
+      helenus nodetool c status
+      helenus nodetool c/node2 compactionstats
+    ");
+}
+
+#[test]
+fn cqlsh() {
+    shot!(TestLab::new().run(&["cqlsh", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Run CQL statements, or an interactive shell
+
+    Usage: helenus cqlsh [OPTIONS] [NAME[/NODE]]
+
+    Arguments:
+      [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster, its first node that answers] [env:
+                     HELENUS_CLUSTER=]
+
+    Options:
+      -e, --execute <CQL>    Statements to run
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -f, --file <FILE>      A file with statements; - for standard input
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+
+    Examples:
+      helenus cql c -e 'SELECT release_version FROM system.local'
+      helenus cql c -f schema.cql
+      helenus cql c                          an installed cqlsh, connected
+    ");
+}
+
+#[test]
+fn env() {
+    shot!(TestLab::new().run(&["env", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Contact points for shells, scripts and drivers
+
+    Usage: helenus env [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn releases() {
+    shot!(TestLab::new().run(&["releases", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Cassandra releases: known, cached, runnable here
+
+    Usage: helenus releases [OPTIONS] [COMMAND]
+
+    Commands:
+      fetch  Fetch a release into the cache now
+      help   Print this message or the help of the given subcommand(s)
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn presets() {
+    shot!(TestLab::new().run(&["presets", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Presets and the reason of each of their settings
+
+    Usage: helenus presets [OPTIONS] [COMMAND]
+
+    Commands:
+      show  Every setting of a preset, with its reason and source
+      help  Print this message or the help of the given subcommand(s)
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn doctor() {
+    shot!(TestLab::new().run(&["doctor", "--help"]), @"
+    exit code: 0
+    --- standard output
+    What this machine has and lacks, with the cure of each
+
+    Usage: helenus doctor [OPTIONS]
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn completions() {
+    shot!(TestLab::new().run(&["completions", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Completions for a shell, on standard output
+
+    Usage: helenus completions [OPTIONS] <SHELL>
+
+    Arguments:
+      <SHELL>  Shell [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn releases_fetch() {
+    shot!(TestLab::new().run(&["releases", "fetch", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Fetch a release into the cache now
+
+    Usage: helenus releases fetch [OPTIONS] [RELEASE]
+
+    Arguments:
+      [RELEASE]  Release, such as 5.0 [default: 5.0]
+
+    Options:
+          --dry-run          Say what would be fetched, fetch nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+    ");
+}
+
+#[test]
+fn presets_show() {
+    shot!(TestLab::new().run(&["presets", "show", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Every setting of a preset, with its reason and source
+
+    Usage: helenus presets show [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>
+              Preset
+
+              Possible values:
+              - tiny:  64 MB heap
+              - dev:   500 MB heap
+              - bench: Full JIT, memory by the machine
+
+    Options:
+          --format <FORMAT>
+              Text for people, or JSON for programs
+              
+              [default: text]
+              [possible values: text, json]
+
+      -v, --verbose...
+              More detail on standard error; twice for everything. The log file has it always
+
+      -q, --quiet
+              Nothing on standard error but errors
+
+      -h, --help
+              Print help (see a summary with '-h')
+    ");
+}

@@ -1,0 +1,390 @@
+//! `--help` of the program itself and of the two large verbs, `up` and `bench`, word for word.
+//! Refuses to look at what the verbs do.
+
+use crate::lab::TestLab;
+
+#[test]
+fn the_program() {
+    shot!(TestLab::new().run(&["--help"]), @"
+    exit code: 0
+    --- standard output
+    Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe
+
+    Usage: helenus [OPTIONS] <COMMAND>
+
+    Commands:
+      up           Bring up a cluster and wait until it is ready
+      bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
+                   remove it
+      stop         Stop a cluster or a node gently; its data stays
+      start        Start a stopped cluster or node again, with its data
+      rm           Remove clusters with everything they have
+      list         The clusters of this user, with their processes and memory
+      status       A cluster as `nodetool status` tells it, from data
+      logs         A node's log
+      kill         Kill a node with SIGKILL; its data stays
+      pause        Pause a node with SIGSTOP
+      resume       Let a paused node go on
+      nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
+      cqlsh        Run CQL statements, or an interactive shell
+      env          Contact points for shells, scripts and drivers
+      releases     Cassandra releases: known, cached, runnable here
+      presets      Presets and the reason of each of their settings
+      doctor       What this machine has and lacks, with the cure of each
+      completions  Completions for a shell, on standard output
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+      -V, --version          Print version
+
+    Examples:
+      helenus bench                          up, write, read, mixed, result, rm: the whole line
+      helenus up c -n 3                      three nodes named c/node1 … c/node3
+      helenus cql c -e 'SELECT * FROM system.local'
+      helenus rm --all
+
+    Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
+    6 undecided, 130 interrupted.
+    ");
+}
+
+#[test]
+fn no_verb_at_all() {
+    shot!(TestLab::new().run(&[]), @"
+    exit code: 2
+    --- standard error
+    Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe
+
+    Usage: helenus [OPTIONS] <COMMAND>
+
+    Commands:
+      up           Bring up a cluster and wait until it is ready
+      bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
+                   remove it
+      stop         Stop a cluster or a node gently; its data stays
+      start        Start a stopped cluster or node again, with its data
+      rm           Remove clusters with everything they have
+      list         The clusters of this user, with their processes and memory
+      status       A cluster as `nodetool status` tells it, from data
+      logs         A node's log
+      kill         Kill a node with SIGKILL; its data stays
+      pause        Pause a node with SIGSTOP
+      resume       Let a paused node go on
+      nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
+      cqlsh        Run CQL statements, or an interactive shell
+      env          Contact points for shells, scripts and drivers
+      releases     Cassandra releases: known, cached, runnable here
+      presets      Presets and the reason of each of their settings
+      doctor       What this machine has and lacks, with the cure of each
+      completions  Completions for a shell, on standard output
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+      -V, --version          Print version
+
+    Examples:
+      helenus bench                          up, write, read, mixed, result, rm: the whole line
+      helenus up c -n 3                      three nodes named c/node1 … c/node3
+      helenus cql c -e 'SELECT * FROM system.local'
+      helenus rm --all
+
+    Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
+    6 undecided, 130 interrupted.
+    ");
+}
+
+#[test]
+fn up() {
+    shot!(TestLab::new().run(&["up", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Bring up a cluster and wait until it is ready
+
+    Usage: helenus up [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]
+              Name of the cluster [default: the first of c1, c2, … that is free]
+
+    Options:
+          --format <FORMAT>
+              Text for people, or JSON for programs
+              
+              [default: text]
+              [possible values: text, json]
+
+          --preset <PRESET>
+              Settings to start from; `helenus presets` tells them
+
+              Possible values:
+              - tiny:  64 MB heap
+              - dev:   500 MB heap
+              - bench: Full JIT, memory by the machine
+              
+              [default: tiny]
+
+      -v, --verbose...
+              More detail on standard error; twice for everything. The log file has it always
+
+      -q, --quiet
+              Nothing on standard error but errors
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Cluster:
+      -n, --nodes <N>
+              Nodes
+              
+              [default: 1]
+
+          --cassandra <RELEASE>
+              A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
+              
+              [default: 5.0]
+
+          --cassandra-home <DIR>
+              An unpacked distribution instead of a known release
+
+          --java-home <DIR>
+              The JDK to use instead of the best one found
+
+          --heap <SIZE>
+              Heap of each node, such as 500M
+
+          --new-heap <SIZE>
+              Young generation of each node, such as 200M
+
+          --tokens <N>
+              Tokens a node: 1 is the quickest, 16 the stock value
+              
+              [default: 1]
+
+          --set <KEY=VALUE>
+              A key of cassandra.yaml; nested keys with dots; may be repeated
+
+          --jvm <FLAG>
+              A flag for the JVM, after all others; may be repeated
+
+          --no-archive
+              Start without a class-data archive (slower; for comparisons)
+
+          --ready-within <TIME>
+              Longest wait until all nodes are ready
+              
+              [default: 3m]
+
+          --dry-run
+              Show the plan, start nothing
+
+    Examples:
+      helenus up                             one tiny node: cluster c1
+      helenus up c -n 3 --preset dev         three nodes of 500 MB
+      helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
+    ");
+}
+
+#[test]
+fn bench() {
+    shot!(TestLab::new().run(&["bench", "--help"]), @r"
+    exit code: 0
+    --- standard output
+    Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
+
+    Usage: helenus bench [OPTIONS]
+
+    Options:
+          --format <FORMAT>
+              Text for people, or JSON for programs
+              
+              [default: text]
+              [possible values: text, json]
+
+          --preset <PRESET>
+              Settings of the ephemeral cluster
+
+              Possible values:
+              - tiny:  64 MB heap
+              - dev:   500 MB heap
+              - bench: Full JIT, memory by the machine
+              
+              [default: bench]
+
+      -v, --verbose...
+              More detail on standard error; twice for everything. The log file has it always
+
+      -q, --quiet
+              Nothing on standard error but errors
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Cluster:
+      -n, --nodes <N>
+              Nodes
+              
+              [default: 1]
+
+          --cassandra <RELEASE>
+              A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
+              
+              [default: 5.0]
+
+          --cassandra-home <DIR>
+              An unpacked distribution instead of a known release
+
+          --java-home <DIR>
+              The JDK to use instead of the best one found
+
+          --heap <SIZE>
+              Heap of each node, such as 500M
+
+          --new-heap <SIZE>
+              Young generation of each node, such as 200M
+
+          --tokens <N>
+              Tokens a node: 1 is the quickest, 16 the stock value
+              
+              [default: 1]
+
+          --set <KEY=VALUE>
+              A key of cassandra.yaml; nested keys with dots; may be repeated
+
+          --jvm <FLAG>
+              A flag for the JVM, after all others; may be repeated
+
+          --no-archive
+              Start without a class-data archive (slower; for comparisons)
+
+          --ready-within <TIME>
+              Longest wait until all nodes are ready
+              
+              [default: 3m]
+
+    Where:
+          --cluster <NAME>
+              A cluster of yours, by name
+
+          --hosts <HOST,…>
+              Addresses of a cluster; one that Helenus did not bring up must be named with
+              --i-may-write-to
+
+          --port <PORT>
+              CQL port of --hosts
+              
+              [default: 9042]
+
+          --i-may-write-to <CLUSTER_NAME>
+              The exact cluster_name of --hosts: writes to a cluster that is not yours
+
+          --user <USER>
+              User of --hosts; the password comes from --password-from
+
+          --password-from <VARIABLE|FILE>
+              Where the password is: a variable's name, or the path of a 0600 file
+
+    Load:
+          --phases <PHASE,…>
+              Phases, in order
+
+              Possible values:
+              - write: Inserts, each position once in order
+              - read:  Reads of random positions that were written
+              - mixed: One read to each write
+              
+              [default: write,read,mixed]
+
+          --rate <RATE>
+              Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
+
+          --closed
+              No schedule: as fast as the slots allow; there is no response time then
+
+          --in-flight <N>
+              Most operations in flight at once
+              
+              [default: 64]
+
+          --duration <TIME>
+              Measured stretch of each phase
+              
+              [default: 12s]
+
+          --warmup <TIME>
+              Warm-up before each measured stretch, recorded apart
+              
+              [default: 3s]
+
+          --population <N>
+              Rows that the workload is about [default: as many as the write phase writes]
+
+          --cl <CL>
+              Consistency level of every operation
+              
+              [default: ONE]
+              [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
+
+          --replication-factor <N>
+              Copies of each row [default: up to 3, as many as there are nodes]
+
+          --arrivals <ARRIVALS>
+              How arrivals are spread at the rate
+
+              Possible values:
+              - constant: Evenly spaced
+              - poisson:  Independent, exponentially spaced
+              
+              [default: constant]
+
+          --pacing <PACING>
+              How the generator waits; spin wants a core of its own
+              
+              [default: sleep]
+              [possible values: sleep, spin]
+
+          --seed <N>
+              Root seed of the run [default: random, and printed]
+
+          --max-errors <SHARE>
+              Share of failed operations above which the number is invalid
+              
+              [default: 0.001]
+
+          --schema <FILE>
+              Statements that create your keyspace and tables (a file)
+
+          --insert <CQL>
+              Your insert: values are made by column type
+
+          --query <CQL>
+              Your query: its bind markers get what the insert wrote
+
+          --tag <WORD>
+              A word to find the run by
+
+          --dry-run
+              Show the plan, start nothing
+
+    Examples:
+      helenus bench                          an ephemeral node, standard1 at half of what it can do
+      helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
+      helenus bench --cluster c --phases read
+      helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \
+                    --query 'SELECT * FROM ks.t WHERE id = ?'
+
+    A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.
+    ");
+}

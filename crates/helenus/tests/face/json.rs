@@ -1,0 +1,416 @@
+//! The JSON of every verb that tells something: the fields, their order, the version mark.
+//! Refuses figures of this machine: a shape names the kind of each value.
+
+use crate::lab::TestLab;
+use serde_json::Value;
+
+/// Each value by its kind, the version mark as it is; a list by its first entry.
+fn shape(value: &Value) -> Value {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "bool".into(),
+        Value::Number(_) => "number".into(),
+        Value::String(text) if text.starts_with("helenus.") => text.clone().into(),
+        Value::String(_) => "text".into(),
+        Value::Array(all) => all.iter().take(1).map(shape).collect(),
+        Value::Object(fields) => fields.iter().map(|(k, v)| (k.clone(), shape(v))).collect(),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    serde_json::to_string_pretty(&shape(value)).expect("JSON")
+}
+
+fn with_cluster() -> TestLab {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    lab
+}
+
+#[test]
+fn up_and_start() {
+    let lab = TestLab::fake("ready");
+    shot_live!(lab.run(&["up", "c", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.ready/1",
+      "name": "c",
+      "release": "5.0.9",
+      "preset": "tiny",
+      "seconds": [seconds],
+      "nodes": [
+        {
+          "name": "node1",
+          "address": "[address]",
+          "cql_port": [port],
+          "data_center": "datacenter1",
+          "rack": "rack1",
+          "condition": "running",
+          "pid": [pid],
+          "host_id": "6e6f6465-3107-0707-0707-070707070707",
+          "memory": {
+            "rss_bytes": [bytes],
+            "pss_bytes": [bytes],
+            "pss_anon_bytes": [bytes],
+            "pss_file_bytes": [bytes],
+            "pss_shmem_bytes": [bytes],
+            "threads": [threads]
+          },
+          "archive_used": null
+        }
+      ]
+    }
+    "#);
+    lab.done(&["stop", "c"]);
+    let again = lab.json(&["start", "c"]);
+    assert_eq!(again["format"], "helenus.ready/1");
+    assert_eq!(again["nodes"][0]["condition"], "running");
+}
+
+#[test]
+fn stop_and_signals() {
+    let lab = with_cluster();
+    for verb in ["pause", "resume", "kill", "stop"] {
+        let done = lab.json(&[verb, "c"]);
+        assert_eq!(done["verb"], verb);
+    }
+    shot!(lab.run(&["stop", "c", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.done/1",
+      "verb": "stop",
+      "cluster": "c",
+      "nodes": [
+        "node1"
+      ],
+      "dry_run": false
+    }
+    "#);
+}
+
+#[test]
+fn list() {
+    let lab = with_cluster();
+    shot_live!(lab.run(&["list", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.list/1",
+      "clusters": [
+        {
+          "name": "c",
+          "state": "running",
+          "release": "5.0.9",
+          "preset": "tiny",
+          "ephemeral": false,
+          "heap_bytes": [bytes],
+          "folder": "[LAB]/home/state/clusters/c",
+          "nodes": [
+            {
+              "name": "node1",
+              "address": "[address]",
+              "cql_port": [port],
+              "data_center": "datacenter1",
+              "rack": "rack1",
+              "condition": "running",
+              "pid": [pid],
+              "host_id": "6e6f6465-3107-0707-0707-070707070707",
+              "memory": {
+                "rss_bytes": [bytes],
+                "pss_bytes": [bytes],
+                "pss_anon_bytes": [bytes],
+                "pss_file_bytes": [bytes],
+                "pss_shmem_bytes": [bytes],
+                "threads": [threads]
+              },
+              "archive_used": null
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn list_of_a_broken_cluster() {
+    let lab = TestLab::new();
+    lab.write("home/state/clusters/bad/cluster.json", "?");
+    shot!(lab.run(&["list", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.list/1",
+      "clusters": [
+        {
+          "name": "bad",
+          "state": "broken",
+          "problem": "cannot read the state of cluster bad: expected value at line 1 column 1",
+          "release": null,
+          "preset": null,
+          "ephemeral": false,
+          "heap_bytes": null,
+          "folder": "[LAB]/home/state/clusters/bad",
+          "nodes": []
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn env() {
+    let lab = with_cluster();
+    shot!(lab.run(&["env", "c", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.env/1",
+      "cluster": "c",
+      "cluster_name": "c",
+      "contact_points": [
+        "[address]"
+      ],
+      "port": [port],
+      "data_center": "datacenter1",
+      "release": "5.0.9"
+    }
+    "#);
+    shot!(lab.run(&["env"]), @"
+    exit code: 0
+    --- standard output
+    export HELENUS_CLUSTER=c
+    export CASSANDRA_CONTACT_POINTS=[address]
+    export CASSANDRA_PORT=[port]
+    export CASSANDRA_DATACENTER=datacenter1
+    export CASSANDRA_CLUSTER_NAME=c
+    export CASSANDRA_VERSION=5.0.9
+    export CQLSH_HOST=[address]
+    export CQLSH_PORT=[port]
+    ");
+}
+
+#[test]
+fn rm() {
+    let lab = with_cluster();
+    shot_live!(lab.run(&["rm", "c", "--dry-run", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.removed/1",
+      "dry_run": true,
+      "removed": [
+        {
+          "name": "c",
+          "nodes": 1,
+          "running": 1,
+          "bytes": [bytes],
+          "folder": "[LAB]/home/state/clusters/c"
+        }
+      ]
+    }
+    "#);
+    let removed = lab.json(&["rm", "c"]);
+    assert_eq!(removed["dry_run"], false);
+}
+
+#[test]
+fn presets() {
+    let lab = TestLab::new();
+    insta::assert_snapshot!(shown(&lab.json(&["presets"])), @r#"
+    {
+      "base": [
+        {
+          "key": "text",
+          "place": "text",
+          "reason": "text",
+          "source": "text",
+          "value": "text"
+        }
+      ],
+      "format": "helenus.presets/1",
+      "presets": [
+        {
+          "heap": {
+            "fixed": {
+              "heap_mib": "number",
+              "new_mib": "number"
+            }
+          },
+          "name": "text",
+          "settings": [
+            {
+              "key": "text",
+              "place": "text",
+              "reason": "text",
+              "source": "text",
+              "value": "text"
+            }
+          ],
+          "summary": "text"
+        }
+      ]
+    }
+    "#);
+    let one = lab.json(&["presets", "show", "dev"]);
+    assert_eq!(one["presets"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn releases() {
+    let mut lab = TestLab::new();
+    lab.set("JAVA_HOME", lab.jdk("17.0.12"));
+    insta::assert_snapshot!(shown(&lab.json(&["releases"])), @r#"
+    {
+      "format": "helenus.releases/1",
+      "jdks": [
+        {
+          "home": "text",
+          "version": "text"
+        }
+      ],
+      "releases": [
+        {
+          "bytes": "number",
+          "cached": "null",
+          "jars": "number",
+          "problem": "null",
+          "runs_on": "text",
+          "supported_jdks": [
+            "number"
+          ],
+          "version": "text",
+          "works_on_jdks": [
+            "number"
+          ]
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn doctor() {
+    let lab = TestLab::new();
+    let said = lab.run(&["doctor", "--format", "json"]);
+    let mut value: Value = serde_json::from_str(&said.out).expect("JSON");
+    // Whether something has a cure is this machine's business.
+    for finding in value["findings"].as_array_mut().expect("findings") {
+        finding["cure"] = Value::Null;
+    }
+    insta::assert_snapshot!(shown(&value), @r#"
+    {
+      "findings": [
+        {
+          "cure": "null",
+          "found": "text",
+          "weight": "text",
+          "what": "text"
+        }
+      ],
+      "format": "helenus.doctor/1",
+      "machine": {
+        "arch": "text",
+        "cores": "number",
+        "kernel": "text",
+        "memory": "number",
+        "processor": "text"
+      }
+    }
+    "#);
+}
+
+#[test]
+fn plan_of_up() {
+    let lab = TestLab::new();
+    let mut plan = lab.json(&["up", "c", "--dry-run"]);
+    assert!(plan["nodes"][0]["environment"].is_object());
+    plan["nodes"][0]["environment"] = Value::Null;
+    insta::assert_snapshot!(shown(&plan), @r#"
+    {
+      "folder": "text",
+      "format": "helenus.cluster-plan/1",
+      "heap": {
+        "heap": "number",
+        "new": "number"
+      },
+      "name": "text",
+      "nodes": [
+        {
+          "address": "text",
+          "data_center": "text",
+          "environment": "null",
+          "folder": "text",
+          "jvm": [
+            "text"
+          ],
+          "name": "text",
+          "rack": "text",
+          "tokens": [
+            "number"
+          ],
+          "yaml": "text"
+        }
+      ],
+      "ports": {
+        "cql": "number",
+        "jmx": "number",
+        "storage": "number"
+      },
+      "preset": "text",
+      "release": "text",
+      "tokens": "number"
+    }
+    "#);
+}
+
+#[test]
+fn plan_of_bench() {
+    let lab = TestLab::new();
+    let mut plan = lab.json(&["bench", "--dry-run", "--rate", "100"]);
+    assert_eq!(plan["cluster"]["format"], "helenus.cluster-plan/1");
+    plan["cluster"] = Value::Null;
+    insta::assert_snapshot!(shown(&plan), @r#"
+    {
+      "cluster": "null",
+      "format": "helenus.bench-plan/1",
+      "place": "text",
+      "rate_per_s": "number",
+      "seed": "number",
+      "shape": {
+        "arrivals": "text",
+        "duration_ms": "number",
+        "in_flight": "number",
+        "phases": [
+          "text"
+        ],
+        "population": "null",
+        "warmup_ms": "number"
+      },
+      "workload": "text"
+    }
+    "#);
+}
+
+#[test]
+fn errors_are_words_on_standard_error_and_leave_standard_output_empty() {
+    let lab = TestLab::new();
+    for verb in [["stop", "c"], ["env", "c"], ["rm", "c"], ["up", "1c"]] {
+        let said = lab.run(&[&verb[..], &["--format", "json"]].concat());
+        assert_eq!((said.code.as_str(), said.out.as_str()), ("2", ""), "{said}");
+        assert!(said.err.starts_with("error: "), "{said}");
+    }
+}
+
+#[test]
+fn nodetool_has_no_json() {
+    let lab = with_cluster();
+    shot!(lab.run(&["--format", "json", "nodetool", "c", "status"]), @"
+    exit code: 2
+    --- standard error
+    error: nodetool's words have no JSON form
+    hint: some of its verbs take -F json themselves
+    ");
+}

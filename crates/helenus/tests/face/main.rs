@@ -1,0 +1,14 @@
+//! Ring 4, the face: every verb, help text, error and JSON shape, as the words that a person or a program gets.
+//! Refuses to start Cassandra: where a cluster is wanted, the fake node stands in.
+
+#[path = "../lab/mod.rs"]
+#[macro_use]
+mod lab;
+
+mod dry;
+mod help;
+mod help_up;
+mod json;
+mod state;
+mod usage;
+mod words;

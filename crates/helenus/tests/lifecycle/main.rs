@@ -1,0 +1,14 @@
+//! Ring 3, the lifecycle: the real launch, claim, readiness, stop and removal, with a fake node that misbehaves on request.
+//! Refuses to start Cassandra, and to end with anything left behind.
+
+#[path = "../lab/mod.rs"]
+#[macro_use]
+mod lab;
+
+mod bench;
+mod interrupt;
+mod killed;
+mod lacking;
+mod misbehaving;
+mod two_homes;
+mod verbs;

@@ -1,0 +1,281 @@
+//! A cluster's life as it should be: up, list, pause, resume, kill, stop, start, logs, rm.
+//! Refuses to believe the words alone: processes, ports and folders are looked at.
+
+use crate::lab::{PATIENCE, TestLab, look};
+use std::io::Write as _;
+use std::net::TcpListener;
+
+#[test]
+fn one_node_from_up_to_rm() {
+    let lab = TestLab::fake("ready");
+    shot_live!(lab.run(&["up", "c"]), @"
+    exit code: 0
+    --- standard output
+    node  address  pid  memory
+    c/node1  [address]:[port]  [pid]  [size]
+
+    cluster c is ready: Cassandra 5.0.9, preset tiny, 1 node after [time]
+    next: helenus cql c -e 'SELECT release_version FROM system.local'
+    ");
+    let pids = lab.node_pids();
+    assert_eq!(pids.len(), 1);
+    shot_live!(lab.run(&["list"]), @"
+    exit code: 0
+    --- standard output
+    node  state  release  preset  address  pid  pss  anon  file  rss
+    c/node1  running  5.0.9  tiny  [address]:[port]  [pid]  [size]  [size]  [size]  [size]
+    ");
+    shot!(lab.run(&["pause", "c/node1"]), @"
+    exit code: 0
+    --- standard output
+    c: node1 paused
+    ");
+    assert_eq!(lab.states("c"), ("partly".into(), vec!["paused".into()]));
+    shot!(lab.run(&["resume", "c"]), @"
+    exit code: 0
+    --- standard output
+    c: node1 resumed
+    ");
+    assert_eq!(lab.states("c").0, "running");
+    shot!(lab.run(&["stop", "c"]), @"
+    exit code: 0
+    --- standard output
+    c: node1 stopped; the data stays
+    ");
+    assert!(!look::lives(pids[0]));
+    assert_eq!(lab.states("c"), ("stopped".into(), vec!["stopped".into()]));
+    shot_live!(lab.run(&["list"]), @"
+    exit code: 0
+    --- standard output
+    node  state  release  preset  address  pid  pss  anon  file  rss
+    c/node1  stopped  5.0.9  tiny  [address]:[port]
+    ");
+    shot_live!(lab.run(&["start", "c"]), @"
+    exit code: 0
+    --- standard output
+    node  address  pid  memory
+    c/node1  [address]:[port]  [pid]  [size]
+
+    cluster c is ready: Cassandra 5.0.9, preset tiny, 1 node after [time]
+    next: helenus cql c -e 'SELECT release_version FROM system.local'
+    ");
+    let again = lab.node_pids();
+    assert_eq!(again.len(), 1);
+    assert_ne!(again, pids);
+    shot!(lab.run(&["kill", "c/1"]), @"
+    exit code: 0
+    --- standard output
+    c: node1 killed; the data stays
+    ");
+    assert!(!look::lives(again[0]));
+    assert_eq!(lab.states("c").0, "stopped");
+    shot_live!(lab.run(&["rm", "c"]), @"
+    exit code: 0
+    --- standard output
+    removed c: 1 node (0 running), [size] in [LAB]/home/state/clusters/c
+    ");
+    assert!(!lab.cluster("c").exists());
+}
+
+#[test]
+fn three_nodes_and_one_of_them() {
+    let lab = TestLab::fake("ready");
+    shot_live!(lab.run(&["up", "c", "-n", "3", "--preset", "dev"]), @"
+    exit code: 0
+    --- standard output
+    node  address  pid  memory
+    c/node1  [address]:[port]  [pid]  [size]
+    c/node2  [address]:[port]  [pid]  [size]
+    c/node3  [address]:[port]  [pid]  [size]
+
+    cluster c is ready: Cassandra 5.0.9, preset dev, 3 nodes after [time]
+    next: helenus cql c -e 'SELECT release_version FROM system.local'
+    ");
+    let addresses = lab.json(&["env", "c"])["contact_points"].clone();
+    let mut all: Vec<&str> = addresses
+        .as_array()
+        .expect("addresses")
+        .iter()
+        .filter_map(|a| a.as_str())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 3, "{addresses}");
+    lab.done(&["stop", "c/node2"]);
+    let (state, nodes) = lab.states("c");
+    assert_eq!(state, "partly");
+    assert_eq!(nodes, ["running", "stopped", "running"]);
+    // What is stopped already is no error, and what runs is not started twice.
+    lab.done(&["stop", "c/2"]);
+    let before = lab.node_pids();
+    lab.done(&["start", "c"]);
+    let after = lab.node_pids();
+    assert!(before.iter().all(|pid| after.contains(pid)));
+    assert_eq!(after.len(), 3);
+    lab.done(&["start", "c"]);
+    assert_eq!(lab.node_pids(), after);
+}
+
+#[test]
+fn addresses_stay_over_stop_and_start() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "-n", "2"]);
+    let before = lab.json(&["env", "c"]);
+    lab.done(&["stop", "c"]);
+    // Another cluster meanwhile does not get them.
+    lab.done(&["up", "d", "-n", "2"]);
+    lab.done(&["start", "c"]);
+    assert_eq!(lab.json(&["env", "c"]), before);
+    let other = lab.json(&["env", "d"]);
+    for address in other["contact_points"].as_array().expect("addresses") {
+        let mine = before["contact_points"].as_array().expect("addresses");
+        assert!(!mine.contains(address), "{address}");
+    }
+}
+
+#[test]
+fn signals_to_a_node_that_does_not_run() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    lab.done(&["stop", "c"]);
+    shot!(lab.run(&["kill", "c/node1"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it
+    ");
+    shot!(lab.run(&["pause", "c/node1"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it
+    ");
+    shot!(lab.run(&["resume", "c/node1"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it
+    ");
+    shot_live!(lab.run(&["status", "c"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 does not answer
+      caused by: [address]:[port] refused the connection
+    hint: is the node up, and is this its native transport port?
+    ");
+    shot_live!(lab.run(&["cqlsh", "c", "-e", "SELECT key FROM system.local"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 does not answer
+      caused by: [address]:[port] refused the connection
+    hint: is the node up, and is this its native transport port?
+    ");
+    shot!(lab.run(&["nodetool", "c", "info"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it
+    ");
+}
+
+#[test]
+fn a_paused_node_can_be_stopped_and_killed_and_removed() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    lab.done(&["pause", "c"]);
+    lab.done(&["stop", "c"]);
+    assert_eq!(lab.states("c").0, "stopped");
+    lab.done(&["start", "c"]);
+    lab.done(&["pause", "c"]);
+    lab.done(&["kill", "c"]);
+    assert_eq!(lab.states("c").0, "stopped");
+    lab.done(&["start", "c"]);
+    lab.done(&["pause", "c"]);
+    lab.done(&["rm", "c"]);
+    assert_eq!(lab.node_pids(), Vec::<i32>::new());
+}
+
+#[test]
+fn a_port_that_is_taken_when_a_node_starts_again() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let env = lab.json(&["env", "c"]);
+    let address = env["contact_points"][0].as_str().expect("an address");
+    let port = u16::try_from(env["port"].as_u64().expect("a port")).expect("a port");
+    lab.done(&["stop", "c"]);
+    let taken = TcpListener::bind((address, port)).expect("the port is free now");
+    let said = lab.run(&["start", "c"]);
+    assert!(
+        said.err.contains(&format!("port {port} of {address}")),
+        "{said}"
+    );
+    let mut masked = said.clone();
+    masked.err = said.err.replace(&port.to_string(), "[port]");
+    shot!(masked, @"
+    exit code: 3
+    --- standard error
+    error: port [port] of [address] is taken by another program
+    hint: `ss -ltnp 'src [address]:[port]'` names the program; end it, then start again
+    ");
+    assert_eq!(lab.states("c").0, "stopped");
+    drop(taken);
+    lab.done(&["start", "c"]);
+}
+
+#[test]
+fn logs_whole_and_their_end_and_as_they_grow() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let file = lab.cluster("c").join("node1/logs/system.log");
+    std::fs::write(&file, "one\ntwo\nthree\n").expect("a log");
+    assert_eq!(lab.done(&["logs", "c"]), "one\ntwo\nthree\n");
+    assert_eq!(
+        lab.done(&["logs", "c/node1", "--tail", "2"]),
+        "two\nthree\n"
+    );
+    assert_eq!(lab.done(&["logs", "--tail", "9"]), "one\ntwo\nthree\n");
+    let mut follow = lab.begin(&["logs", "c", "-f", "--tail", "1"]);
+    look::wait_for("the end of the log", PATIENCE, || {
+        has(&follow.out(), "three\n")
+    });
+    let mut log = std::fs::File::options()
+        .append(true)
+        .open(&file)
+        .expect("a log");
+    log.write_all(b"four\n").expect("a log");
+    look::wait_for("the next line", PATIENCE, || {
+        has(&follow.out(), "three\nfour\n")
+    });
+    follow.signal(rustix::process::Signal::INT);
+    assert_eq!(follow.end().code, "0");
+}
+
+fn has(text: &str, wanted: &str) -> Result<(), String> {
+    if text == wanted {
+        Ok(())
+    } else {
+        Err(format!("{text:?}"))
+    }
+}
+
+#[test]
+fn files_of_a_node_are_there_and_only_its_owner_changes_them() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "--set", "concurrent_reads=9"]);
+    let node = lab.cluster("c").join("node1");
+    let yaml = std::fs::read_to_string(node.join("conf/cassandra.yaml")).expect("yaml");
+    assert!(yaml.contains("concurrent_reads: 9"), "{yaml}");
+    for file in [
+        "conf/logback.xml",
+        "conf/cassandra-rackdc.properties",
+        "launch.json",
+        "claim",
+    ] {
+        assert!(node.join(file).is_file(), "{file}");
+    }
+    let launch = std::fs::read_to_string(node.join("launch.json")).expect("a launch file");
+    assert!(
+        !launch.contains("HELENUS_HOME"),
+        "a node sees an allow-list only: {launch}"
+    );
+}
