@@ -77,6 +77,10 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+#[expect(
+    clippy::print_stderr,
+    reason = "what was not run is told even where the runner keeps quiet"
+)]
 fn not_run(cure: &str) -> Result<(), Failed> {
     let text = format!("NOT RUN: {cure}");
     eprintln!("{text}");

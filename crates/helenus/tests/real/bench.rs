@@ -209,7 +209,7 @@ pub(crate) fn an_overload_is_disqualified() {
 pub(crate) fn ones_own_schema_is_written_and_found() {
     let home = Home::new();
     let schema = home.path().join("my.cql");
-    std::fs::write(
+    fs_err::write(
         &schema,
         "-- sensors\nCREATE KEYSPACE mine WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};\n\
          CREATE TABLE mine.readings (sensor text, at timestamp, id uuid, tags list<text>, value double,\n\

@@ -121,7 +121,7 @@ impl Home {
         }
         assert_eq!(self.processes(), Vec::<String>::new(), "processes are left");
         let clusters = self.path().join("state/clusters");
-        let left: Vec<_> = std::fs::read_dir(&clusters)
+        let left: Vec<_> = fs_err::read_dir(&clusters)
             .map(|entries| entries.filter_map(Result::ok).map(|e| e.path()).collect())
             .unwrap_or_default();
         assert!(left.is_empty(), "folders are left: {left:?}");
@@ -136,12 +136,12 @@ impl Home {
     fn processes(&self) -> Vec<String> {
         let home = self.path().to_string_lossy().into_owned();
         let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc")
+        for entry in fs_err::read_dir("/proc")
             .expect("/proc")
             .filter_map(Result::ok)
         {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let Ok(words) = std::fs::read(entry.path().join("cmdline")) else {
+            let Ok(words) = fs_err::read(entry.path().join("cmdline")) else {
                 continue;
             };
             let words = String::from_utf8_lossy(&words).replace('\0', " ");
