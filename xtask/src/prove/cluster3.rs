@@ -76,7 +76,7 @@ fn up_and_use(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let failures = use_it(&ready)?;
     let measures = Measures::from([
         ("up_s".to_owned(), rounded(up)),
-        ("cpu_s".to_owned(), cpu),
+        ("cpu_s".to_owned(), (cpu * 100.0).round() / 100.0),
         ("use_s".to_owned(), rounded(using.elapsed())),
         ("failures".to_owned(), failures as f64),
     ]);
