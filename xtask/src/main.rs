@@ -10,13 +10,16 @@
 mod keys;
 mod lock;
 mod maven;
+mod prove;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask CHORE
 
   lock VERSION   write the release's lock: its jars with sizes and SHA-256
-  keys VERSION   write the release's table of cassandra.yaml keys";
+  keys VERSION   write the release's table of cassandra.yaml keys
+  prove NAME [--repeats N] [--fresh]
+                 measure a figure again and hold it to its bars; prove --list names them";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +27,10 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["lock", version] => lock::run(version),
         ["keys", version] => keys::run(version),
+        ["prove", ref rest @ ..] => match prove::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,0 +1,179 @@
+//! `cargo xtask prove NAME`: the campaigns behind every time, rate and memory figure. Variants take turns in random
+//! order, raw results are written as they land, a cut campaign goes on. Refuses a figure without its machine and load.
+
+mod campaign;
+mod cluster3;
+mod host;
+mod journal;
+mod report;
+mod rig;
+mod start;
+
+use campaign::{Campaign, order};
+use host::Host;
+use journal::{Journal, Line};
+use rig::Rig;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+const CAMPAIGNS: [Campaign; 2] = [start::START, cluster3::CLUSTER3];
+
+/// Trials a variant, where the person does not say.
+const REPEATS: usize = 5;
+
+/// A campaign that fails this often in one sitting is broken, not unlucky.
+const FAILURES_MOST: usize = 3;
+
+/// Longest wait before a trial for a quiet machine.
+const QUIET_WITHIN: Duration = Duration::from_secs(120);
+
+struct Wish<'a> {
+    campaign: &'a Campaign,
+    repeats: usize,
+    fresh: bool,
+}
+
+pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
+    if words == ["--list"] {
+        for campaign in &CAMPAIGNS {
+            println!("{:<10} {}", campaign.name, campaign.about);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let wish = wish(words)?;
+    let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+    // Stock wants to lock its memory: a limit below the heap would spare it the work.
+    let unlimited = rustix::process::Rlimit {
+        current: None,
+        maximum: None,
+    };
+    let _refused_without_privilege =
+        rustix::process::setrlimit(rustix::process::Resource::Memlock, unlimited);
+    println!("building the release binary, if it is not there");
+    let rig = Rig::open(&root)?;
+    let host = Host::read(rig.jdk_name(), &root);
+    let folder: PathBuf = root.join("benches/runs");
+    let mut journal = Journal::open(&folder, wish.campaign.name, &host, wish.fresh)?;
+    measure(&wish, &rig, &host, &mut journal)?;
+    let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
+    println!("\n{text}");
+    Ok(if holds {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
+    let [name, rest @ ..] = words else {
+        return Err("prove what? `cargo xtask prove --list` names the campaigns".into());
+    };
+    let campaign = CAMPAIGNS
+        .iter()
+        .find(|c| c.name == *name)
+        .ok_or_else(|| format!("no campaign {name}: `cargo xtask prove --list` names them"))?;
+    let mut wish = Wish {
+        campaign,
+        repeats: REPEATS,
+        fresh: false,
+    };
+    let mut rest = rest.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "--fresh" => wish.fresh = true,
+            "--repeats" => {
+                let number = rest.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                wish.repeats = number.ok_or("--repeats wants a number above 0")?;
+            }
+            word => return Err(format!("{word} is neither --repeats N nor --fresh").into()),
+        }
+    }
+    Ok(wish)
+}
+
+/// Rounds of all variants, until each has its trials.
+fn measure(
+    wish: &Wish<'_>,
+    rig: &Rig,
+    host: &Host,
+    journal: &mut Journal,
+) -> Result<(), Box<dyn Error>> {
+    let campaign = wish.campaign;
+    let missing = |journal: &Journal, variant: &str| {
+        wish.repeats.saturating_sub(journal.trials(variant).len())
+    };
+    if campaign.variants.iter().all(|v| missing(journal, v) == 0) {
+        println!("nothing is missing; --fresh measures anew");
+        return Ok(());
+    }
+    let seed = journal.sit(campaign.name, host)?;
+    println!("seed {}, {}", seed.0, journal.path.display());
+    (campaign.prepare)(rig)?;
+    let mut failures = 0;
+    for round in 0.. {
+        let before = campaign.variants.iter().map(|v| missing(journal, v)).max();
+        if before == Some(0) {
+            return Ok(());
+        }
+        for variant in order(seed, round, campaign.variants.len()) {
+            let variant = campaign.variants[variant];
+            // A round that an earlier sitting measured, at least for this variant.
+            if round < journal.trials(variant).len() || missing(journal, variant) == 0 {
+                continue;
+            }
+            rustix::fs::sync();
+            host::wait_for_quiet(QUIET_WITHIN)?;
+            let line = one(campaign, rig, variant, round);
+            let failed = matches!(line, Line::Failed { .. });
+            journal.append(line)?;
+            failures += usize::from(failed);
+            if failures >= FAILURES_MOST {
+                return Err(format!("{failures} trials failed: {}", journal.path.display()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one(campaign: &Campaign, rig: &Rig, variant: &str, round: usize) -> Line {
+    let outcome = (campaign.trial)(rig, variant);
+    let (variant, at_unix) = (variant.to_owned(), host::now_unix());
+    match outcome {
+        Ok(outcome) => {
+            let measures: Vec<String> = outcome
+                .measures
+                .iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect();
+            let pressure = outcome.pressure;
+            println!(
+                "round {round} {variant}: {}; load {}, steal {}, others {}",
+                measures.join(", "),
+                pressure.load,
+                pressure.steal,
+                pressure.others
+            );
+            Line::Trial {
+                variant,
+                round,
+                at_unix,
+                measures: outcome.measures,
+                pressure,
+            }
+        }
+        Err(error) => {
+            let why = error
+                .to_string()
+                .replace(&*rig.root.to_string_lossy(), "...");
+            println!("round {round} {variant}: failed: {why}");
+            Line::Failed {
+                variant,
+                round,
+                at_unix,
+                why,
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What every trial stands on: the release binary in a home of its own, the JDK and the jars, and the stopwatch of a
+//! start. Refuses to leave a process: what it starts by itself is leashed, and its home is emptied before each trial.
+
+use super::campaign::Measures;
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::env::Env;
+use helenus_cluster::jdk;
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::store::{ReleaseFiles, Store};
+use helenus_cql::client::{Client, ConnectOptions};
+use helenus_cql::codec::Consistency;
+use helenus_model::release::{Arch, Jdk, Release};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::Value;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Between two attempts to connect: small against a start, cheap against two cores.
+const KNOCK_EVERY: Duration = Duration::from_millis(5);
+
+/// Longest wait for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// The bench that trials are made on.
+#[derive(Debug)]
+pub(crate) struct Rig {
+    /// The workspace.
+    pub(crate) root: PathBuf,
+    /// The release binary.
+    pub(crate) helenus: PathBuf,
+    /// The same folders as the binary's.
+    pub(crate) hands: Hands,
+    /// The JDK that the binary chooses, too.
+    pub(crate) jdk: Jdk,
+    /// The release's jars.
+    pub(crate) release: ReleaseFiles,
+}
+
+impl Rig {
+    /// Builds the binary and opens its folders below `target/`.
+    pub(crate) fn open(root: &Path) -> Result<Self, Box<dyn Error>> {
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root.join("target"), |folder| root.join(folder));
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--release", "--package", "helenus"])
+            .current_dir(root)
+            .status()?;
+        if !built.success() {
+            return Err(format!("cargo build: {built}").into());
+        }
+        let mut env = Env::of_process();
+        let folder = |name: &str| target.join("prove").join(name).into_os_string();
+        env.vars.insert("HELENUS_HOME".into(), folder("home"));
+        env.vars.insert("HELENUS_CACHE".into(), folder("cache"));
+        env.vars.remove(std::ffi::OsStr::new("HELENUS_FAKE_NODE"));
+        let release = Release::newest();
+        let jdk = jdk::choose(release, &jdk::find(&env), None)?.jdk;
+        let helenus = target.join("release/helenus");
+        let hands = Hands::open(env.clone(), helenus.clone(), Cancel::default())
+            .map_err(|e| with_causes(&e))?;
+        let store = Store::open(&hands.paths.cache, &env)?;
+        let release = store.ensure(
+            release,
+            Arch::here(),
+            &Cancel::default().flag(),
+            &mut |_| {},
+        )?;
+        Ok(Self {
+            root: root.to_owned(),
+            helenus,
+            hands,
+            jdk,
+            release,
+        })
+    }
+
+    /// The JDK as a result names it.
+    pub(crate) fn jdk_name(&self) -> String {
+        let vendor = self.jdk.vendor.as_deref().unwrap_or("unknown vendor");
+        format!("{} ({vendor})", self.jdk.version)
+    }
+
+    /// A folder for what a trial starts without the binary; emptied.
+    pub(crate) fn trial_folder(&self) -> Result<PathBuf, Box<dyn Error>> {
+        let folder = self.hands.paths.state.join("trial");
+        if folder.exists() {
+            fs_err::remove_dir_all(&folder)?;
+        }
+        fs_err::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// The binary with its folders.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.helenus);
+        command
+            .args(args)
+            .env_clear()
+            .envs(&self.hands.env.vars)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Result<Output, Box<dyn Error>> {
+        checked(args, self.command(args).output()?)
+    }
+
+    /// Runs the binary and reads what it prints.
+    pub(crate) fn json(&self, args: &[&str]) -> Result<Value, Box<dyn Error>> {
+        let output = self.run(&[args, &["--format", "json"]].concat())?;
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Removes whatever clusters are left in the home.
+    pub(crate) fn clear(&self) -> Result<(), Box<dyn Error>> {
+        self.run(&["rm", "--all"]).map(|_| ())
+    }
+}
+
+/// The output of a command that ended well.
+pub(crate) fn checked(args: &[&str], output: Output) -> Result<Output, Box<dyn Error>> {
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
+    let verb = args.first().unwrap_or(&"");
+    Err(format!("helenus {verb}: {}: {}", output.status, said.join(" | ")).into())
+}
+
+/// Time since the machine began: the clock that the kernel dates processes by.
+pub(crate) fn since_boot() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(
+        now.tv_sec.unsigned_abs(),
+        u32::try_from(now.tv_nsec).unwrap_or_default(),
+    )
+}
+
+/// Knocks at an address until a SELECT on system.local is answered; the moment of the answer.
+///
+/// # Errors
+/// `died` tells why nobody will answer any more, or `within` passed.
+pub(crate) fn first_reply(
+    address: SocketAddr,
+    within: Duration,
+    mut died: impl FnMut() -> Option<String>,
+) -> Result<Duration, Box<dyn Error>> {
+    let options = ConnectOptions {
+        timeout: ANSWER_WITHIN,
+        ..ConnectOptions::default()
+    };
+    let begin = Instant::now();
+    loop {
+        let reply = Client::connect(address, &options).and_then(|mut client| {
+            client.query(
+                "SELECT host_id, release_version FROM system.local",
+                Consistency::One,
+            )
+        });
+        let now = since_boot();
+        match reply {
+            Ok(rows) if rows.len() == 1 => return Ok(now),
+            Ok(_) => return Err("system.local is empty".into()),
+            Err(error) if begin.elapsed() > within => {
+                return Err(format!("no reply within {} s: {error}", within.as_secs()).into());
+            }
+            Err(_) => {}
+        }
+        if let Some(why) = died() {
+            return Err(why.into());
+        }
+        std::thread::sleep(KNOCK_EVERY);
+    }
+}
+
+/// What the kernel says of a process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Life {
+    /// Its start, since the machine began; in ticks of 10 ms, cut off: a start never seems shorter than it was.
+    pub(crate) began: Duration,
+    /// Its CPU time, user and system, of all its threads.
+    pub(crate) cpu: f64,
+}
+
+impl Life {
+    pub(crate) fn of(pid: u32) -> Result<Self, Box<dyn Error>> {
+        let text = fs_err::read_to_string(format!("/proc/{pid}/stat"))?;
+        let ticks = rustix::param::clock_ticks_per_second() as f64;
+        Ok(Self::parse(&text, ticks).ok_or("/proc/PID/stat cannot be read")?)
+    }
+
+    fn parse(text: &str, ticks: f64) -> Option<Self> {
+        // The name may hold anything, a closing bracket too.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |n: usize| fields.get(n)?.parse::<f64>().ok();
+        Some(Self {
+            began: Duration::from_secs_f64(field(19)? / ticks),
+            cpu: (field(11)? + field(12)?) / ticks,
+        })
+    }
+}
+
+/// Wall time, CPU time and locked memory of a process at its first reply.
+pub(crate) fn measures_of(pid: u32, reply: Duration) -> Result<Measures, Box<dyn Error>> {
+    let life = Life::of(pid)?;
+    let status = fs_err::read_to_string(format!("/proc/{pid}/status"))?;
+    let locked = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmLck:"))
+        .and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
+    let wall = reply.saturating_sub(life.began).as_secs_f64();
+    Ok(Measures::from([
+        ("wall_s".to_owned(), (wall * 1000.0).round() / 1000.0),
+        ("cpu_s".to_owned(), life.cpu),
+        (
+            "locked_mib".to_owned(),
+            (locked.unwrap_or_default() / 1024.0).round(),
+        ),
+    ]))
+}
+
+/// Why a child will not answer any more.
+pub(crate) fn ended(child: &mut Child, what: &str) -> Option<String> {
+    let status = child.try_wait().ok().flatten()?;
+    Some(format!("{what} ended: {status}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_tells_its_start_and_its_cpu_time() {
+        let line = "7 (a b) c) S 1 7 7 0 -1 4194560 10 0 0 0 150 50 0 0 20 0 1 0 4321 1 1";
+        let life = Life::parse(line, 100.0).unwrap();
+        assert_eq!(life.cpu, 2.0);
+        assert_eq!(life.began, Duration::from_secs_f64(43.21));
+        let me = Life::of(std::process::id()).unwrap();
+        assert!(me.began <= since_boot());
+    }
+}
