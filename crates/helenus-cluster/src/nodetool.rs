@@ -32,7 +32,7 @@ pub fn command(
     let jmx = attach::open_jmx(pid, folder, &address, port)?;
     let tools = folder.join("tmp");
     let logback = folder.join("conf/logback-tools.xml");
-    fs::write(&logback, LOGBACK_TOOLS).map_err(|e| AttachError::Tool(e))?;
+    fs::write(&logback, LOGBACK_TOOLS).map_err(AttachError::Tool)?;
     let class_path: Vec<String> = state
         .runtime
         .jars

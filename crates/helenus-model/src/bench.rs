@@ -64,11 +64,11 @@ impl BenchShape {
     /// # Errors
     /// A read before any write, and no population.
     pub fn check(&self) -> Result<(), ShapeError> {
-        let before = self
+        let mut before = self
             .phases
             .iter()
             .take_while(|kind| **kind != PhaseKind::Write);
-        match before.filter(|_| self.population.is_none()).next() {
+        match before.find(|_| self.population.is_none()) {
             Some(PhaseKind::Read) => Err(ShapeError::NothingToRead("read")),
             Some(PhaseKind::Mixed) => Err(ShapeError::NothingToRead("mixed")),
             _ => Ok(()),

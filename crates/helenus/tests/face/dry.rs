@@ -23,10 +23,20 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, u64> {
     all
 }
 
-/// Everything that a verb could change: processes with their states, and files.
-fn everything(lab: &TestLab) -> (Vec<i32>, (String, Vec<String>), BTreeMap<PathBuf, u64>) {
-    let state = lab.states("c");
-    (lab.node_pids(), state, files(&lab.path("home")))
+/// Everything that a verb could change.
+#[derive(Debug, PartialEq)]
+struct Everything {
+    pids: Vec<i32>,
+    conditions: Vec<String>,
+    files: BTreeMap<PathBuf, u64>,
+}
+
+fn everything(lab: &TestLab) -> Everything {
+    Everything {
+        pids: lab.node_pids(),
+        conditions: lab.states("c").1,
+        files: files(&lab.path("home")),
+    }
 }
 
 #[test]
