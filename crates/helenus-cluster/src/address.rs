@@ -160,7 +160,7 @@ impl Claims {
     /// The first that cannot.
     pub fn prove_free(addresses: &[Ipv4Addr], ports: Ports) -> Result<(), AddressError> {
         for &address in addresses {
-            for port in [ports.cql, ports.storage] {
+            for port in [ports.cql, ports.storage, ports.jmx] {
                 TcpListener::bind((address, port))
                     .map_err(|_| AddressError::Taken { address, port })?;
             }

@@ -11,11 +11,12 @@ use flate2::Crc;
 use fs_err as fs;
 use helenus_cql::client::{Client, ConnectOptions};
 use helenus_cql::codec::Consistency;
-use helenus_model::plan::{NodePlan, launcher_manifest};
+use helenus_model::plan::{NodePlan, Training, dump_argv, launcher_manifest, shapes_archive};
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Longest wait for the training start to be ready, and for its archive to be written.
@@ -63,11 +64,7 @@ pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
     for flag in &runtime.module_flags {
         hash.update(flag.as_bytes());
     }
-    // Collector and compressed pointers decide the archive's layout; sizes below 32 GB do not.
-    for flag in jvm_flags
-        .iter()
-        .filter(|f| f.contains("GC") || f.contains("Compressed"))
-    {
+    for flag in jvm_flags.iter().filter(|f| shapes_archive(f)) {
         hash.update(flag.as_bytes());
     }
     hash.finalize()[..8]
@@ -259,11 +256,32 @@ fn lesson(
     if cancel.is_set() {
         return Err(ReadyError::Interrupted.into());
     }
+    let archive = target.to_string_lossy();
+    if let Training::ClassList(list) = Training::on(pupil.runtime.jdk_feature, &archive) {
+        dump(pupil, &list, &archive)?;
+    }
     if target.exists() {
         Ok(())
     } else {
         Err(ArchiveError::Nothing)
     }
+}
+
+/// Makes the archive from a class list, on a JDK that cannot write one at exit.
+fn dump(pupil: &ClusterState, list: &str, archive: &str) -> Result<(), ArchiveError> {
+    let launcher = pupil.runtime.launcher.to_string_lossy();
+    let output = Command::new(&pupil.runtime.java)
+        .args(dump_argv(
+            &pupil.plan.nodes[0].jvm,
+            list,
+            archive,
+            &launcher,
+        ))
+        .output();
+    let _list_is_done_with = fs::remove_file(list);
+    let output = output?;
+    tracing::info!(status = %output.status, "class-data dump");
+    Ok(())
 }
 
 /// Each statement may fail: the archive is then a little smaller.

@@ -12,7 +12,7 @@ use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, is_system_keyspace};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::Path;
 
 /// What is to be seen of the cluster behind `host`.
@@ -39,6 +39,12 @@ pub fn look(
         .text(0, "cluster_name")
         .unwrap_or_default();
     let view = ring_view::view(&mut client).map_err(silent)?;
+    // The node that was asked comes first.
+    let data_center = view
+        .nodes
+        .first()
+        .map(|n| n.data_center.clone())
+        .unwrap_or_default();
     let mut data_centers: Vec<String> = view.nodes.iter().map(|n| n.data_center.clone()).collect();
     data_centers.sort();
     data_centers.dedup();
@@ -63,6 +69,7 @@ pub fn look(
     keyspaces.sort();
     Ok(Sight {
         cluster_name: name,
+        data_center,
         data_centers,
         nodes,
         keyspaces,
@@ -87,12 +94,14 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
             .nodes
             .get(&node.name)
             .and_then(|n| n.host_id.as_deref());
-        let holder = alive::holder(Path::new(&node.folder)).ok().flatten()?;
-        let listens = listens(
-            holder.as_raw_pid(),
-            SocketAddr::new(address, state.plan.ports.cql),
-        );
-        if known == Some(host_id) && listens {
+        let address = SocketAddr::new(address, state.plan.ports.cql);
+        let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
+        let proved = match holder {
+            Some(pid) => listens(pid.as_raw_pid(), address),
+            // A node of ours that is down: nobody else may stand at its address.
+            None => TcpStream::connect(address).is_err(),
+        };
+        if known == Some(host_id) && proved {
             return Some(name);
         }
     }

@@ -5,7 +5,7 @@ use crate::alive;
 use crate::shim::{LAUNCH_FILE, Launch};
 use crate::state::{ClusterState, Runtime};
 use fs_err as fs;
-use helenus_model::plan::{LOGBACK, LaunchFiles, NodePlan, java_argv, rackdc};
+use helenus_model::plan::{LOGBACK, LaunchFiles, NodePlan, Training, java_argv, rackdc};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -145,7 +145,10 @@ fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
             .as_ref()
             .filter(|_| options.train.is_none())
             .map(text),
-        train: options.train.as_ref().map(text),
+        train: options
+            .train
+            .as_ref()
+            .map(|path| Training::on(runtime.jdk_feature, &text(path))),
         module_flags: runtime.module_flags.clone(),
     }
 }

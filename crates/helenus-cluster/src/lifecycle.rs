@@ -14,7 +14,9 @@ use crate::paths::Paths;
 use crate::process;
 use crate::ready::{self, ReadyError, ReadyEvent};
 use crate::remove;
-use crate::state::{ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted};
+use crate::state::{
+    ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
+};
 use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -578,6 +580,7 @@ fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterSta
             )
         })
         .collect();
+    let own = rustix::process::getpid().as_raw_pid();
     let mut id = [0_u8; 16];
     let _short = rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty());
     ClusterState {
@@ -587,7 +590,7 @@ fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterSta
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
         ephemeral,
-        maker: rustix::process::getpid().as_raw_pid(),
+        maker: (own, started_at(own)),
         plan,
         runtime,
         nodes,

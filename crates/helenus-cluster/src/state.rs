@@ -30,8 +30,9 @@ pub struct ClusterState {
     pub created_unix: u64,
     /// Removed with the command that made it.
     pub ephemeral: bool,
-    /// Process that made it; an ephemeral cluster whose maker is gone is a leftover.
-    pub maker: i32,
+    /// Process that made it, with its start in ticks since boot, for numbers of processes come again;
+    /// an ephemeral cluster whose maker is gone is a leftover.
+    pub maker: (i32, Option<u64>),
     /// Everything decided before the start.
     pub plan: ClusterPlan,
     /// What nodes are launched with.
@@ -339,9 +340,8 @@ impl ClusterState {
 
     /// Whether an ephemeral cluster's maker is gone, so that nobody will remove it.
     pub fn abandoned(&self) -> bool {
-        self.ephemeral
-            && rustix::process::Pid::from_raw(self.maker)
-                .is_none_or(|pid| rustix::process::test_kill_process(pid).is_err())
+        let (pid, started) = self.maker;
+        self.ephemeral && (started.is_none() || started_at(pid) != started)
     }
 }
 
@@ -383,4 +383,16 @@ pub fn condition(node: &NodePlan, wanted: Wanted) -> io::Result<(NodeCondition, 
         NodeCondition::Running
     };
     Ok((condition, Some(pid)))
+}
+
+/// When a process was started, in ticks since boot; none when it is gone.
+pub fn started_at(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; the start is the twentieth field behind it.
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
 }

@@ -16,6 +16,7 @@ use helenus_load::{Accumulator, ReadError};
 use helenus_model::bench::BenchShape;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
+use helenus_model::guard::Sight;
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::RunResult;
@@ -85,6 +86,8 @@ pub enum LabEvent<'a> {
     Step(Step),
     /// The cluster on its way up.
     Cluster(&'a Event),
+    /// A cluster that is not ours is about to be written to, as the person allowed.
+    Foreign(&'a Sight),
     /// An interval of the probe or of a phase.
     Interval {
         /// Name of the phase.
@@ -272,6 +275,9 @@ impl Bench<'_> {
             (Where::Ephemeral(_), Some(state)) => target::ours(self.hands, state)?,
             (Where::Ephemeral(_), None) => return Ok(()),
         };
+        if let Some(sight) = &target.foreign {
+            (self.events)(LabEvent::Foreign(sight));
+        }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         Ok(())

@@ -23,6 +23,8 @@ pub struct Target {
     pub nodes: usize,
     /// Whether the schema may be changed: only with ownership.
     pub owned: bool,
+    /// What is there, where it is not ours: to be shown before anything is written.
+    pub foreign: Option<Sight>,
 }
 
 /// Why the guard let nobody through.
@@ -37,6 +39,14 @@ pub enum TargetError {
         why: String,
         /// What is there.
         sight: Box<Sight>,
+    },
+    /// Nobody answers at the address that was named.
+    #[error("{host} does not answer")]
+    Unreachable {
+        /// Where.
+        host: SocketAddr,
+        /// Why.
+        source: Box<ClientError>,
     },
     /// It cannot be looked at.
     #[error(transparent)]
@@ -60,6 +70,7 @@ impl TargetError {
                 },
                 sight.cluster_name
             )),
+            Self::Unreachable { source, .. } => source.hint().map(str::to_owned),
             Self::Cluster(error) => error.hint(),
         }
     }
@@ -84,6 +95,7 @@ pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> 
         cluster: Some(state.clone()),
         endpoints,
         owned: true,
+        foreign: None,
     })
 }
 
@@ -97,7 +109,14 @@ pub fn hosts(
     named: Option<&str>,
     credentials: Option<helenus_cql::Credentials>,
 ) -> Result<Target, TargetError> {
-    let sight = guard::look(&hands.clusters, endpoints[0], credentials)?;
+    let sight =
+        guard::look(&hands.clusters, endpoints[0], credentials).map_err(|error| match error {
+            ClusterError::Silent { source, .. } => TargetError::Unreachable {
+                host: endpoints[0],
+                source: Box::new(source),
+            },
+            other => other.into(),
+        })?;
     let verdict = through(&sight, endpoints[0], named)?;
     let cluster = match &verdict {
         Verdict::Ours { cluster } => {
@@ -106,9 +125,10 @@ pub fn hosts(
         _ => None,
     };
     Ok(Target {
-        data_center: sight.data_centers.first().cloned(),
+        data_center: Some(sight.data_center.clone()),
         nodes: sight.nodes.len(),
         owned: cluster.is_some(),
+        foreign: cluster.is_none().then_some(sight),
         cluster,
         endpoints: endpoints.to_vec(),
     })

@@ -9,7 +9,7 @@ use crate::stopwatch::{Start, Stopwatch, Wake};
 use crate::sys;
 use crate::timer::Timer;
 use helenus_model::run_plan::{Choices, Pacing, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Stretch};
+use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Standing, Stretch};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
@@ -30,6 +30,8 @@ struct Running<E> {
     slots: Vec<Slot>,
     stop: Arc<Stop>,
     timeout_ns: u64,
+    /// Set while the conductor sleeps without a start in mind, because every slot was taken.
+    conductor_waits_for_slot: Cell<bool>,
 }
 
 /// One slot: the task that runs operations in it, and what it was told.
@@ -139,7 +141,10 @@ impl<E: Endpoint> Running<E> {
             slot.handed.set(Some(start));
             slot.wake();
         }
-        if stopwatch.is_done() {
+        let awaited =
+            self.conductor_waits_for_slot.get() && matches!(stopwatch.next_wake(), Wake::At(_));
+        if awaited || stopwatch.is_done() {
+            self.conductor_waits_for_slot.set(false);
             self.stop.nudge();
         }
     }
@@ -178,6 +183,8 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     stop: &Arc<Stop>,
 ) -> std::io::Result<PhaseEnd> {
     let phase = &plan.phases[at];
+    let paced = phase.rate_per_s.is_some() && plan.pacing == Pacing::Sleep;
+    let standing = sys::stand(plan.raise_priority, paced);
     let timer = Timer::new()?;
     let origin_ns = sys::monotonic_ns();
     let running = Rc::new(Running {
@@ -189,13 +196,17 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         slots: (0..phase.in_flight).map(|_| Slot::default()).collect(),
         stop: Arc::clone(stop),
         timeout_ns: plan.operation_timeout_ms * 1_000_000,
+        conductor_waits_for_slot: Cell::new(false),
     });
     let mut tasks = tokio::task::JoinSet::new();
     for slot in 0..running.slots.len() {
         tasks.spawn_local(Rc::clone(&running).work(slot));
     }
     let mut conductor = Conductor::new(Rc::clone(&running), plan, phase, origin_ns);
-    let end = conductor.conduct(at, &timer, output).await?;
+    let end = PhaseEnd {
+        standing,
+        ..conductor.conduct(at, &timer, output).await?
+    };
     tasks.shutdown().await;
     Ok(end)
 }
@@ -323,15 +334,7 @@ impl<E: Endpoint> Conductor<E> {
             self.spin().await;
             return Ok(());
         }
-        let mut until = self.rotate_at_ns.min(self.sweep_at_ns);
-        let mut stopwatch = self.running.stopwatch.borrow_mut();
-        if let Wake::At(start_ns) = stopwatch.next_wake() {
-            until = until.min(start_ns);
-        }
-        if let Some(end_ns) = stopwatch.measured_to_ns().filter(|_| self.closed.is_none()) {
-            until = until.min(end_ns);
-        }
-        drop(stopwatch);
+        let until = self.next_look();
         if until <= sys::monotonic_ns() {
             // Late already: let the slots run what they were handed before more is handed out.
             tokio::task::yield_now().await;
@@ -342,6 +345,23 @@ impl<E: Endpoint> Conductor<E> {
             fired = timer.until(until) => fired,
             () = stop.changed() => Ok(()),
         }
+    }
+
+    /// The next moment at which anything is to be done.
+    fn next_look(&self) -> u64 {
+        let mut stopwatch = self.running.stopwatch.borrow_mut();
+        let wake = stopwatch.next_wake();
+        let waits = &self.running.conductor_waits_for_slot;
+        waits.set(wake == Wake::Completion);
+        let start = match wake {
+            Wake::At(start_ns) => Some(start_ns),
+            Wake::Completion | Wake::Over => None,
+        };
+        let end = stopwatch.measured_to_ns().filter(|_| self.closed.is_none());
+        [start, end]
+            .into_iter()
+            .flatten()
+            .fold(self.rotate_at_ns.min(self.sweep_at_ns), u64::min)
     }
 
     /// Lets the others run once; when they had nothing to do, the time counts as spun.
@@ -423,6 +443,7 @@ impl<E: Endpoint> Conductor<E> {
             thread_cpu_ns: closing.thread_cpu_ns,
             clock_step_ns: self.clock_step_ns,
             stopped_early: !self.running.stopwatch.borrow().is_done(),
+            standing: Standing::default(),
             first_failures: self.running.recorder.borrow_mut().first_failures(),
         }
     }

@@ -1,7 +1,7 @@
 //! THE STOPWATCH of Helenus: slots, times, recordings, and the client that sends operations.
 //! Refuses to start processes and to print: it is the body of one, and writes to what it is given.
 //!
-//! The generator is always a process of its own: [`serve`] is its body, [`reading`] the parent's side.
+//! The generator is always a process of its own: [`serve()`] is its body, [`reading`] the parent's side.
 //!
 //! **Invariant:** only `stopwatch` decides what an operation's times mean, and it has no clock.
 //! **Invariant:** only `driver` and `convert` know the driver.

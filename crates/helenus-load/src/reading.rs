@@ -7,7 +7,8 @@ use helenus_model::probe::Probe;
 use helenus_model::result::{PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{
-    self, Failure, Footer, Header, Interval, OperationInterval, PhaseEnd, SampleLine, Stretch,
+    self, Failure, Footer, Header, Interval, OperationInterval, PhaseEnd, SampleLine, Standing,
+    Stretch,
 };
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -138,6 +139,7 @@ impl Gathered {
                 thread_cpu_ns: self.thread_cpu_ns,
                 clock_step_ns: 0,
                 stopped_early: true,
+                standing: Standing::default(),
                 first_failures: BTreeMap::new(),
             })
         })

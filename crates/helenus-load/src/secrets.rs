@@ -1,6 +1,11 @@
 //! From a reference to a secret's value, at the last moment.
 //! Refuses files that others can read, and never shows a value.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "SecretError names the path; fs_err would name it twice"
+)]
+
 use helenus_model::run_plan::SecretReference;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

@@ -205,7 +205,6 @@ fn watch_signals(stop: &Arc<Stop>) -> std::io::Result<()> {
 }
 
 fn header(plan: &RunPlan) -> SampleLine {
-    let standing = sys::stand(plan.raise_priority);
     SampleLine::Header(Header {
         format: Format::new("sample", sample::VERSION),
         plan_hash: plan.hash(),
@@ -214,9 +213,6 @@ fn header(plan: &RunPlan) -> SampleLine {
         start_means: StartMeans::DriverCall,
         pacing: plan.pacing,
         timer_resolution_ns: sys::timer_resolution_ns(),
-        timer_slack_ns: standing.timer_slack_ns,
-        nice: standing.nice,
-        slice_ns: standing.slice_ns,
         pid: std::process::id(),
         cpus: sys::cpus(),
     })

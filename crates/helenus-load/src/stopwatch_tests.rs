@@ -181,7 +181,9 @@ fn an_overload_is_a_backlog() {
     // 8 slots of 1 ms hold 8,000/s; 80,000/s are offered for a second.
     let mut watch = Stopwatch::new(&phase(Some(80_000.0), 8, 1000), Seed(1), 0);
     for now in (0..1000).map(|ms| ms * MS) {
-        (0..8).for_each(|slot| drop(watch.complete(slot, now, Outcome::Completed)));
+        for slot in 0..8 {
+            let _idle_at_first = watch.complete(slot, now, Outcome::Completed);
+        }
         while watch.start_due(now).is_some() {}
     }
     assert_eq!(watch.next_wake(), Wake::Completion);

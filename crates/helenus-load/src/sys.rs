@@ -1,6 +1,7 @@
 //! What the generator asks the kernel: clocks, its own use of resources, its place in the scheduler.
 //! Refuses anything else; the two calls that Rust has no safe form of live here.
 
+use helenus_model::sample::{SchedulingPolicy, Standing};
 use rustix::io::Errno;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{
@@ -66,31 +67,33 @@ pub(crate) fn cpus() -> Vec<u32> {
         .collect()
 }
 
-/// The thread's place in the scheduler, as far as it could be had.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Standing {
-    pub(crate) timer_slack_ns: Option<u64>,
-    pub(crate) nice: Option<i32>,
-    pub(crate) slice_ns: Option<u64>,
-}
-
 /// Makes the calling thread wake exactly and, when `raise` is set and the system allows it, soon.
 /// What is not allowed is left as it was; the answer says what holds.
-pub(crate) fn stand(raise: bool) -> Standing {
+///
+/// Real-time priority is asked for only where there is a schedule (`paced`): such a thread runs at once when
+/// its timer fires, whatever group or session the other work belongs to (nice values count only within one).
+/// In a closed loop there is nothing to be late for, and a real-time thread that never waits would starve the node.
+pub(crate) fn stand(raise: bool, paced: bool) -> Standing {
     // One nanosecond instead of the default 50 µs, by which the kernel may delay a timer. Always allowed.
     let slack = set_current_timer_slack(NonZeroU64::new(1)).and_then(|()| current_timer_slack());
     let me = Some(gettid());
-    let slice_ns = if raise {
-        let _refused = setpriority_process(me, NICE);
-        ask_for_slice().ok().map(|()| SLICE_NS)
-    } else {
-        None
-    };
-    Standing {
+    let mut standing = Standing {
+        policy: SchedulingPolicy::Fair,
+        nice: None,
+        slice_ns: None,
         timer_slack_ns: slack.ok(),
-        nice: getpriority_process(me).ok(),
-        slice_ns,
+    };
+    if raise {
+        let _refused = setpriority_process(me, NICE);
+        let wanted = SchedAttr::fair(getpriority_process(me).unwrap_or(0));
+        standing.slice_ns = set_scheduler(&wanted).ok().map(|()| SLICE_NS);
+        if paced && set_scheduler(&SchedAttr::round_robin()).is_ok() {
+            standing.policy = SchedulingPolicy::RoundRobin;
+            standing.slice_ns = None;
+        }
     }
+    standing.nice = getpriority_process(me).ok();
+    standing
 }
 
 /// `struct sched_attr` of sched_setattr(2), in its first version.
@@ -107,20 +110,37 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Asks for [`SLICE_NS`] under the ordinary policy; kernels before 6.12 accept and ignore it.
+impl SchedAttr {
+    /// The ordinary policy with [`SLICE_NS`]; kernels before 6.12 accept and ignore the slice.
+    fn fair(nice: i32) -> Self {
+        Self {
+            size: 48,
+            nice,
+            runtime: SLICE_NS,
+            ..Self::default()
+        }
+    }
+
+    /// The least real-time priority; what the thread starts does not inherit it.
+    fn round_robin() -> Self {
+        Self {
+            size: 48,
+            policy: libc::SCHED_RR.unsigned_abs(),
+            // SCHED_FLAG_RESET_ON_FORK
+            flags: 1,
+            priority: 1,
+            ..Self::default()
+        }
+    }
+}
+
 #[expect(
     unsafe_code,
     reason = "no safe form of sched_setattr exists; the struct is the kernel's own"
 )]
-fn ask_for_slice() -> Result<(), Errno> {
-    let attr = SchedAttr {
-        size: 48,
-        nice: getpriority_process(Some(gettid()))?,
-        runtime: SLICE_NS,
-        ..SchedAttr::default()
-    };
+fn set_scheduler(attr: &SchedAttr) -> Result<(), Errno> {
     // SAFETY: the struct outlives the call, its size is stated in it, and the kernel only reads it.
-    let said = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+    let said = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attr as *const SchedAttr, 0) };
     if said == 0 { Ok(()) } else { Err(Errno::PERM) }
 }
 

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Sight {
     /// Cassandra's name of the cluster.
     pub cluster_name: String,
+    /// Data centre of the node that was asked.
+    pub data_center: String,
     /// Data centres, sorted.
     pub data_centers: Vec<String>,
     /// All nodes with their host ids.
@@ -98,6 +100,7 @@ mod tests {
         };
         Sight {
             cluster_name: "Production".into(),
+            data_center: "dc".into(),
             data_centers: vec!["dc".into()],
             nodes: owners.iter().enumerate().map(node).collect(),
             keyspaces: vec!["orders".into()],

@@ -106,7 +106,9 @@ pub fn next(state: &State) -> Step {
     if tried(Step::Run) && !tried(Step::Record) {
         return Step::Record;
     }
-    if state.place == Place::Ephemeral && done(Step::Up) && !tried(Step::Remove) {
+    // A start that failed by itself is kept for a look.
+    let stands = tried(Step::Up) && state.outcome(Step::Up) != Some(Outcome::Failed);
+    if stands && !tried(Step::Remove) {
         return Step::Remove;
     }
     Step::End
@@ -168,10 +170,12 @@ mod tests {
                 );
             }
         }
-        // A start that failed is kept for a look; one that was interrupted has removed itself.
+        // A start that failed is kept for a look; after one that was interrupted there may be a cluster.
         assert_eq!(
             walk(Place::Ephemeral, true, |_| Outcome::Failed),
             [Step::Up, Step::End]
         );
+        let interrupted = walk(Place::Ephemeral, true, |_| Outcome::Interrupted);
+        assert_eq!(interrupted, [Step::Up, Step::Remove, Step::End]);
     }
 }

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 mod files;
-pub use files::{LOGBACK, LaunchFiles, java_argv, launcher_manifest, rackdc};
+pub use files::{
+    LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc, shapes_archive,
+};
 
 /// Version of [`ClusterPlan`] as JSON.
 pub const PLAN_VERSION: u32 = 1;

@@ -5,7 +5,9 @@ use crate::doubt::{Doubt, OutsideFacts, PhaseFacts, Verdict, judge};
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::{Pacing, Phase, RunPlan};
-use crate::sample::{FailureKind, Footer, Header, OperationInterval, PhaseEnd, StartMeans};
+use crate::sample::{
+    FailureKind, Footer, Header, OperationInterval, PhaseEnd, Standing, StartMeans,
+};
 use crate::seed::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +74,8 @@ pub struct PhaseResult {
     pub backlog: u64,
     /// Of those, never started.
     pub abandoned: u64,
+    /// The generator's place in the scheduler.
+    pub standing: Standing,
     /// All operations together.
     pub total: OperationResult,
     /// By operation.
@@ -229,6 +233,7 @@ impl PhaseResult {
             thread_busy,
             backlog: end.backlog,
             abandoned: end.abandoned,
+            standing: end.standing,
             total: OperationResult::of(&total),
             operations: merged
                 .iter()
@@ -316,6 +321,7 @@ mod tests {
             thread_cpu_ns: 300_000_000,
             clock_step_ns: 12,
             stopped_early: false,
+            standing: Standing::default(),
             first_failures: BTreeMap::new(),
         }
     }

@@ -53,12 +53,6 @@ pub struct Header {
     pub pacing: Pacing,
     /// Resolution of its timer in nanoseconds.
     pub timer_resolution_ns: u64,
-    /// Timer slack of its thread in nanoseconds, where known.
-    pub timer_slack_ns: Option<u64>,
-    /// Nice value of its thread, where known.
-    pub nice: Option<i32>,
-    /// Time slice that the scheduler granted its thread, in nanoseconds, where it could be asked for.
-    pub slice_ns: Option<u64>,
     /// Process id.
     pub pid: u32,
     /// Processors it may run on.
@@ -197,9 +191,47 @@ pub struct PhaseEnd {
     pub clock_step_ns: u64,
     /// True when the run was stopped before the phase's end.
     pub stopped_early: bool,
+    /// Its thread's place in the scheduler during the phase.
+    pub standing: Standing,
     /// The text of the first failure of each kind, to explain the counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_failures: BTreeMap<FailureKind, String>,
+}
+
+/// A thread's place in the scheduler: what held, not what was wished for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Scheduling policy.
+    pub policy: SchedulingPolicy,
+    /// Nice value, where known.
+    pub nice: Option<i32>,
+    /// Time slice granted in nanoseconds, where one was asked for and granted.
+    pub slice_ns: Option<u64>,
+    /// Timer slack in nanoseconds, where known.
+    pub timer_slack_ns: Option<u64>,
+}
+
+/// A scheduling policy of Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchedulingPolicy {
+    /// The ordinary one.
+    #[default]
+    Fair,
+    /// Real time, in turns.
+    RoundRobin,
+}
+
+impl Default for Standing {
+    /// An ordinary thread of which nothing else is known.
+    fn default() -> Self {
+        Self {
+            policy: SchedulingPolicy::Fair,
+            nice: None,
+            slice_ns: None,
+            timer_slack_ns: None,
+        }
+    }
 }
 
 /// What the generator itself used.

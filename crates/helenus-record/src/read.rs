@@ -255,6 +255,7 @@ fn phases(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseResu
             thread_busy: row.get("thread_busy")?,
             backlog: row.get("backlog")?,
             abandoned: row.get("abandoned")?,
+            standing: row.get::<_, Json<_>>("standing")?.0,
             total: operations(connection, phase, true)?
                 .into_values()
                 .next()

@@ -231,6 +231,7 @@ fn finish_phase(
     connection.execute(
         "UPDATE phase SET rate_per_s = :rate, in_flight = :in_flight, achieved_per_s = :achieved, \
          duration_s = :duration, thread_busy = :busy, backlog = :backlog, abandoned = :abandoned, \
+         standing = :standing, \
          verdict = :verdict WHERE id = :row",
         named_params! {
             ":row": row,
@@ -241,6 +242,7 @@ fn finish_phase(
             ":busy": phase.thread_busy,
             ":backlog": phase.backlog,
             ":abandoned": phase.abandoned,
+            ":standing": Json(phase.standing),
             ":verdict": Word(phase.verdict),
         },
     )?;

@@ -460,6 +460,9 @@ pub(crate) struct Cqlsh {
     /// A file with statements; - for standard input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Show the statements one by one, run none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

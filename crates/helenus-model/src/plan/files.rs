@@ -75,10 +75,48 @@ pub struct LaunchFiles {
     pub launcher: String,
     /// Class-data archive to use.
     pub archive: Option<String>,
-    /// Class-data archive to write at exit: a training start.
-    pub train: Option<String>,
+    /// What a training start writes instead.
+    pub train: Option<Training>,
     /// Module flags of the release on this JDK; those that the launcher's manifest carries are left out.
     pub module_flags: Vec<String>,
+}
+
+/// The first JDK that writes an archive at exit (JEP 350).
+const FIRST_WITH_ARCHIVE_AT_EXIT: u32 = 13;
+
+/// What a training start writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Training {
+    /// The class-data archive itself, at exit.
+    Archive(String),
+    /// The names of the loaded classes, for a dump afterwards: what older JDKs can do.
+    ClassList(String),
+}
+
+impl Training {
+    /// What a JDK of this feature number can write; a class list lies beside the archive.
+    pub fn on(jdk_feature: u32, archive: &str) -> Self {
+        if jdk_feature >= FIRST_WITH_ARCHIVE_AT_EXIT {
+            Self::Archive(archive.to_owned())
+        } else {
+            Self::ClassList(format!("{archive}.classlist"))
+        }
+    }
+}
+
+/// The arguments of `java` that dump an archive from a class list, with the flags that decide its layout.
+pub fn dump_argv(jvm: &[String], list: &str, archive: &str, launcher: &str) -> Vec<String> {
+    let mut argv: Vec<String> = jvm.iter().filter(|f| shapes_archive(f)).cloned().collect();
+    argv.push("-Xshare:dump".into());
+    argv.push(format!("-XX:SharedClassListFile={list}"));
+    argv.push(format!("-XX:SharedArchiveFile={archive}"));
+    argv.extend(["-cp".into(), launcher.to_owned()]);
+    argv
+}
+
+/// Whether a JVM flag decides an archive's layout: the collector and compressed pointers do, sizes below 32 GB do not.
+pub fn shapes_archive(flag: &str) -> bool {
+    flag.contains("GC") || flag.contains("Compressed")
 }
 
 /// The whole command line of a node but for the path of `java`.
@@ -92,8 +130,13 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
         argv.push("-Xlog:disable".into());
         argv.push("-Xlog:all=error:stderr".into());
     }
-    if let Some(train) = &files.train {
-        argv.push(format!("-XX:ArchiveClassesAtExit={train}"));
+    match &files.train {
+        Some(Training::Archive(path)) => argv.push(format!("-XX:ArchiveClassesAtExit={path}")),
+        Some(Training::ClassList(path)) => {
+            argv.push("-Xshare:off".into());
+            argv.push(format!("-XX:DumpLoadedClassList={path}"));
+        }
+        None => {}
     }
     argv.extend(
         files

@@ -79,6 +79,7 @@ CREATE TABLE phase (
     thread_busy    REAL,
     backlog        INTEGER,
     abandoned      INTEGER,
+    standing       TEXT CHECK (json_valid(standing)),   -- the generator's place in the scheduler
     verdict        TEXT,                    -- NULL: the phase has no result
     UNIQUE (run_id, ordinal)
 ) STRICT;

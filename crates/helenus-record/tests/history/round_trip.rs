@@ -70,7 +70,7 @@ fn a_result_comes_back_as_it_was() {
         p99(&result.phases[1].total.service)
     );
     assert_eq!(line.phases[1].response_p99_us, None);
-    let mode = |path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    let mode = |path| fs_err::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(
         (
             mode(path.as_path()),

@@ -58,7 +58,7 @@ fn writers_at_once_lose_nothing() {
         runs.iter()
             .all(|line| history.intervals(line.id).is_ok_and(|all| all.len() == 8))
     );
-    let left: Vec<_> = std::fs::read_dir(folder.path().join("state"))
+    let left: Vec<_> = fs_err::read_dir(folder.path().join("state"))
         .expect("lists")
         .collect();
     assert!(

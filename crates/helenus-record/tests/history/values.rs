@@ -6,7 +6,8 @@ use helenus_model::format::Format;
 use helenus_model::result::{PhaseResult, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::{
-    self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, StartMeans, Stretch,
+    self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
+    Stretch,
 };
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
@@ -98,9 +99,6 @@ pub(crate) fn header(plan: &RunPlan) -> Header {
         start_means: StartMeans::DriverCall,
         pacing: Pacing::Sleep,
         timer_resolution_ns: 1,
-        timer_slack_ns: Some(50_000),
-        nice: None,
-        slice_ns: None,
         pid: 4242,
         cpus: vec![0, 1],
     }
@@ -124,6 +122,10 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         thread_cpu_ns: 300_000_000,
         clock_step_ns: 12,
         stopped_early: false,
+        standing: Standing {
+            timer_slack_ns: Some(50_000),
+            ..Standing::default()
+        },
         first_failures: BTreeMap::from([(FailureKind::WriteTimeout, "1 of 2 answered".to_owned())]),
     };
     let outside = OutsideFacts {

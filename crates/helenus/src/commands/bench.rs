@@ -52,7 +52,13 @@ fn failure(error: BenchError) -> CommandError {
         BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
             error.into()
         }
-        BenchError::Target(error) => CommandError::of(code::USAGE, &error).hint(error.hint()),
+        BenchError::Target(error) => {
+            let code = match error {
+                TargetError::Unreachable { .. } => code::ENVIRONMENT,
+                _ => code::USAGE,
+            };
+            CommandError::of(code, &error).hint(error.hint())
+        }
         BenchError::Prepare(ref source) => {
             let by_server = source.server().is_some();
             let code = if by_server {
@@ -215,15 +221,25 @@ fn credentials(reference: &CredentialsReference) -> Result<helenus_cql::Credenti
                 "export {name}, or name a 0600 file with a / in its path"
             ))
         })?,
-        SecretReference::File(path) => fs::read_to_string(path)
-            .map_err(|e| CommandError::of(code::USAGE, &e))?
-            .trim_end_matches('\n')
-            .to_owned(),
+        SecretReference::File(path) => read_private(path)?,
     };
     Ok(helenus_cql::Credentials {
         username: reference.username.clone(),
         password: helenus_cql::Secret::new(password),
     })
+}
+
+/// The first line of a file that only its owner can read.
+fn read_private(path: &str) -> Result<String, CommandError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let text = format!("others can read the password in {path} (mode {mode:03o})");
+        return Err(CommandError::new(code::USAGE, text).hint(format!("chmod 600 {path}")));
+    }
+    let text = fs::read_to_string(path).map_err(failed)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 fn free_name(hands: &Hands) -> String {
@@ -273,6 +289,13 @@ impl<'a> Live<'a> {
                     watcher.see(event);
                 }
             }
+            LabEvent::Foreign(sight) => self.ui.note(&format!(
+                "writing to {:?}, which is not yours: data centres {}, {} nodes, keyspaces {}",
+                sight.cluster_name,
+                sight.data_centers.join(", "),
+                sight.nodes.len(),
+                sight.keyspaces.join(", ")
+            )),
             LabEvent::Rate {
                 reached_per_s,
                 chosen_per_s,

@@ -19,6 +19,12 @@ struct Answers {
     results: Vec<Answer>,
 }
 
+#[derive(Serialize)]
+struct Statements {
+    format: Format,
+    statements: Vec<String>,
+}
+
 pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
     let state = hands
@@ -34,6 +40,22 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         (None, None) if !std::io::stdin().is_terminal() => read(Path::new("-"))?,
         (None, None) => return interactive(&hands.env, &state, node.as_deref()),
     };
+    if flags.dry_run {
+        let statements = helenus_cql::split_statements(&text);
+        let shown = Statements {
+            format: Format::new("cql-statements", 1),
+            statements: statements.iter().map(|s| s.text.clone()).collect(),
+        };
+        ui.result(&shown, || {
+            let lines = statements
+                .iter()
+                .map(|s| format!("line {}: {}\n", s.line, s.text));
+            lines
+                .chain(["nothing was run (--dry-run)\n".to_owned()])
+                .collect()
+        });
+        return Ok(0);
+    }
     let mut client = shell::connect(&state, node.as_deref())?;
     let mut results = Vec::new();
     for statement in helenus_cql::split_statements(&text) {

