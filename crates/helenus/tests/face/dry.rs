@@ -186,3 +186,17 @@ fn releases_fetch() {
         0
     );
 }
+
+#[test]
+fn cqlsh() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let statements = "CREATE TABLE a.b (k int PRIMARY KEY); DROP TABLE a.b";
+    shot!(lab.run(&["cql", "c", "--dry-run", "-e", statements]), @"
+    exit code: 0
+    --- standard output
+    line 1: CREATE TABLE a.b (k int PRIMARY KEY)
+    line 1: DROP TABLE a.b
+    nothing was run (--dry-run)
+    ");
+}
