@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What a program is told by the one who starts it.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +17,8 @@ pub struct Env {
     pub uid: u32,
     /// The file system's root; only tests have another one than `/`.
     pub root: PathBuf,
+    /// Our own binary, which ends tools together with us (`__leashed`); without it they may outlive a `kill -9`.
+    pub leash: Option<PathBuf>,
 }
 
 impl Env {
@@ -26,6 +29,7 @@ impl Env {
             home: etcetera::home_dir().ok(),
             uid: rustix::process::geteuid().as_raw(),
             root: PathBuf::from("/"),
+            leash: std::env::current_exe().ok(),
         }
     }
 
@@ -39,6 +43,21 @@ impl Env {
     pub fn folder(&self, name: &str) -> Option<PathBuf> {
         let path = self.var(name).map(PathBuf::from);
         path.filter(|p| p.is_absolute())
+    }
+
+    /// A command that ends with this process, also after a `kill -9`; the thread that spawns it must live on.
+    pub fn leashed(&self, program: &Path) -> Command {
+        match &self.leash {
+            None => Command::new(program),
+            Some(helenus) => {
+                let mut command = Command::new(helenus);
+                command
+                    .arg("__leashed")
+                    .arg(std::process::id().to_string())
+                    .arg(program);
+                command
+            }
+        }
     }
 
     /// The first executable file of that name on `PATH`.

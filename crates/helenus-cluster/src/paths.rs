@@ -154,6 +154,7 @@ mod tests {
             home: Some("/home/ada".into()),
             uid: rustix::process::geteuid().as_raw(),
             root: "/".into(),
+            leash: None,
         }
     }
 

@@ -6,6 +6,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -39,13 +40,7 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
     let text = fs::read_to_string(launch_file)?;
     let launch: Launch = serde_json::from_str(&text).map_err(io::Error::other)?;
     if let Some(parent) = launch.leash {
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // The parent may have ended before the line above.
-        if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
-            return Err(io::Error::other(
-                "the command that started this node is gone",
-            ));
-        }
+        end_with(parent)?;
     }
     // A session of its own: Ctrl-C in the terminal reaches helenus, which decides.
     rustix::process::setsid()?;
@@ -61,6 +56,25 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
         .exec();
     drop(claim);
     Err(error)
+}
+
+/// Becomes a tool that ends with the one who started it; returns only on failure.
+///
+/// # Errors
+/// The parent is gone, or `exec` fails.
+pub fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> io::Result<Infallible> {
+    end_with(parent)?;
+    Err(Command::new(program).args(arguments).exec())
+}
+
+fn end_with(parent: i32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // The parent may have ended before the line above.
+    if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the command that started this is gone"))
+    }
 }
 
 /// Without CAP_IPC_LOCK and with no memlock limit, Cassandra's mlockall is refused and it goes on.

@@ -4,6 +4,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration, parse_rate};
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -95,6 +96,14 @@ pub(crate) enum Verb {
     /// Becomes a node (internal)
     #[command(name = "__node", hide = true)]
     Node { launch: PathBuf },
+    /// Becomes a tool that ends with the process that asked for it (internal)
+    #[command(name = "__leashed", hide = true)]
+    Leashed {
+        parent: i32,
+        program: PathBuf,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// The load generator (internal): plan on standard input, JSON lines on standard output
     #[command(name = "__load", hide = true)]
     Load {

@@ -21,6 +21,11 @@ fn main() -> ExitCode {
     // What becomes another program, or is one, has no part in the rest of the face.
     match &cli.verb {
         Verb::Node { launch } => return commands::hidden::node(launch),
+        Verb::Leashed {
+            parent,
+            program,
+            arguments,
+        } => return commands::hidden::leashed(*parent, program, arguments),
         Verb::Load { secrets } => return commands::hidden::load(*secrets),
         Verb::FakeNode { behaviour, folder } => {
             return commands::fake_node::run(behaviour, folder);
@@ -72,6 +77,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Completions(_)
         | Verb::Presets(_)
         | Verb::Node { .. }
+        | Verb::Leashed { .. }
         | Verb::Load { .. }
         | Verb::FakeNode { .. } => Ok(0),
     }

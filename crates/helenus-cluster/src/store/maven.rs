@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -65,7 +65,8 @@ pub(super) fn fetch(
         total: names.len(),
         bytes: wanted.lock.artifacts(wanted.arch).map(|a| a.size).sum(),
     });
-    let child = Command::new(&mvn)
+    let child = env
+        .leashed(&mvn)
         .args(["--batch-mode", "-Dstyle.color=never", "--file"])
         .arg(&pom)
         .arg(GOAL)

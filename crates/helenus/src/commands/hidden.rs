@@ -1,15 +1,26 @@
 //! Hidden verbs: what this binary becomes for a while. Refuses everything that a person would type.
 
 use helenus_load::Secrets;
+use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Becomes a node; whoever started us finds the reason of a failure in the node's console log.
 pub(crate) fn node(launch: &Path) -> ExitCode {
-    match helenus_cluster::shim::run(launch) {
+    told(helenus_cluster::shim::run(launch))
+}
+
+/// Becomes a tool that ends with whoever started it.
+pub(crate) fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> ExitCode {
+    told(helenus_cluster::shim::leashed(parent, program, arguments))
+}
+
+fn told(failure: std::io::Result<Infallible>) -> ExitCode {
+    use std::io::Write as _;
+    match failure {
         Ok(never) => match never {},
         Err(error) => {
-            use std::io::Write as _;
             let _log_gone = writeln!(std::io::stderr(), "ERROR launch: {error}");
             ExitCode::from(crate::error::code::CLUSTER)
         }

@@ -23,10 +23,20 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, u64> {
     all
 }
 
-/// Everything that a verb could change: processes with their states, and files.
-fn everything(lab: &TestLab) -> (Vec<i32>, (String, Vec<String>), BTreeMap<PathBuf, u64>) {
-    let state = lab.states("c");
-    (lab.node_pids(), state, files(&lab.path("home")))
+/// Everything that a verb could change.
+#[derive(Debug, PartialEq)]
+struct Everything {
+    pids: Vec<i32>,
+    conditions: Vec<String>,
+    files: BTreeMap<PathBuf, u64>,
+}
+
+fn everything(lab: &TestLab) -> Everything {
+    Everything {
+        pids: lab.node_pids(),
+        conditions: lab.states("c").1,
+        files: files(&lab.path("home")),
+    }
 }
 
 #[test]
@@ -175,4 +185,18 @@ fn releases_fetch() {
         crate::lab::look::entries(&lab.path("cache/releases")).len(),
         0
     );
+}
+
+#[test]
+fn cqlsh() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let statements = "CREATE TABLE a.b (k int PRIMARY KEY); DROP TABLE a.b";
+    shot!(lab.run(&["cql", "c", "--dry-run", "-e", statements]), @"
+    exit code: 0
+    --- standard output
+    line 1: CREATE TABLE a.b (k int PRIMARY KEY)
+    line 1: DROP TABLE a.b
+    nothing was run (--dry-run)
+    ");
 }

@@ -263,6 +263,7 @@ fn cqlsh() {
       -f, --file <FILE>      A file with statements; - for standard input
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
+          --dry-run          Show the statements one by one, run none
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
 

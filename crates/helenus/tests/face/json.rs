@@ -414,3 +414,56 @@ fn nodetool_has_no_json() {
     hint: some of its verbs take -F json themselves
     ");
 }
+
+#[test]
+fn logs() {
+    let lab = with_cluster();
+    lab.write("home/state/clusters/c/node1/logs/system.log", "one\ntwo\n");
+    shot!(lab.run(&["logs", "c", "--tail", "1", "--format", "json"]), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.log/1",
+      "node": "node1",
+      "path": "[LAB]/home/state/clusters/c/node1/logs/system.log",
+      "lines": [
+        "two"
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn cqlsh() {
+    let lab = with_cluster();
+    let told = lab.run(&[
+        "cql",
+        "c",
+        "-e",
+        "SELECT key FROM system.local",
+        "--format",
+        "json",
+    ]);
+    shot!(told, @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.cql/1",
+      "results": [
+        {
+          "statement": "SELECT key FROM system.local",
+          "columns": [
+            "key"
+          ],
+          "rows": [
+            {
+              "key": {
+                "text": "key"
+              }
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+}

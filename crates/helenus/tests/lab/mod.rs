@@ -339,7 +339,7 @@ pub(crate) fn with_own_mounts(script: &str) -> Option<Command> {
     let unshare = program("unshare")?;
     let tried = Command::new(&unshare)
         .args(how)
-        .args(["/bin/sh", "-c", "mount -t tmpfs none /mnt"])
+        .args(["/bin/sh", "-c", "mount -t tmpfs none /tmp"])
         .output();
     if !tried.is_ok_and(|output| output.status.success()) {
         return None;

@@ -39,6 +39,29 @@ fn ctrl_c_during_up() {
 }
 
 #[test]
+fn ctrl_c_in_ten_moments_of_up() {
+    let begin = std::time::Instant::now();
+    TestLab::fake("slow").done(&["up", "c", "-n", "2"]);
+    let length = begin.elapsed();
+    for moment in 0..10 {
+        let lab = TestLab::fake("slow");
+        let mut up = lab.begin(&["up", "c", "-n", "2"]);
+        std::thread::sleep(length * moment / 10);
+        if up.runs() {
+            up.signal(Signal::INT);
+        }
+        let said = up.end();
+        match said.code.as_str() {
+            // It was done before the word reached it.
+            "0" => assert_eq!(lab.states("c").0, "running"),
+            // Before it had begun to listen, it has made nothing either.
+            "130" | "signal 2" => nothing_is_left(&lab),
+            other => panic!("{other} in moment {moment}\n{said}"),
+        }
+    }
+}
+
+#[test]
 fn sigterm_and_sighup_during_up() {
     for signal in [Signal::TERM, Signal::HUP] {
         let lab = TestLab::fake("slow");

@@ -2,7 +2,7 @@
 //! Refuses to download anything: Maven is a script here.
 
 use crate::lab::{PATIENCE, Running, TestLab, look, not_run, with_own_mounts};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::path::PathBuf;
 
 /// A lab with a JDK 17 that the release runs on, and no other program at all.
@@ -38,7 +38,8 @@ fn for_own_mounts(fake: &str) -> TestLab {
 #[test]
 fn no_jdk() {
     let lab = for_own_mounts("");
-    let script = "for d in /usr/lib/jvm /opt /usr/java; do [ ! -d $d ] || mount -t tmpfs none $d; done\n\
+    let script = "for b in /usr/lib/jvm/*/bin /opt/*/bin /usr/java/*/bin; do\n\
+                  [ ! -e $b/java ] || mount -t tmpfs none $b || exit 9\ndone\n\
                   PATH=/nowhere exec \"$0\" up c";
     if let Some(up) = in_own_mounts(&lab, script) {
         shot!(up.end(), @"
@@ -204,11 +205,15 @@ fn kill_9_while_maven_fetches() {
     assert!(up.runs());
     up.signal(Signal::KILL);
     up.end();
-    // Maven itself is on its own now; the next fetch clears what it was working on.
-    for process in lab.processes() {
-        let pid = Pid::from_raw(process.pid).expect("a pid");
-        kill_process(pid, Signal::KILL).expect("the lab's own Maven");
-    }
+    look::wait_for("Maven's end", PATIENCE, || {
+        let left = lab.processes();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    });
+    // What it was working on is cleared by the next fetch.
     assert_eq!(half_done(&lab).len(), 1);
     lab.program("bin/mvn", "#!/bin/sh\nexit 1\n");
     assert_eq!(lab.run(&["releases", "fetch"]).code, "3");

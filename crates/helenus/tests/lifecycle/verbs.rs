@@ -75,6 +75,7 @@ fn one_node_from_up_to_rm() {
     removed c: 1 node (0 running), [size] in [LAB]/home/state/clusters/c
     ");
     assert!(!lab.cluster("c").exists());
+    assert_eq!(look::claims_of(&lab.path("home")).len(), 0);
 }
 
 #[test]
