@@ -12,9 +12,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Version of [`ClusterState`] as JSON.
 pub const STATE_VERSION: u32 = 1;
+
+/// Patience with a lock: a process that a killed helenus had just begun keeps it until it is the shim.
+const LOCK_WITHIN: Duration = Duration::from_secs(2);
 
 /// State file in a cluster's folder.
 const STATE_FILE: &str = "cluster.json";
@@ -273,10 +277,17 @@ impl Clusters {
             }
             Err(e) => return Err(e.into()),
         };
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(StateError::Busy(name.into())),
-            Err(e) => return Err(io::Error::from(e).into()),
+        let begin = Instant::now();
+        loop {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(io::Error::from(e).into()),
+            }
+            if begin.elapsed() > LOCK_WITHIN {
+                return Err(StateError::Busy(name.into()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
         if rustix::fs::fstat(&file).map_err(io::Error::from)?.st_nlink == 0 {
             return unknown().and_then(|e: StateError| Err(e));

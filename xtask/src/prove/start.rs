@@ -154,7 +154,7 @@ fn theirs(rig: &Rig, name: &str) -> Result<Outcome, Box<dyn Error>> {
     let address = claimed.addresses[0];
     let outcome = launch(rig, name, &folder, address, claimed.ports)
         .and_then(|launch| start(rig, &launch, address, claimed.ports));
-    rig.hands.claims.release(&claimed.addresses, &folder)?;
+    rig.hands.claims.release(&folder)?;
     fs_err::remove_dir_all(&folder)?;
     outcome
 }
