@@ -1,10 +1,12 @@
 //! `cargo xtask prove NAME`: the campaigns behind every time, rate and memory figure. Variants take turns in random
 //! order, raw results are written as they land, a cut campaign goes on. Refuses a figure without its machine and load.
 
+mod bench;
 mod campaign;
 mod cluster3;
 mod host;
 mod journal;
+mod pause;
 mod report;
 mod rig;
 mod start;
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 2] = [start::START, cluster3::CLUSTER3];
+const CAMPAIGNS: [Campaign; 4] = [start::START, cluster3::CLUSTER3, bench::BENCH, pause::PAUSE];
 
 /// Trials a variant, where the person does not say.
 const REPEATS: usize = 5;
