@@ -15,7 +15,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, u64> {
                 folders.push(path.clone());
             }
             if !path.ends_with("helenus.log") {
-                let length = std::fs::metadata(&path).map_or(0, |m| m.len());
+                let length = fs_err::metadata(&path).map_or(0, |m| m.len());
                 all.insert(path, length);
             }
         }

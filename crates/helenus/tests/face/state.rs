@@ -187,7 +187,7 @@ fn names_are_given_in_order_where_none_is_asked_for() {
 #[test]
 fn a_broken_state_file_is_told_and_removed() {
     let lab = with_clusters(&["bad", "good"]);
-    std::fs::write(lab.cluster("bad").join("cluster.json"), "{ \"format\": ").expect("a file");
+    fs_err::write(lab.cluster("bad").join("cluster.json"), "{ \"format\": ").expect("a file");
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
@@ -221,10 +221,10 @@ fn a_broken_state_file_is_told_and_removed() {
 fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     let lab = with_clusters(&["c"]);
     let file = lab.cluster("c").join("cluster.json");
-    let text = std::fs::read_to_string(&file).expect("a state");
+    let text = fs_err::read_to_string(&file).expect("a state");
     let newer = text.replace("helenus.cluster/1", "helenus.cluster/99");
     assert_ne!(text, newer);
-    std::fs::write(&file, &newer).expect("a file");
+    fs_err::write(&file, &newer).expect("a file");
     shot!(lab.run(&["stop", "c"]), @r#"
     exit code: 2
     --- standard error
@@ -241,7 +241,7 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/1)
     `helenus rm c` removes it, whatever is in it
     "#);
-    assert_eq!(std::fs::read_to_string(&file).expect("a state"), newer);
+    assert_eq!(fs_err::read_to_string(&file).expect("a state"), newer);
 }
 
 #[test]

@@ -176,6 +176,6 @@ fn verbose_and_the_log_file_tell_the_same() {
     let lab = TestLab::new();
     let said = lab.run(&["list", "-v"]);
     assert!(said.err.contains("begins"), "{said}");
-    let log = std::fs::read_to_string(lab.path("home/state/helenus.log")).expect("a log");
+    let log = fs_err::read_to_string(lab.path("home/state/helenus.log")).expect("a log");
     assert!(log.contains("begins"), "{log}");
 }

@@ -17,13 +17,13 @@ pub(crate) struct Process {
 pub(crate) fn processes(folder: &Path) -> Vec<Process> {
     let wanted = folder.as_os_str().as_bytes();
     let names = |bytes: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
-    let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let entries = fs_err::read_dir("/proc").expect("/proc").flatten();
     let mut found = Vec::new();
     for entry in entries {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
             continue;
         };
-        let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
+        let read = |file: &str| fs_err::read(entry.path().join(file)).unwrap_or_default();
         let command = read("cmdline");
         if names(&command) || names(&read("environ")) {
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
@@ -35,14 +35,14 @@ pub(crate) fn processes(folder: &Path) -> Vec<Process> {
 
 /// Whether a process is there and no zombie.
 pub(crate) fn lives(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().map(str::trim_start);
     state.is_some_and(|s| !s.is_empty() && !s.starts_with(['Z', 'X']))
 }
 
 /// What lies in a folder, sorted; nothing where there is no folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = fs_err::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|e| e.path()).collect();
     paths.sort();
     paths
@@ -61,7 +61,7 @@ pub(crate) fn claims_of(folder: &Path) -> Vec<PathBuf> {
     let claims = namespaces.iter().flat_map(|n| entries(n));
     claims
         .filter(|claim| {
-            let owner = std::fs::read_to_string(claim).unwrap_or_default();
+            let owner = fs_err::read_to_string(claim).unwrap_or_default();
             Path::new(&owner).starts_with(folder)
         })
         .collect()

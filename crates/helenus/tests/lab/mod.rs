@@ -48,7 +48,7 @@ impl TestLab {
             env: BTreeMap::new(),
         };
         for folder in ["person", "bin"] {
-            std::fs::create_dir(lab.path(folder)).expect("a folder of the lab");
+            fs_err::create_dir(lab.path(folder)).expect("a folder of the lab");
         }
         // Addresses are claimed for the whole machine: where claims are kept is not ours to choose.
         for name in ["PATH", "XDG_RUNTIME_DIR"] {
@@ -88,8 +88,8 @@ impl TestLab {
     /// Writes a file, with its folders.
     pub(crate) fn write(&self, below: &str, text: &str) -> PathBuf {
         let path = self.path(below);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders in the lab");
-        std::fs::write(&path, text).expect("a file in the lab");
+        fs_err::create_dir_all(path.parent().expect("a folder")).expect("folders in the lab");
+        fs_err::write(&path, text).expect("a file in the lab");
         path
     }
 
@@ -97,7 +97,7 @@ impl TestLab {
     pub(crate) fn program(&self, below: &str, text: &str) -> PathBuf {
         let path = self.write(below, text);
         let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&path, executable).expect("an executable file");
+        fs_err::set_permissions(&path, executable).expect("an executable file");
         path
     }
 

@@ -90,8 +90,8 @@ fn ctrl_c_during_start_keeps_the_data() {
     lab.write("home/state/clusters/c/node1/data/a-table", "rows");
     // The state says how the node behaves: it hangs from now on.
     let state = lab.cluster("c").join("cluster.json");
-    let text = std::fs::read_to_string(&state).expect("a state");
-    std::fs::write(
+    let text = fs_err::read_to_string(&state).expect("a state");
+    fs_err::write(
         &state,
         text.replace("\"fake\": \"ready\"", "\"fake\": \"hang\""),
     )
@@ -106,7 +106,7 @@ fn ctrl_c_during_start_keeps_the_data() {
     ");
     assert_eq!(lab.states("c").0, "stopped");
     let kept = lab.path("home/state/clusters/c/node1/data/a-table");
-    assert_eq!(std::fs::read_to_string(kept).expect("data"), "rows");
+    assert_eq!(fs_err::read_to_string(kept).expect("data"), "rows");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_stop_that_is_cut_off_leaves_nodes_that_were_told_to_stop() {
     let mut stop = lab.begin(&["stop", "c"]);
     let state = lab.cluster("c").join("cluster.json");
     look::wait_for("the word in the state", PATIENCE, || {
-        let text = std::fs::read_to_string(&state).expect("a state");
+        let text = fs_err::read_to_string(&state).expect("a state");
         if text.contains("\"wanted\": \"stopped\"") {
             Ok(())
         } else {

@@ -228,7 +228,7 @@ fn logs_whole_and_their_end_and_as_they_grow() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);
     let file = lab.cluster("c").join("node1/logs/system.log");
-    std::fs::write(&file, "one\ntwo\nthree\n").expect("a log");
+    fs_err::write(&file, "one\ntwo\nthree\n").expect("a log");
     assert_eq!(lab.done(&["logs", "c"]), "one\ntwo\nthree\n");
     assert_eq!(
         lab.done(&["logs", "c/node1", "--tail", "2"]),
@@ -239,7 +239,7 @@ fn logs_whole_and_their_end_and_as_they_grow() {
     look::wait_for("the end of the log", PATIENCE, || {
         has(&follow.out(), "three\n")
     });
-    let mut log = std::fs::File::options()
+    let mut log = fs_err::File::options()
         .append(true)
         .open(&file)
         .expect("a log");
@@ -264,7 +264,7 @@ fn files_of_a_node_are_there_and_only_its_owner_changes_them() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c", "--set", "concurrent_reads=9"]);
     let node = lab.cluster("c").join("node1");
-    let yaml = std::fs::read_to_string(node.join("conf/cassandra.yaml")).expect("yaml");
+    let yaml = fs_err::read_to_string(node.join("conf/cassandra.yaml")).expect("yaml");
     assert!(yaml.contains("concurrent_reads: 9"), "{yaml}");
     for file in [
         "conf/logback.xml",
@@ -274,7 +274,7 @@ fn files_of_a_node_are_there_and_only_its_owner_changes_them() {
     ] {
         assert!(node.join(file).is_file(), "{file}");
     }
-    let launch = std::fs::read_to_string(node.join("launch.json")).expect("a launch file");
+    let launch = fs_err::read_to_string(node.join("launch.json")).expect("a launch file");
     assert!(
         !launch.contains("HELENUS_HOME"),
         "a node sees an allow-list only: {launch}"
