@@ -239,7 +239,7 @@ fn logs_whole_and_their_end_and_as_they_grow() {
     look::wait_for("the end of the log", PATIENCE, || {
         has(&follow.out(), "three\n")
     });
-    let mut log = std::fs::File::options()
+    let mut log = fs_err::File::options()
         .append(true)
         .open(&file)
         .expect("a log");
