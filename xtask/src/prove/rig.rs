@@ -62,6 +62,14 @@ impl Rig {
         let helenus = target.join("release/helenus");
         let hands = Hands::open(env.clone(), helenus.clone(), Cancel::default())
             .map_err(|e| with_causes(&e))?;
+        // Maven runs below the binary's own leash: the binary fetches, this only reads what is there.
+        let fetched = Command::new(&helenus)
+            .args(["releases", "fetch"])
+            .envs(&env.vars)
+            .status()?;
+        if !fetched.success() {
+            return Err(format!("helenus releases fetch: {fetched}").into());
+        }
         let store = Store::open(&hands.paths.cache, &env)?;
         let release = store.ensure(
             release,
