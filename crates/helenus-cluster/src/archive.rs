@@ -14,6 +14,7 @@ use helenus_cql::codec::Consistency;
 use helenus_model::plan::{NodePlan, Training, dump_argv, launcher_manifest, shapes_archive};
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -244,6 +245,7 @@ fn lesson(
     let mut started = [launch::start(pupil, node, &options)?];
     let taught = ready::wait(
         &pupil.plan,
+        &BTreeSet::from([node.name.clone()]),
         &mut started,
         TRAINING_WITHIN,
         cancel,

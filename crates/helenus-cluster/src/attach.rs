@@ -3,6 +3,7 @@
 
 use fs_err as fs;
 use std::io::{self, Read as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,12 @@ pub enum AttachError {
     Silent {
         /// Process.
         pid: i32,
+    },
+    /// Another program listens where the node's JMX would.
+    #[error("another program listens at {listener}, where JMX would be opened")]
+    Stranger {
+        /// Where.
+        listener: SocketAddr,
     },
     /// The JVM refused the command.
     #[error("the JVM with pid {pid} refused {command:?}: {answer}")]
@@ -87,12 +94,14 @@ pub fn open_jmx(
         write_private(&for_agent, &format!("{JMX_USER} {secret}\n"))?;
         write_private(&password, &format!("{JMX_USER} {secret}\n"))?;
     }
-    let already = std::net::TcpStream::connect_timeout(
-        &format!("{address}:{port}")
-            .parse()
-            .map_err(io::Error::other)?,
-        Duration::from_secs(1),
-    );
+    let listener: SocketAddr = format!("{address}:{port}")
+        .parse()
+        .map_err(io::Error::other)?;
+    let already = std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1));
+    if already.is_ok() && !crate::guard::listens(pid, listener) {
+        // The password would go to a stranger.
+        return Err(AttachError::Stranger { listener });
+    }
     if already.is_err() {
         let command = format!(
             "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
@@ -151,13 +160,26 @@ pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
 fn attach(pid: i32) -> Result<UnixStream, AttachError> {
     let socket = PathBuf::from(format!("/tmp/.java_pid{pid}"));
     if let Ok(stream) = UnixStream::connect(&socket) {
+        stream.set_read_timeout(Some(ATTACH_WITHIN))?;
         return Ok(stream);
+    }
+    if !takes_quit(pid) {
+        return Err(AttachError::Silent { pid });
     }
     let wish = PathBuf::from(format!("/proc/{pid}/cwd/.attach_pid{pid}"));
     fs::write(&wish, "")?;
     let result = wait_for_socket(pid, &socket);
     let _jvm_may_have_removed_it = fs::remove_file(&wish);
     result
+}
+
+/// Whether the process has a handler for SIGQUIT, which would end it otherwise: a JVM has one once it is up.
+fn takes_quit(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Signals count from 1, bits from 0.
+    caught.is_some_and(|mask| mask & (1 << (rustix::process::Signal::QUIT.as_raw() - 1)) != 0)
 }
 
 fn wait_for_socket(pid: i32, socket: &Path) -> Result<UnixStream, AttachError> {

@@ -12,7 +12,8 @@ use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, is_system_keyspace};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use helenus_model::plan::NodePlan;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 /// What is to be seen of the cluster behind `host`.
@@ -48,6 +49,8 @@ pub fn look(
     let mut data_centers: Vec<String> = view.nodes.iter().map(|n| n.data_center.clone()).collect();
     data_centers.sort();
     data_centers.dedup();
+    // Through a tunnel, what is proved of our sockets says nothing of the one that answers.
+    let direct = is_address_of_ours(clusters, host);
     let nodes = view
         .nodes
         .iter()
@@ -55,7 +58,7 @@ pub fn look(
             let host_id = node.host_id.clone().unwrap_or_default();
             SeenNode {
                 address: node.address.to_string(),
-                owned_by: owner(clusters, node.address, &host_id),
+                owned_by: owner(clusters, node.address, &host_id).filter(|_| direct),
                 host_id,
             }
         })
@@ -74,6 +77,18 @@ pub fn look(
         nodes,
         keyspaces,
     })
+}
+
+/// Whether a node of this user stands at that very address and port.
+fn is_address_of_ours(clusters: &Clusters, host: SocketAddr) -> bool {
+    let names = clusters.names().unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| clusters.load(name).ok())
+        .any(|state| {
+            let here = |n: &NodePlan| SocketAddr::from((n.address, state.plan.ports.cql)) == host;
+            state.plan.nodes.iter().any(here)
+        })
 }
 
 /// The cluster of this user that this very node belongs to, proved.
@@ -96,11 +111,7 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
             .and_then(|n| n.host_id.as_deref());
         let address = SocketAddr::new(address, state.plan.ports.cql);
         let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
-        let proved = match holder {
-            Some(pid) => listens(pid.as_raw_pid(), address),
-            // A node of ours that is down: nobody else may stand at its address.
-            None => TcpStream::connect(address).is_err(),
-        };
+        let proved = holder.is_some_and(|pid| listens(pid.as_raw_pid(), address));
         if known == Some(host_id) && proved {
             return Some(name);
         }
@@ -109,7 +120,7 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
 }
 
 /// Whether the socket that listens at `address` belongs to the process.
-fn listens(pid: i32, address: SocketAddr) -> bool {
+pub(crate) fn listens(pid: i32, address: SocketAddr) -> bool {
     let IpAddr::V4(ip) = address.ip() else {
         return false;
     };

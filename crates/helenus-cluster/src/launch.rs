@@ -40,6 +40,8 @@ pub struct Started {
     pub child: Child,
     /// When it was started.
     pub at: Instant,
+    /// Length of system.log before: what stands there is of an earlier life.
+    pub logged: u64,
 }
 
 /// Makes a node's folder with all files that it is started with. Data that is there stays.
@@ -78,10 +80,13 @@ pub fn start(
     )?;
     let console = fs::OpenOptions::new()
         .create(true)
-        .append(true)
+        .write(true)
+        // Of this life only; what the JVM prints is little.
+        .truncate(true)
         .open(folder.join("logs/console.log"))?
         .into_parts()
         .0;
+    let logged = fs::metadata(folder.join("logs/system.log")).map_or(0, |m| m.len());
     let at = Instant::now();
     let child = Command::new(&options.helenus)
         .arg("__node")
@@ -97,6 +102,7 @@ pub fn start(
         folder,
         child,
         at,
+        logged,
     })
 }
 
@@ -153,12 +159,18 @@ fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
     }
 }
 
-/// The last lines of a node's logs, for an error that must say why.
-pub fn log_tail(folder: &Path, lines: usize) -> Vec<String> {
+/// The last lines of a node's logs, for an error that must say why; `logged` bytes of system.log are of an
+/// earlier life.
+pub fn log_tail(folder: &Path, logged: u64, lines: usize) -> Vec<String> {
     let mut tail = Vec::new();
-    for name in ["system.log", "console.log"] {
+    for (name, skip) in [("system.log", logged), ("console.log", 0)] {
         let text = fs::read(folder.join("logs").join(name)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        // A log that was rolled meanwhile is all of this life.
+        let skip = usize::try_from(skip)
+            .ok()
+            .filter(|skip| *skip <= text.len())
+            .unwrap_or(0);
+        let text = String::from_utf8_lossy(&text[skip..]);
         let all: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
         // The first error says more than the stack below it.
         let from = all

@@ -27,6 +27,7 @@ use helenus_model::release::{Arch, Release};
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -204,7 +205,8 @@ impl Hands {
         let result = self.up_locked(request, &version, &mut runtime, events);
         drop(lock);
         match result {
-            Err(ClusterError::Ready(ReadyError::Interrupted)) => {
+            Err(error) if self.cancel.is_set() => {
+                tracing::info!(%error, "interrupted");
                 remove::remove(self, &request.name)?;
                 Err(ReadyError::Interrupted.into())
             }
@@ -261,6 +263,13 @@ impl Hands {
     ) -> Result<ClusterState, ClusterError> {
         let _lock = self.clusters.lock(name)?;
         let mut state = self.clusters.load(name)?;
+        if state.ephemeral {
+            // Its nodes would end with this command; one whose maker lives is the maker's.
+            if !state.abandoned() {
+                return Err(StateError::Busy(name.into()).into());
+            }
+            state.ephemeral = false;
+        }
         let mut names = Vec::new();
         for node in state.targets(node)? {
             let alive = alive::holder(Path::new(&node.folder))
@@ -340,11 +349,14 @@ impl Hands {
         events(Event::Started {
             nodes: started.len(),
         });
-        let mut running = state.plan.clone();
-        running
-            .nodes
-            .retain(|n| state.nodes[&n.name].wanted == Wanted::Running);
+        // What was started, and what runs beside it; what should run but does not is not waited for.
+        let mut running: BTreeSet<String> = names.iter().cloned().collect();
+        let beside = crate::observe::pids(state)
+            .into_iter()
+            .filter(|(_, pid)| pid.is_some());
+        running.extend(beside.map(|(name, _)| name.to_owned()));
         Ok(ready::wait(
+            &state.plan,
             &running,
             started,
             ready_within,

@@ -4,7 +4,7 @@
 use crate::alive;
 use crate::attach::{self, AttachError, JMX_USER};
 use crate::error::ClusterError;
-use crate::state::ClusterState;
+use crate::state::{self, ClusterState, NodeCondition};
 use fs_err as fs;
 use std::path::Path;
 use std::process::Command;
@@ -27,6 +27,10 @@ pub fn command(
             node: node.to_owned(),
         })?
         .as_raw_pid();
+    let wanted = state.nodes[node].wanted;
+    if state::condition(plan, wanted).is_ok_and(|(c, _)| c == NodeCondition::Paused) {
+        return Err(AttachError::Silent { pid }.into());
+    }
     let port = state.plan.ports.jmx;
     let address = plan.address.to_string();
     let jmx = attach::open_jmx(pid, folder, &address, port)?;

@@ -10,8 +10,15 @@ use std::time::{Duration, Instant};
 /// Returns whether it went by itself.
 pub fn end(pid: Pid, grace: Duration) -> bool {
     // The descriptor names this very process, even if its number is given to another later.
-    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
-        return true;
+    let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(handle) => handle,
+        Err(rustix::io::Errno::SRCH) => return true,
+        Err(error) => {
+            // A kernel without process descriptors, or no descriptor left: the number must do.
+            tracing::warn!(%error, "no process descriptor");
+            let _gone_already = kill_process(pid, Signal::KILL);
+            return false;
+        }
     };
     if grace > Duration::ZERO {
         let _gone_already = pidfd_send_signal(&handle, Signal::TERM);

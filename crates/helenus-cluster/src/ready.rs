@@ -8,8 +8,9 @@ use crate::machine;
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{ClusterPlan, NodePlan};
+use helenus_model::ring::{Member, Ring};
 use helenus_model::units::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -109,11 +110,12 @@ pub enum ReadyEvent {
 /// What a look at one node found.
 struct Sight {
     host_id: String,
-    peers: usize,
+    peers: BTreeSet<String>,
     schema: String,
 }
 
-/// Waits until all nodes of the plan are ready; `started` are those whose processes are our children.
+/// Waits until the nodes named in `running` are ready; `started` are those whose processes are our children.
+/// Nodes of the plan that do not run are neither asked nor missed.
 ///
 /// Returns the host id of each node.
 ///
@@ -121,6 +123,7 @@ struct Sight {
 /// A child died, the limit passed, or the person asked to stop.
 pub fn wait(
     plan: &ClusterPlan,
+    running: &BTreeSet<String>,
     started: &mut [Started],
     limit: Duration,
     cancel: &Cancel,
@@ -140,7 +143,7 @@ pub fn wait(
         if let Some(died) = started.iter_mut().find_map(died) {
             return Err(died);
         }
-        for node in &plan.nodes {
+        for node in plan.nodes.iter().filter(|n| running.contains(&n.name)) {
             if clients.contains_key(&node.name) || cancel.is_set() {
                 continue;
             }
@@ -161,7 +164,7 @@ pub fn wait(
                 Err(error) => last = format!("{} does not answer: {error}", node.name),
             }
         }
-        if clients.len() == plan.nodes.len() {
+        if clients.len() == running.len() {
             match complete(plan, &mut clients) {
                 Ok(host_ids) => {
                     events(ReadyEvent::Complete {
@@ -173,7 +176,7 @@ pub fn wait(
             }
         }
         if begin.elapsed() > limit {
-            return Err(timed_out(plan, &clients, begin.elapsed(), last));
+            return Err(timed_out(plan, started, &clients, begin.elapsed(), last));
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -181,6 +184,7 @@ pub fn wait(
 
 fn timed_out(
     plan: &ClusterPlan,
+    started: &[Started],
     clients: &BTreeMap<String, Client>,
     waited: Duration,
     last: String,
@@ -188,21 +192,26 @@ fn timed_out(
     let late = plan
         .nodes
         .iter()
+        .filter(|n| started.iter().any(|s| s.name == n.name))
         .find(|n| !clients.contains_key(&n.name))
         .unwrap_or(&plan.nodes[0]);
     let folder = PathBuf::from(&late.folder);
+    let logged = started
+        .iter()
+        .find(|s| s.name == late.name)
+        .map_or(0, |s| s.logged);
     ReadyError::TimedOut {
         node: late.name.clone(),
         waited: waited.as_secs_f64(),
         last,
         log: log_of(&folder),
-        tail: tail_of(&folder),
+        tail: tail_of(&folder, logged),
     }
 }
 
 /// The last words of a node; on a full disk it could not write the ones that matter.
-fn tail_of(folder: &Path) -> Vec<String> {
-    let mut tail = log_tail(folder, 5);
+fn tail_of(folder: &Path, logged: u64) -> Vec<String> {
+    let mut tail = log_tail(folder, logged, 5);
     if machine::free_space(folder).is_ok_and(|free| free < NO_SPACE) {
         tail.push(format!("No space left on device: {}", folder.display()));
     }
@@ -226,7 +235,7 @@ fn died(started: &mut Started) -> Option<ReadyError> {
         after: started.at.elapsed().as_secs_f64(),
         how: status.to_string(),
         log: log_of(&started.folder),
-        tail: tail_of(&started.folder),
+        tail: tail_of(&started.folder, started.logged),
     })
 }
 
@@ -254,21 +263,33 @@ fn complete(
 ) -> Result<BTreeMap<String, String>, String> {
     let mut host_ids = BTreeMap::new();
     let mut schemas = BTreeMap::new();
+    let mut sights = BTreeMap::new();
     for (name, client) in clients.iter_mut() {
         let sight = look(client).map_err(|e| format!("{name} cannot be asked: {e}"))?;
-        if sight.peers + 1 != plan.nodes.len() {
-            let wanted = plan.nodes.len() - 1;
-            return Err(format!("{name} sees {} of {wanted} peers", sight.peers));
+        host_ids.insert(name.clone(), sight.host_id.clone());
+        schemas.insert(sight.schema.clone(), name.clone());
+        sights.insert(name.clone(), sight);
+    }
+    for (name, sight) in &sights {
+        // A node that is down is listed still: those that run must be, others may.
+        let others = host_ids.iter().filter(|(other, _)| *other != name);
+        let (seen, missing): (Vec<_>, Vec<_>) =
+            others.partition(|(_, id)| sight.peers.contains(*id));
+        if !missing.is_empty() {
+            return Err(format!(
+                "{name} sees {} of {} peers",
+                seen.len(),
+                host_ids.len() - 1
+            ));
         }
-        host_ids.insert(name.clone(), sight.host_id);
-        schemas.insert(sight.schema, name.clone());
     }
     if schemas.len() > 1 {
         return Err(format!("{} schema versions", schemas.len()));
     }
-    if plan.nodes.len() > 1 {
+    if clients.len() > 1 {
+        let tokens = reachable_tokens(plan, |name| host_ids.contains_key(name));
         for (name, client) in clients.iter_mut() {
-            reach_all(plan, client)
+            reach_all(&tokens, client)
                 .map_err(|e| format!("{name} does not reach every peer: {e}"))?;
         }
     }
@@ -285,14 +306,38 @@ fn look(client: &mut Client) -> Result<Sight, ClientError> {
     Ok(Sight {
         host_id: text("host_id"),
         schema: text("schema_version"),
-        peers: peers.rows.len(),
+        peers: (0..peers.rows.len())
+            .filter_map(|row| peers.text(row, "host_id"))
+            .collect(),
     })
 }
 
-/// Reads at ALL over a range of each node: Unavailable as long as gossip holds one for down.
-fn reach_all(plan: &ClusterPlan, client: &mut Client) -> Result<(), ClientError> {
-    for node in &plan.nodes {
-        let token = node.tokens.first().copied().unwrap_or_default();
+/// A token of each running node whose replicas run, too: `system_traces` has two, the owner and the next.
+fn reachable_tokens(plan: &ClusterPlan, runs: impl Fn(&str) -> bool) -> Vec<i64> {
+    let member = |node: &NodePlan| Member {
+        data_center: node.data_center.clone(),
+        rack: node.rack.clone(),
+        tokens: node.tokens.clone(),
+    };
+    let Ok(ring) = Ring::new(plan.nodes.iter().map(member).collect()) else {
+        return Vec::new();
+    };
+    let first_tokens = plan
+        .nodes
+        .iter()
+        .filter_map(|node| node.tokens.first().copied());
+    first_tokens
+        .filter(|token| {
+            ring.owners_from(*token)
+                .take(2)
+                .all(|owner| runs(&plan.nodes[owner].name))
+        })
+        .collect()
+}
+
+/// Reads at ALL at each of these tokens: Unavailable as long as gossip holds a replica for down.
+fn reach_all(tokens: &[i64], client: &mut Client) -> Result<(), ClientError> {
+    for token in tokens {
         let cql = format!(
             "SELECT session_id FROM system_traces.sessions WHERE token(session_id) = {token}"
         );

@@ -78,9 +78,10 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
     fs::rename(&removal.folder, &leaving).map_err(ClusterError::io("the cluster's folder"))?;
     delete(&leaving).map_err(ClusterError::io("the cluster's folder"))?;
+    // By what is gone, not by name: another `up` may have made a cluster of this name meanwhile.
     hands
         .claims
-        .release(&removal.folder)
+        .sweep(hands.clusters.root())
         .map_err(ClusterError::io("the folder of address claims"))?;
     Ok(removal)
 }

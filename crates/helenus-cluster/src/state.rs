@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -192,6 +193,9 @@ impl Clusters {
     pub fn open(state: &Path) -> io::Result<Self> {
         let root = state.join("clusters");
         fs::create_dir_all(&root)?;
+        // Plans, files and logs of nodes are the user's alone, also what an older umask let others see.
+        let private = std::fs::Permissions::from_mode(0o700);
+        fs::set_permissions(state, private)?;
         Ok(Self { root })
     }
 
@@ -228,7 +232,7 @@ impl Clusters {
     /// No such cluster, or its file cannot be read.
     pub fn load(&self, name: &str) -> Result<ClusterState, StateError> {
         let folder = self.folder(name);
-        if !folder.is_dir() || name.starts_with('.') || name.contains('/') {
+        if name.is_empty() || !folder.is_dir() || name.starts_with('.') || name.contains('/') {
             return Err(StateError::UnknownCluster {
                 name: name.into(),
                 known: self.names()?,

@@ -40,6 +40,9 @@ pub enum TargetError {
         /// What is there.
         sight: Box<Sight>,
     },
+    /// No address was named.
+    #[error("no address was named")]
+    Nowhere,
     /// Nobody answers at the address that was named.
     #[error("{host} does not answer")]
     Unreachable {
@@ -70,6 +73,7 @@ impl TargetError {
                 },
                 sight.cluster_name
             )),
+            Self::Nowhere => Some("name one with --hosts".into()),
             Self::Unreachable { source, .. } => source.hint().map(str::to_owned),
             Self::Cluster(error) => error.hint(),
         }
@@ -109,15 +113,18 @@ pub fn hosts(
     named: Option<&str>,
     credentials: Option<helenus_cql::Credentials>,
 ) -> Result<Target, TargetError> {
-    let sight =
-        guard::look(&hands.clusters, endpoints[0], credentials).map_err(|error| match error {
-            ClusterError::Silent { source, .. } => TargetError::Unreachable {
-                host: endpoints[0],
-                source: Box::new(source),
-            },
-            other => other.into(),
-        })?;
-    let verdict = through(&sight, endpoints[0], named)?;
+    let mut first: Option<(Sight, Verdict)> = None;
+    for &host in endpoints {
+        let sight = look(hands, host, credentials.clone())?;
+        let verdict = through(&sight, host, named)?;
+        match &first {
+            None => first = Some((sight, verdict)),
+            Some((known, _)) => same_cluster(known, &sight, host)?,
+        }
+    }
+    let Some((sight, verdict)) = first else {
+        return Err(TargetError::Nowhere);
+    };
     let cluster = match &verdict {
         Verdict::Ours { cluster } => {
             Some(hands.clusters.load(cluster).map_err(ClusterError::from)?)
@@ -131,6 +138,41 @@ pub fn hosts(
         foreign: cluster.is_none().then_some(sight),
         cluster,
         endpoints: endpoints.to_vec(),
+    })
+}
+
+fn look(
+    hands: &Hands,
+    host: SocketAddr,
+    credentials: Option<helenus_cql::Credentials>,
+) -> Result<Sight, TargetError> {
+    guard::look(&hands.clusters, host, credentials).map_err(|error| match error {
+        ClusterError::Silent { source, .. } => TargetError::Unreachable {
+            host,
+            source: Box::new(source),
+        },
+        other => other.into(),
+    })
+}
+
+/// Every further address must lead to a node of the first one's cluster, or the load would go astray.
+fn same_cluster(known: &Sight, sight: &Sight, host: SocketAddr) -> Result<(), TargetError> {
+    let own = sight.nodes.first().map(|node| node.host_id.as_str());
+    let member = known
+        .nodes
+        .iter()
+        .any(|node| Some(node.host_id.as_str()) == own);
+    if member && known.cluster_name == sight.cluster_name {
+        return Ok(());
+    }
+    let why = format!(
+        "it is of another cluster than the first address ({:?})",
+        known.cluster_name
+    );
+    Err(TargetError::Refused {
+        host,
+        why,
+        sight: Box::new(sight.clone()),
     })
 }
 

@@ -55,6 +55,11 @@ impl CommandError {
         self
     }
 
+    /// Its first line, for the log: hints may quote what a person typed.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// As it is written to standard error.
     pub(crate) fn render(&self) -> String {
         let red = owo_colors::Style::new().red().bold();

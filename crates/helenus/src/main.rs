@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match run(cli, &ui) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            tracing::error!(code = failure.code, error = failure.render(), "failed");
+            tracing::error!(code = failure.code, error = failure.message(), "failed");
             ui.error(&failure);
             ExitCode::from(failure.code)
         }
@@ -89,8 +89,11 @@ fn catch_signals(cancel: &Cancel) {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let code = i32::from(error::code::INTERRUPTED);
         // Registering fails for signals that cannot be caught; these can.
-        let _can_be_caught =
-            signal_hook::flag::register_conditional_shutdown(signal, code, cancel.flag());
+        // A closing terminal sends SIGHUP twice, and nobody meant "at once" by it.
+        if signal != SIGHUP {
+            let _can_be_caught =
+                signal_hook::flag::register_conditional_shutdown(signal, code, cancel.flag());
+        }
         let _can_be_caught = signal_hook::flag::register(signal, cancel.flag());
     }
 }

@@ -184,7 +184,7 @@ fn start(
     let mut child = Leashed(child);
     let reply = rig::first_reply(SocketAddr::from((address, ports.cql)), WITHIN, || {
         let ended = rig::ended(&mut child.0, "java")?;
-        Some(format!("{ended}: {}", log_tail(folder, 3).join(" | ")))
+        Some(format!("{ended}: {}", log_tail(folder, 0, 3).join(" | ")))
     })?;
     let measures: Measures = rig::measures_of(child.0.id(), reply)?;
     let pressure = watch.end(measures["cpu_s"])?;

@@ -122,7 +122,7 @@ pub fn shapes_archive(flag: &str) -> bool {
 /// The whole command line of a node but for the path of `java`.
 pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     let folder = &node.folder;
-    let mut argv = node.jvm.clone();
+    let mut argv = Vec::new();
     if let Some(archive) = &files.archive {
         argv.push("-Xshare:auto".into());
         argv.push(format!("-XX:SharedArchiveFile={archive}"));
@@ -156,6 +156,8 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     ));
     argv.push(format!("-Dcassandra.logdir={folder}/logs"));
     argv.push(format!("-Dcassandra.storagedir={folder}"));
+    // A person's own flags end the node's: what is said last holds.
+    argv.extend(node.jvm.iter().cloned());
     argv.push("-jar".into());
     argv.push(files.launcher.clone());
     argv

@@ -11,6 +11,7 @@ use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use serde::Serialize;
 use std::io::{IsTerminal as _, Read as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -59,6 +60,12 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     let mut client = shell::connect(&state, node.as_deref())?;
     let mut results = Vec::new();
     for statement in helenus_cql::split_statements(&text) {
+        if hands.cancel.is_set() {
+            return Err(CommandError::new(
+                code::INTERRUPTED,
+                "interrupted before the next statement",
+            ));
+        }
         let answer = shell::run(&state, &mut client, &statement).map_err(|error| {
             let failure = CommandError::of(code::USAGE, &error);
             failure.hint(Some(format!(
@@ -117,10 +124,10 @@ fn interactive(
         Some(name) => state.node(name)?,
         None => &state.plan.nodes[0],
     };
-    let status = std::process::Command::new(program)
+    // Becomes cqlsh: Ctrl-C is an ordinary word there.
+    let error = std::process::Command::new(program)
         .arg(node.address.to_string())
         .arg(state.plan.ports.cql.to_string())
-        .status()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+        .exec();
+    Err(CommandError::of(code::ENVIRONMENT, &error))
 }

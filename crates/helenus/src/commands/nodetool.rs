@@ -6,6 +6,7 @@ use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::nodetool;
 use helenus_model::topology::Target;
+use std::os::unix::process::CommandExt as _;
 
 pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
@@ -19,8 +20,7 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
                 .hint("some of its verbs take -F json themselves".to_owned()),
         );
     }
-    let status = nodetool::command(&state, &node, &flags.arguments)?
-        .status()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+    // Becomes the tool: its words, its signals, its exit code.
+    let error = nodetool::command(&state, &node, &flags.arguments)?.exec();
+    Err(CommandError::of(code::ENVIRONMENT, &error))
 }

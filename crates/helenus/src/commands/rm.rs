@@ -4,8 +4,10 @@ use crate::cli::Rm;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::remove::{self, Removal};
+use helenus_cluster::state::StateError;
 use helenus_model::format::Format;
 use serde::Serialize;
 
@@ -17,7 +19,7 @@ struct Removed {
 }
 
 pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let names = if flags.all {
+    let mut names = if flags.all {
         hands
             .clusters
             .names()
@@ -25,17 +27,32 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     } else {
         flags.names.clone()
     };
+    names.sort();
+    names.dedup();
     // Every name is looked at before the first is removed: a mistyped one removes nothing.
-    let removals: Vec<Removal> = names
-        .iter()
-        .map(|name| remove::look(hands, name))
-        .collect::<Result<_, _>>()?;
+    let mut removals = Vec::new();
+    for name in &names {
+        match remove::look(hands, name) {
+            Ok(removal) => removals.push(removal),
+            Err(error) if flags.all && is_gone(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mut first_error = None;
     if !flags.dry_run {
         let progress = ui.progress("removing");
-        for name in &names {
-            progress.say(format!("removing {name}"));
-            remove::remove(hands, name)?;
-        }
+        removals.retain(|removal| {
+            progress.say(format!("removing {}", removal.name));
+            match remove::remove(hands, &removal.name) {
+                Ok(_) => true,
+                Err(error) if flags.all && is_gone(&error) => false,
+                // One that is busy keeps no other from going.
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                    false
+                }
+            }
+        });
         if flags.all {
             remove::sweep(hands).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
         }
@@ -45,8 +62,18 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         dry_run: flags.dry_run,
         removed: removals,
     };
-    ui.result(&removed, || text(&removed));
-    Ok(0)
+    if first_error.is_none() || !removed.removed.is_empty() {
+        ui.result(&removed, || text(&removed));
+    }
+    first_error.map_or(Ok(0), |error| Err(error.into()))
+}
+
+/// A bench that removed itself, or another `rm`, was quicker.
+fn is_gone(error: &ClusterError) -> bool {
+    matches!(
+        error,
+        ClusterError::State(StateError::UnknownCluster { .. })
+    )
 }
 
 fn text(removed: &Removed) -> String {

@@ -215,7 +215,10 @@ impl<'a> Watcher<'a> {
     }
 
     pub(crate) fn see(&mut self, event: &Event) {
-        tracing::info!(?event);
+        // A plan holds a person's own settings, which may be secret; it is in the state folder.
+        if !matches!(event, Event::Planned(_)) {
+            tracing::info!(?event);
+        }
         match event {
             Event::Store(event) => self.store(event),
             Event::Jdk {

@@ -280,3 +280,24 @@ fn files_of_a_node_are_there_and_only_its_owner_changes_them() {
         "a node sees an allow-list only: {launch}"
     );
 }
+
+#[test]
+fn a_node_starts_beside_others_that_are_down() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "-n", "3"]);
+    lab.done(&["stop", "c/2"]);
+    lab.done(&["stop", "c/3"]);
+    lab.done(&["start", "c/2", "--ready-within", "30s"]);
+    let expected = ["running", "running", "stopped"]
+        .map(str::to_owned)
+        .to_vec();
+    assert_eq!(lab.states("c"), ("partly".into(), expected));
+    // One of two that died is started alone; the other is not waited for.
+    lab.done(&["kill", "c/1"]);
+    lab.done(&["kill", "c/2"]);
+    lab.done(&["start", "c/1", "--ready-within", "30s"]);
+    let expected = ["running", "stopped", "stopped"]
+        .map(str::to_owned)
+        .to_vec();
+    assert_eq!(lab.states("c"), ("partly".into(), expected));
+}

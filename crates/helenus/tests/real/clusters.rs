@@ -173,7 +173,11 @@ pub(crate) fn three_nodes_see_each_other_at_once() {
     home.helenus(&["stop", "c/2"]).ok();
     let partly = home.helenus(&["list", "--format", "json"]).ok().json();
     assert_eq!(partly["clusters"][0]["state"], "partly");
-    home.helenus(&["start", "c/2"]).ok();
+    home.helenus(&["stop", "c/3"]).ok();
+    // Beside a node that is down, and then all together.
+    home.helenus(&["start", "c/2", "--ready-within", "60s"])
+        .ok();
+    home.helenus(&["start", "c", "--ready-within", "60s"]).ok();
     let whole = home.helenus(&["list", "--format", "json"]).ok().json();
     assert_eq!(whole["clusters"][0]["state"], "running");
 }
