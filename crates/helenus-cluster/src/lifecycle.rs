@@ -109,6 +109,13 @@ pub enum Event {
         /// The JDK that JAVA_HOME names, where the release cannot run on it, and why.
         passed_over: Option<String>,
     },
+    /// What is found is of another patch version than the facts that are known.
+    Inexact {
+        /// Found.
+        version: String,
+        /// Whose keys, jars and JDKs are known.
+        facts: String,
+    },
     /// Addresses and files are decided.
     Planned(Box<ClusterPlan>),
     /// The class-data archive is being made: a training start, once a release and JVM.
@@ -464,6 +471,12 @@ impl Hands {
                 store.from_tarball(path, &cancel, &mut |e| events(Event::Store(e)))?
             }
         };
+        if !files.exact() {
+            events(Event::Inexact {
+                version: files.version.clone(),
+                facts: files.release.version.to_owned(),
+            });
+        }
         let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
         let caution = match &chosen.verdict {
             Verdict::Works(caution) => Some(caution.clone()),

@@ -69,7 +69,7 @@ impl PathsError {
                 folder.display()
             ),
             Self::Open { folder, .. } => format!("chmod 700 {}", folder.display()),
-            Self::Io(_) => "set HELENUS_HOME or HELENUS_CACHE to a writable folder".to_owned(),
+            Self::Io(_) => "set HELENUS_HOME or HELENUS_CACHE to a writable folder; unset XDG_RUNTIME_DIR where its folder is gone".to_owned(),
         }
     }
 }

@@ -233,6 +233,9 @@ impl<'a> Watcher<'a> {
                     self.ui.caution(caution);
                 }
             }
+            Event::Inexact { version, facts } => self.ui.caution(&format!(
+                "Cassandra {version} is taken for {facts}, whose keys and JDKs are known"
+            )),
             Event::Planned(_) => {}
             Event::Training => self
                 .progress
