@@ -35,7 +35,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("helenus-load", &["helenus-cql", "helenus-model"]),
     ("helenus-model", &[]),
     ("helenus-record", &["helenus-model"]),
-    ("xtask", &["helenus-cluster", "helenus-cql", "helenus-model"]),
+    (
+        "xtask",
+        &["helenus-cluster", "helenus-cql", "helenus-model"],
+    ),
 ];
 
 /// Crates that every room may use.

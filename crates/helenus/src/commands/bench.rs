@@ -18,6 +18,7 @@ use helenus_model::line::Step;
 use helenus_model::run_plan::{Consistency, CredentialsReference, Pacing, SecretReference};
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
+use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
@@ -111,7 +112,7 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
         tag: load.tag.clone(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
+        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
     })
 }
