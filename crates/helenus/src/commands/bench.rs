@@ -95,7 +95,7 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
     let workload = workload(load)?;
     let shape = shape(load, &workload);
     shape
-        .check()
+        .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
     Ok(BenchRequest {
         place: place(flags, hands, ui)?,
@@ -125,20 +125,12 @@ fn random() -> u64 {
 }
 
 fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
-    let reads = workload.statement("read").is_some();
     let ms = |d: std::time::Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
     BenchShape {
-        phases: load
-            .phases
-            .iter()
-            .map(|phase| match phase {
-                PhaseArg::Write => PhaseKind::Write,
-                PhaseArg::Read => PhaseKind::Read,
-                PhaseArg::Mixed => PhaseKind::Mixed,
-            })
-            // An insert alone has nothing to read with.
-            .filter(|kind| reads || *kind == PhaseKind::Write)
-            .collect(),
+        phases: match &load.phases {
+            Some(phases) => phases.iter().map(|phase| kind(*phase)).collect(),
+            None => BenchShape::default_phases(workload),
+        },
         in_flight: load.in_flight,
         duration_ms: ms(load.duration),
         warmup_ms: ms(load.warmup),
@@ -147,6 +139,14 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             ArrivalsArg::Constant => Arrivals::Constant,
             ArrivalsArg::Poisson => Arrivals::Poisson,
         },
+    }
+}
+
+fn kind(arg: PhaseArg) -> PhaseKind {
+    match arg {
+        PhaseArg::Write => PhaseKind::Write,
+        PhaseArg::Read => PhaseKind::Read,
+        PhaseArg::Mixed => PhaseKind::Mixed,
     }
 }
 
