@@ -420,7 +420,8 @@ impl Bench<'_> {
     fn begin_record(&mut self, plan: &RunPlan) {
         let machine = serde_json::to_value(machine::read()).unwrap_or_default();
         let cluster = self.cluster.as_ref();
-        let cluster_plan = cluster.and_then(|c| serde_json::to_value(&c.plan).ok());
+        let cluster_plan =
+            cluster.and_then(|c| serde_json::to_value(c.plan.without_secrets()).ok());
         let life = cluster.map(|c| {
             let pids = observe::pids(c);
             let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();

@@ -3,6 +3,7 @@
 
 use crate::run_plan::{Extent, Phase, Positions, Share};
 use crate::schedule::{Arrivals, Schedule};
+use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 /// Rows of a closed loop where nobody says: few enough that every write phase covers them.
@@ -24,6 +25,17 @@ pub enum PhaseKind {
     Read,
     /// One read to each write, at any position that was written.
     Mixed,
+}
+
+impl PhaseKind {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Mixed => "mixed",
+        }
+    }
 }
 
 /// What a person chose.
@@ -49,39 +61,85 @@ pub enum ShapeError {
     /// Nothing would be there to read.
     #[error("a {0} phase needs rows, and no write phase before it writes any")]
     NothingToRead(&'static str),
+    /// Nothing to read with.
+    #[error("a {0} phase needs a query, and the workload has only an insert")]
+    NoQuery(&'static str),
+    /// Rows would be asked for that nobody wrote.
+    #[error(
+        "the population has {population} rows, and the write phase before the reads writes only {written}"
+    )]
+    TooMany {
+        /// Asked for.
+        population: u64,
+        /// Offered by the write phase, warm-up included.
+        written: u64,
+    },
 }
 
 impl ShapeError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
-        "put write first in --phases, or give --population and the --seed of the run that wrote the rows"
+        match self {
+            Self::NothingToRead(_) => {
+                "put write first in --phases, or give --population and the --seed of the run that wrote the rows"
+            }
+            Self::NoQuery(_) => "give a --query, or --phases write",
+            Self::TooMany { .. } => {
+                "leave --population out, or give a longer --duration or a higher --rate"
+            }
+        }
     }
 }
 
 impl BenchShape {
-    /// Checks that what is read was written, unless the person says how many rows are there.
+    /// The phases where the person names none: all that the workload has statements for.
+    pub fn default_phases(workload: &Workload) -> Vec<PhaseKind> {
+        match workload.statement("read") {
+            Some(_) => vec![PhaseKind::Write, PhaseKind::Read, PhaseKind::Mixed],
+            None => vec![PhaseKind::Write],
+        }
+    }
+
+    /// Checks that what is read can be read and was written, unless the person says how many rows are there.
     ///
     /// # Errors
-    /// A read before any write, and no population.
-    pub fn check(&self) -> Result<(), ShapeError> {
-        let mut before = self
-            .phases
-            .iter()
-            .take_while(|kind| **kind != PhaseKind::Write);
-        match before.find(|_| self.population.is_none()) {
-            Some(PhaseKind::Read) => Err(ShapeError::NothingToRead("read")),
-            Some(PhaseKind::Mixed) => Err(ShapeError::NothingToRead("mixed")),
+    /// A read without a query; a read before any write, and no population; a population larger than what is
+    /// written before the reads, as far as the rate is known.
+    pub fn check(&self, workload: &Workload, rate_per_s: Option<f64>) -> Result<(), ShapeError> {
+        let reads = |kind: &&PhaseKind| **kind != PhaseKind::Write;
+        if let Some(kind) = self.phases.iter().find(reads)
+            && workload.statement("read").is_none()
+        {
+            return Err(ShapeError::NoQuery(kind.word()));
+        }
+        let writes_first = self.phases.first() == Some(&PhaseKind::Write);
+        let read = self.phases.iter().find(reads);
+        match (self.population, rate_per_s, read) {
+            (None, _, Some(kind)) if !writes_first => Err(ShapeError::NothingToRead(kind.word())),
+            (Some(population), Some(rate), Some(_)) if writes_first => {
+                let written = self.offered(rate);
+                if population > written {
+                    return Err(ShapeError::TooMany {
+                        population,
+                        written,
+                    });
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Operations that a phase offers at a rate, warm-up included.
+    fn offered(&self, rate_per_s: f64) -> u64 {
+        let whole_ms = self.duration_ms.saturating_add(self.warmup_ms);
+        Schedule::offered_in(rate_per_s, whole_ms.saturating_mul(1_000_000))
     }
 
     /// The phases at a rate; none is a closed loop.
     pub fn phases(&self, rate_per_s: Option<f64>) -> Vec<Phase> {
         let population = self.population.unwrap_or_else(|| match rate_per_s {
-            Some(rate) => {
-                let whole_ms = self.duration_ms + self.warmup_ms;
-                Schedule::offered_in(rate, whole_ms.saturating_mul(1_000_000)).max(1)
-            }
+            Some(rate) => self.offered(rate).max(1),
             None => CLOSED_POPULATION,
         });
         self.phases
@@ -133,6 +191,7 @@ impl BenchShape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{CustomWorkload, Query};
 
     fn shape(phases: &[PhaseKind]) -> BenchShape {
         BenchShape {
@@ -148,14 +207,22 @@ mod tests {
     #[test]
     fn what_is_read_was_written() {
         use PhaseKind::{Mixed, Read, Write};
-        assert_eq!(shape(&[Write, Read, Mixed]).check(), Ok(()));
-        assert!(shape(&[Read, Write]).check().is_err());
-        assert!(shape(&[Mixed]).check().is_err());
+        let check = |shape: &BenchShape| shape.check(&Workload::Standard1, None);
+        assert_eq!(check(&shape(&[Write, Read, Mixed])), Ok(()));
+        assert_eq!(check(&shape(&[Write])), Ok(()));
+        assert_eq!(
+            check(&shape(&[Read, Write])),
+            Err(ShapeError::NothingToRead("read"))
+        );
+        assert_eq!(
+            check(&shape(&[Mixed])),
+            Err(ShapeError::NothingToRead("mixed"))
+        );
         let known = BenchShape {
             population: Some(5),
             ..shape(&[Read])
         };
-        assert_eq!(known.check(), Ok(()));
+        assert_eq!(check(&known), Ok(()));
         let phases = shape(&[Write, Read, Mixed]).phases(Some(2000.0));
         // The warm-up writes the first rows, the measured stretch the rest: together the population.
         assert!(phases.iter().all(|p| p.population == 30_000));
@@ -163,5 +230,49 @@ mod tests {
             phases[0].warmup_operations() + phases[0].measured_operations(),
             30_000
         );
+    }
+    #[test]
+    fn rows_that_nobody_writes_are_not_asked_for() {
+        use PhaseKind::{Read, Write};
+        let of = |population, phases: &[PhaseKind]| BenchShape {
+            population: Some(population),
+            ..shape(phases)
+        };
+        let check = |shape: &BenchShape, rate| shape.check(&Workload::Standard1, rate);
+        assert_eq!(check(&of(30_000, &[Write, Read]), Some(2000.0)), Ok(()));
+        assert_eq!(
+            check(&of(30_001, &[Write, Read]), Some(2000.0)),
+            Err(ShapeError::TooMany {
+                population: 30_001,
+                written: 30_000
+            })
+        );
+        // Written earlier, not read, or at a rate that nobody knows yet.
+        assert_eq!(check(&of(30_001, &[Read]), Some(2000.0)), Ok(()));
+        assert_eq!(check(&of(30_001, &[Write]), Some(2000.0)), Ok(()));
+        assert_eq!(check(&of(30_001, &[Write, Read]), None), Ok(()));
+    }
+
+    #[test]
+    fn an_insert_alone_has_nothing_to_read_with() {
+        let insert = Workload::Custom(CustomWorkload {
+            name: "custom".into(),
+            schema: vec![],
+            queries: vec![Query {
+                name: "write".into(),
+                cql: "INSERT".into(),
+                check: true,
+            }],
+        });
+        let phases = BenchShape::default_phases(&insert);
+        assert_eq!(phases, [PhaseKind::Write]);
+        assert_eq!(shape(&phases).check(&insert, None), Ok(()));
+        let mixed = shape(&[PhaseKind::Write, PhaseKind::Mixed]);
+        assert_eq!(
+            mixed.check(&insert, None),
+            Err(ShapeError::NoQuery("mixed"))
+        );
+        let all = BenchShape::default_phases(&Workload::Standard1);
+        assert_eq!(all.len(), 3);
     }
 }

@@ -9,6 +9,8 @@ pub mod nearest;
 pub mod seed;
 pub mod units;
 
+pub mod secret;
+
 pub mod cql;
 
 // Clusters: what they are made of, and what they look like. (Blank lines keep the order from being sorted away.)

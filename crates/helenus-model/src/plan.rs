@@ -4,6 +4,7 @@
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::preset::{BASE, Heap, HeapRule, Place, PresetName, Setting};
+use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
 use crate::units::Bytes;
 use crate::yaml;
@@ -124,6 +125,21 @@ pub struct NodePlan {
     pub jvm: Vec<String>,
     /// Environment beside the inherited allow-list.
     pub environment: BTreeMap<String, String>,
+}
+
+impl ClusterPlan {
+    /// The plan as it may be kept: without the secrets that `--set` and `--jvm` brought in.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        let mut plan = self.clone();
+        for node in &mut plan.nodes {
+            node.yaml = without_secrets(&node.yaml);
+            for flag in &mut node.jvm {
+                *flag = word_without_secrets(flag);
+            }
+        }
+        plan
+    }
 }
 
 /// Why no plan can be made.

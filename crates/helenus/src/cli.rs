@@ -246,14 +246,9 @@ pub(crate) struct BenchPlace {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadFlags {
-    /// Phases, in order
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "write,read,mixed",
-        value_name = "PHASE,…"
-    )]
-    pub(crate) phases: Vec<PhaseArg>,
+    /// Phases, in order [default: write,read,mixed; write where there is an --insert and no --query]
+    #[arg(long, value_delimiter = ',', value_name = "PHASE,…")]
+    pub(crate) phases: Option<Vec<PhaseArg>>,
     /// Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
     #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "closed")]
     pub(crate) rate: Option<f64>,

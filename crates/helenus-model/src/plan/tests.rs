@@ -42,6 +42,22 @@ fn every_preset_makes_the_files_that_are_shown_here() {
 }
 
 #[test]
+fn a_kept_plan_has_no_secrets() {
+    let mut r = request(1, PresetName::Tiny);
+    r.set = vec![(
+        "client_encryption_options.keystore_password".into(),
+        json!("hunter 2"),
+    )];
+    r.jvm = vec!["-Djavax.net.ssl.keyStorePassword=hunter 2".into()];
+    let plan = plan(&r).unwrap();
+    let kept = plan.without_secrets();
+    assert!(!format!("{kept:?}").contains("hunter"));
+    assert_eq!(kept.nodes[0].tokens, plan.nodes[0].tokens);
+    assert!(!kept.nodes[0].yaml.contains("token: ***"));
+    assert!(!kept.nodes[0].yaml.contains("tokens: ***"));
+}
+
+#[test]
 fn a_person_s_key_wins_over_the_preset_and_reserved_ones_are_refused() {
     let mut r = request(1, PresetName::Tiny);
     r.set = vec![

@@ -18,6 +18,7 @@ use helenus_model::line::Step;
 use helenus_model::run_plan::{Consistency, CredentialsReference, Pacing, SecretReference};
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
+use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
@@ -94,7 +95,7 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
     let workload = workload(load)?;
     let shape = shape(load, &workload);
     shape
-        .check()
+        .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
     Ok(BenchRequest {
         place: place(flags, hands, ui)?,
@@ -111,7 +112,7 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
         tag: load.tag.clone(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
+        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
     })
 }
@@ -124,20 +125,12 @@ fn random() -> u64 {
 }
 
 fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
-    let reads = workload.statement("read").is_some();
     let ms = |d: std::time::Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
     BenchShape {
-        phases: load
-            .phases
-            .iter()
-            .map(|phase| match phase {
-                PhaseArg::Write => PhaseKind::Write,
-                PhaseArg::Read => PhaseKind::Read,
-                PhaseArg::Mixed => PhaseKind::Mixed,
-            })
-            // An insert alone has nothing to read with.
-            .filter(|kind| reads || *kind == PhaseKind::Write)
-            .collect(),
+        phases: match &load.phases {
+            Some(phases) => phases.iter().map(|phase| kind(*phase)).collect(),
+            None => BenchShape::default_phases(workload),
+        },
         in_flight: load.in_flight,
         duration_ms: ms(load.duration),
         warmup_ms: ms(load.warmup),
@@ -146,6 +139,14 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             ArrivalsArg::Constant => Arrivals::Constant,
             ArrivalsArg::Poisson => Arrivals::Poisson,
         },
+    }
+}
+
+fn kind(arg: PhaseArg) -> PhaseKind {
+    match arg {
+        PhaseArg::Write => PhaseKind::Write,
+        PhaseArg::Read => PhaseKind::Read,
+        PhaseArg::Mixed => PhaseKind::Mixed,
     }
 }
 

@@ -15,6 +15,7 @@ use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
 use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
+use helenus_model::sample::FailureKind;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -80,6 +81,7 @@ fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}\n", headline(report));
     text.push_str(&latencies(&report.result.phases));
+    text.push_str(&failures(&report.result.phases));
     let doubts = doubts(&report.result.phases);
     if !doubts.is_empty() {
         text.push('\n');
@@ -152,6 +154,38 @@ fn latencies(phases: &[PhaseResult]) -> String {
         "{}times in ms; – is a percentile with fewer than 10 samples above it\n",
         table.render()
     )
+}
+
+/// What failed in each phase, the most frequent first, and the first failure of the most frequent kind.
+fn failures(phases: &[PhaseResult]) -> String {
+    let mut text = String::new();
+    for phase in phases {
+        let mut kinds: Vec<_> = phase.total.failed.iter().filter(|(_, n)| **n > 0).collect();
+        kinds.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+        let Some((most, _)) = kinds.first() else {
+            continue;
+        };
+        let list: Vec<String> = kinds
+            .iter()
+            .map(|(kind, n)| format!("{} {}", kind_word(**kind), thousands(**n)))
+            .collect();
+        let first = phase
+            .first_failures
+            .get(most)
+            .or_else(|| phase.first_failures.values().next())
+            .map(|text| format!(" (first: {text})"))
+            .unwrap_or_default();
+        let _infallible = writeln!(text, "failed in {}: {}{first}", phase.name, list.join(", "));
+    }
+    text
+}
+
+/// The kind as JSON has it.
+fn kind_word(kind: FailureKind) -> String {
+    match serde_json::to_value(kind) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => format!("{kind:?}"),
+    }
 }
 
 fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResult, whole: bool) {
