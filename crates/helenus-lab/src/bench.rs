@@ -121,6 +121,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// Why the history could not take it.
     pub not_recorded: Option<HistoryError>,
+    /// Why the cluster that was brought up is still there.
+    pub not_removed: Option<ClusterError>,
 }
 
 /// Why there is no result.
@@ -155,6 +157,7 @@ struct Bench<'a> {
     plan: Option<RunPlan>,
     result: Option<RunResult>,
     history: Result<(History, Option<RunId>), HistoryError>,
+    not_removed: Option<ClusterError>,
 }
 
 /// Runs the whole line.
@@ -181,6 +184,7 @@ pub fn run(
         plan: None,
         result: None,
         history: History::open(&hands.paths.state.join("history.db")).map(|h| (h, None)),
+        not_removed: None,
     };
     let probe = request.rate_per_s.is_none() && !request.closed;
     let mut state = State::new(place, probe);
@@ -221,7 +225,10 @@ impl Bench<'_> {
                 self.record();
                 Ok(())
             }
-            Step::Remove => self.remove(),
+            Step::Remove => {
+                self.remove();
+                Ok(())
+            }
             Step::End => Ok(()),
         }
     }
@@ -240,9 +247,14 @@ impl Bench<'_> {
                 cluster: self.cluster,
                 interrupted,
                 not_recorded,
+                not_removed: self.not_removed,
             }),
             (_, _, Some(error)) if !interrupted => Err(error),
-            _ => Err(ClusterError::Ready(ReadyError::Interrupted).into()),
+            // An interrupt that could not clean up says so.
+            _ => Err(self
+                .not_removed
+                .unwrap_or(ClusterError::Ready(ReadyError::Interrupted))
+                .into()),
         }
     }
 
@@ -459,11 +471,10 @@ impl Bench<'_> {
         }
     }
 
-    fn remove(&mut self) -> Result<(), BenchError> {
+    fn remove(&mut self) {
         if let Some(state) = &self.cluster {
-            remove::remove(self.hands, &state.plan.name)?;
+            self.not_removed = remove::remove(self.hands, &state.plan.name).err();
         }
-        Ok(())
     }
 }
 

@@ -38,6 +38,12 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
             with_causes(error)
         ));
     }
+    if let Some(error) = &finished.not_removed {
+        ui.caution(&format!(
+            "the cluster is still there: {}",
+            with_causes(error)
+        ));
+    }
     render::show(&finished, &request, ui);
     if finished.interrupted {
         return Err(CommandError::new(
