@@ -46,10 +46,8 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     }
     render::show(&finished, &request, ui);
     if finished.interrupted {
-        return Err(CommandError::new(
-            code::INTERRUPTED,
-            "interrupted, and cleaned up",
-        ));
+        let cleaned_up = CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
+        return Err(finished.not_removed.map_or(cleaned_up, Into::into));
     }
     Ok(finished.result.verdict.exit_code())
 }
