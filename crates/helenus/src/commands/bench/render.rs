@@ -44,11 +44,12 @@ struct ClusterFacts<'a> {
     jvm: &'a str,
     heap_bytes: u64,
     nodes: usize,
-    class_archive: bool,
+    /// Whether all running nodes had it mapped, not whether it was asked for.
+    class_archive: Option<bool>,
 }
 
 impl<'a> ClusterFacts<'a> {
-    fn of(state: &'a ClusterState) -> Self {
+    fn of(state: &'a ClusterState, archive_used: Option<bool>) -> Self {
         Self {
             name: &state.plan.name,
             release: &state.plan.release,
@@ -56,7 +57,7 @@ impl<'a> ClusterFacts<'a> {
             jvm: &state.runtime.jvm,
             heap_bytes: state.plan.heap.heap.0,
             nodes: state.plan.nodes.len(),
-            class_archive: state.runtime.archive.is_some(),
+            class_archive: archive_used,
         }
     }
 }
@@ -69,7 +70,10 @@ pub(super) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         interrupted: finished.interrupted,
         result: &finished.result,
         plan: &finished.plan,
-        cluster: finished.cluster.as_ref().map(ClusterFacts::of),
+        cluster: finished
+            .cluster
+            .as_ref()
+            .map(|c| ClusterFacts::of(c, finished.archive_used)),
         host: machine::read(),
         helenus: &request.version,
         command: &request.command,
