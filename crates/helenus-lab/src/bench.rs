@@ -117,6 +117,8 @@ pub struct Finished {
     pub plan: RunPlan,
     /// Our cluster, where it was one.
     pub cluster: Option<ClusterState>,
+    /// Whether every running node of it mapped the class-data archive; absent where none was seen.
+    pub archive_used: Option<bool>,
     /// The person stopped it.
     pub interrupted: bool,
     /// Why the history could not take it.
@@ -152,6 +154,7 @@ struct Bench<'a> {
     request: &'a BenchRequest,
     events: &'a mut dyn FnMut(LabEvent<'_>),
     cluster: Option<ClusterState>,
+    archive_used: Option<bool>,
     target: Option<Target>,
     rate_per_s: Option<f64>,
     plan: Option<RunPlan>,
@@ -179,6 +182,7 @@ pub fn run(
         request,
         events,
         cluster: None,
+        archive_used: None,
         target: None,
         rate_per_s: request.rate_per_s,
         plan: None,
@@ -245,6 +249,7 @@ impl Bench<'_> {
                 run,
                 plan,
                 cluster: self.cluster,
+                archive_used: self.archive_used,
                 interrupted,
                 not_recorded,
                 not_removed: self.not_removed,
@@ -408,12 +413,17 @@ impl Bench<'_> {
     }
 
     /// What is known of the nodes before the first operation.
-    fn outside(&self) -> OutsideFacts {
+    fn outside(&mut self) -> OutsideFacts {
         let views = self
             .cluster
             .as_ref()
             .and_then(|c| observe::nodes(c).ok())
             .unwrap_or_default();
+        let mut running = views.iter().filter(|v| v.pid.is_some()).peekable();
+        self.archive_used = running
+            .peek()
+            .is_some()
+            .then(|| running.all(|v| v.archive_used == Some(true)));
         let used = |wanted: bool| views.iter().any(|v| v.archive_used == Some(wanted));
         let caution = self
             .cluster

@@ -179,6 +179,9 @@ pub enum PlanError {
     /// A key that the plan itself decides.
     #[error("{0} is decided by Helenus and cannot be set")]
     Reserved(String),
+    /// A flag of the JVM that says what another flag of ours says.
+    #[error("{0} would say the heap a second time")]
+    HeapFlag(String),
 }
 
 impl PlanError {
@@ -190,6 +193,7 @@ impl PlanError {
                 format!("use --new-heap {}M or less", heap.as_mib() / 2)
             }
             Self::Memory { .. } => "use fewer nodes, --preset tiny, or a smaller --heap".into(),
+            Self::HeapFlag(_) => "use --heap / --new-heap".into(),
             Self::Tokens(_) => "use --tokens 1, the quickest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
                 "num_tokens" | "initial_token" => "use --tokens".into(),
@@ -229,6 +233,9 @@ const RESERVED: [&str; 22] = [
 /// Least heap that 5.0 starts in (40 MiB died of OutOfMemoryError during boot, 48 started).
 const HEAP_LEAST: Bytes = Bytes::mib(48);
 
+/// Flags of the JVM that `--heap` and `--new-heap` stand for.
+const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
+
 /// Memory of a node beside its heap: metaspace, code, threads, buffers (157 MB anonymous at 64 MB of heap).
 const BESIDE_HEAP: Bytes = Bytes::mib(120);
 
@@ -247,6 +254,10 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         if RESERVED.contains(&top) {
             return Err(PlanError::Reserved(key.clone()));
         }
+    }
+    let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
+    if let Some(flag) = request.jvm.iter().find(says_heap) {
+        return Err(PlanError::HeapFlag(flag.clone()));
     }
     let need = Bytes((heap.heap.0 + BESIDE_HEAP.0) * nodes as u64);
     if need > request.machine.memory {

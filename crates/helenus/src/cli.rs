@@ -198,7 +198,7 @@ pub(crate) struct Up {
 #[command(after_help = "Examples:
   helenus bench                          an ephemeral node, standard1 at half of what it can do
   helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
-  helenus bench --cluster c --phases read
+  helenus bench --cluster c --phases read --population 30000 --seed 7
   helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \\
                 --query 'SELECT * FROM ks.t WHERE id = ?'
 
@@ -218,24 +218,45 @@ pub(crate) struct Bench {
     pub(crate) dry_run: bool,
 }
 
+/// Flags of a cluster to be made: of no use where there is one.
+const CLUSTER_FLAGS: [&str; 12] = [
+    "preset",
+    "nodes",
+    "cassandra",
+    "cassandra_home",
+    "java_home",
+    "heap",
+    "new_heap",
+    "tokens",
+    "set",
+    "jvm",
+    "no_archive",
+    "ready_within",
+];
+
 /// Where `bench` runs, when not on an ephemeral cluster.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Where")]
 pub(crate) struct BenchPlace {
     /// A cluster of yours, by name
-    #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
+    #[arg(long, value_name = "NAME", conflicts_with = "hosts", conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) cluster: Option<String>,
     /// Addresses of a cluster; one that Helenus did not bring up must be named with --i-may-write-to
-    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…", conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) hosts: Vec<IpAddr>,
     /// CQL port of --hosts
-    #[arg(long, default_value_t = 9042, value_name = "PORT")]
+    #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
     /// The exact cluster_name of --hosts: writes to a cluster that is not yours
     #[arg(long, value_name = "CLUSTER_NAME", requires = "hosts")]
     pub(crate) i_may_write_to: Option<String>,
     /// User of --hosts; the password comes from --password-from
-    #[arg(long, value_name = "USER", requires = "password_from")]
+    #[arg(
+        long,
+        value_name = "USER",
+        requires = "password_from",
+        requires = "hosts"
+    )]
     pub(crate) user: Option<String>,
     /// Where the password is: a variable's name, or the path of a 0600 file
     #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
@@ -283,7 +304,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Share of failed operations above which the number is invalid
-    #[arg(long, default_value_t = 0.001, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
     /// Statements that create your keyspace and tables (a file)
     #[arg(long, value_name = "FILE", requires = "insert")]
@@ -297,6 +318,15 @@ pub(crate) struct LoadFlags {
     /// A word to find the run by
     #[arg(long, value_name = "WORD")]
     pub(crate) tag: Option<String>,
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!(
+            "{text:?} is not a share: write a number from 0 to 1, such as 0.001"
+        )),
+    }
 }
 
 /// A phase by its word.

@@ -42,6 +42,17 @@ fn every_preset_makes_the_files_that_are_shown_here() {
 }
 
 #[test]
+fn the_heap_is_said_once() {
+    let mut r = request(1, PresetName::Tiny);
+    for flag in ["-Xmx1G", "-Xms64M", "-Xmn9m"] {
+        r.jvm = vec!["-Xlog:gc".into(), flag.into()];
+        assert_eq!(plan(&r), Err(PlanError::HeapFlag(flag.into())));
+    }
+    r.jvm = vec!["-Xlog:gc".into(), "-Xss256k".into()];
+    assert!(plan(&r).is_ok());
+}
+
+#[test]
 fn a_kept_plan_has_no_secrets() {
     let mut r = request(1, PresetName::Tiny);
     r.set = vec![(

@@ -193,6 +193,11 @@ fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
         let request = up::request(name, flags.preset.into(), &flags.cluster_flags, true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
+    if flags.load.schema.is_some() && place.i_may_write_to.is_some() {
+        let text = "--schema would create tables in a cluster that is not yours";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("create them there yourself, and leave --schema out".to_owned()));
+    }
     let endpoints = place
         .hosts
         .iter()

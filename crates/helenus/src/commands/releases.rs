@@ -38,6 +38,18 @@ struct JdkView {
     home: String,
 }
 
+/// What `releases fetch` answers.
+#[derive(Serialize)]
+struct Fetched {
+    format: Format,
+    version: String,
+    jars: usize,
+    /// Whether it was in the cache before.
+    cached: bool,
+    /// Where it is; absent where nothing was fetched.
+    home: Option<String>,
+}
+
 pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     if let Some(ReleasesVerb::Fetch { release, dry_run }) = &flags.verb {
         return fetch(release, *dry_run, hands, ui);
@@ -143,11 +155,20 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         } else {
             "would be fetched"
         };
-        ui.note(&format!(
-            "Cassandra {} ({}) {what}",
-            release.version,
-            plural(jars, "jar")
-        ));
+        let answer = Fetched {
+            format: Format::new("release-fetched", 1),
+            version: release.version.to_owned(),
+            jars,
+            cached,
+            home: None,
+        };
+        ui.result(&answer, || {
+            format!(
+                "Cassandra {} ({}) {what}\n",
+                release.version,
+                plural(jars, "jar")
+            )
+        });
         return Ok(0);
     }
     let mut watcher = Watcher::new(ui, "", 0);
@@ -157,10 +178,19 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         })
         .map_err(ClusterError::from)?;
     drop(watcher);
-    ui.note(&format!(
-        "Cassandra {} is in {}",
-        files.version,
-        files.home.display()
-    ));
+    let answer = Fetched {
+        format: Format::new("release-fetched", 1),
+        version: files.version.clone(),
+        jars,
+        cached,
+        home: Some(files.home.to_string_lossy().into_owned()),
+    };
+    ui.result(&answer, || {
+        format!(
+            "Cassandra {} is in {}\n",
+            answer.version,
+            files.home.display()
+        )
+    });
     Ok(0)
 }

@@ -178,9 +178,14 @@ fn releases_fetch() {
     let lab = TestLab::new();
     shot!(lab.run(&["releases", "fetch", "--dry-run"]), @"
     exit code: 0
-    --- standard error
+    --- standard output
     Cassandra 5.0.9 (89 jars) would be fetched
     ");
+    let value = lab.json(&["releases", "fetch", "--dry-run"]);
+    assert_eq!(value["format"], "helenus.release-fetched/1");
+    assert_eq!(value["version"], "5.0.9");
+    assert_eq!(value["cached"], false);
+    assert!(value["home"].is_null());
     assert_eq!(
         crate::lab::look::entries(&lab.path("cache/releases")).len(),
         0

@@ -298,14 +298,13 @@ fn bench() {
 
     Load:
           --phases <PHASE,…>
-              Phases, in order
+              Phases, in order [default: write,read,mixed; write where there is an --insert and no
+              --query]
 
               Possible values:
               - write: Inserts, each position once in order
               - read:  Reads of random positions that were written
               - mixed: One read to each write
-              
-              [default: write,read,mixed]
 
           --rate <RATE>
               Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
@@ -381,7 +380,7 @@ fn bench() {
     Examples:
       helenus bench                          an ephemeral node, standard1 at half of what it can do
       helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
-      helenus bench --cluster c --phases read
+      helenus bench --cluster c --phases read --population 30000 --seed 7
       helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 

@@ -406,8 +406,9 @@ fn places() {
     --- standard error
     error: the following required arguments were not provided:
       --password-from <VARIABLE|FILE>
+      --hosts <HOST,…>
 
-    Usage: helenus bench --user <USER> --password-from <VARIABLE|FILE>
+    Usage: helenus bench --user <USER> --password-from <VARIABLE|FILE> --hosts <HOST,…>
 
     For more information, try '--help'.
     ");
@@ -429,6 +430,108 @@ fn places() {
     hint: export NO_SUCH_VARIABLE, or name a 0600 file with a / in its path
     "
     );
+}
+
+#[test]
+fn flags_of_a_cluster_that_is_there_already() {
+    shot!(bare().run(&["bench", "--cluster", "c", "--nodes", "3"]), @"
+    exit code: 2
+    --- standard error
+    error: the argument '--cluster <NAME>' cannot be used with '--nodes <N>'
+
+    Usage: helenus bench --cluster <NAME>
+
+    For more information, try '--help'.
+    ");
+    for flag in [
+        "--nodes=1",
+        "--preset=tiny",
+        "--cassandra=5.0",
+        "--cassandra-home=/x",
+        "--java-home=/x",
+        "--heap=64M",
+        "--new-heap=9M",
+        "--tokens=1",
+        "--set=a=1",
+        "--jvm=-Xss1M",
+        "--no-archive",
+        "--ready-within=3m",
+    ] {
+        for place in ["--cluster=c", "--hosts=127.0.0.1"] {
+            let ran = bare().run(&["bench", place, flag, "--dry-run"]);
+            assert_eq!(ran.code, "2", "{place} {flag}");
+        }
+    }
+    shot!(bare().run(&["bench", "--port", "9043"]), @"
+    exit code: 2
+    --- standard error
+    error: the following required arguments were not provided:
+      --hosts <HOST,…>
+
+    Usage: helenus bench --hosts <HOST,…> --port <PORT>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_schema_for_a_cluster_of_others() {
+    let lab = bare();
+    let schema = lab.write("my.cql", "CREATE TABLE a.b (k int PRIMARY KEY)");
+    let schema = schema.to_string_lossy().into_owned();
+    shot!(
+        lab.run(&[
+            "bench", "--hosts", "127.0.0.1", "--i-may-write-to", "prod", "--schema", &schema, "--insert", "INSERT"
+        ]),
+        @"
+    exit code: 2
+    --- standard error
+    error: --schema would create tables in a cluster that is not yours
+    hint: create them there yourself, and leave --schema out
+    "
+    );
+}
+
+#[test]
+fn shares() {
+    for wrong in ["1.5", "-0.1", "NaN", "some"] {
+        let flag = format!("--max-errors={wrong}");
+        assert_eq!(bare().run(&["bench", &flag]).code, "2", "{wrong}");
+    }
+    shot!(bare().run(&["bench", "--max-errors", "2"]), @r#"
+    exit code: 2
+    --- standard error
+    error: invalid value '2' for '--max-errors <SHARE>': "2" is not a share: write a number from 0 to 1, such as 0.001
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn a_heap_said_twice() {
+    shot!(bare().run(&["up", "--jvm", "-Xmx1G"]), @"
+    exit code: 2
+    --- standard error
+    error: -Xmx1G would say the heap a second time
+    hint: use --heap / --new-heap
+    ");
+}
+
+#[test]
+fn phases_that_the_workload_cannot_do() {
+    let insert = "INSERT INTO a.b (k) VALUES (?)";
+    shot!(bare().run(&["bench", "--insert", insert, "--phases", "write,read"]), @"
+    exit code: 2
+    --- standard error
+    error: a read phase needs a query, and the workload has only an insert
+    hint: give a --query, or --phases write
+    ");
+    shot!(bare().run(&["bench", "--rate", "100", "--population", "1501"]), @"
+    exit code: 2
+    --- standard error
+    error: the population has 1501 rows, and the write phase before the reads writes only 1500
+    hint: leave --population out, or give a longer --duration or a higher --rate
+    ");
 }
 
 #[test]

@@ -44,11 +44,12 @@ struct ClusterFacts<'a> {
     jvm: &'a str,
     heap_bytes: u64,
     nodes: usize,
-    class_archive: bool,
+    /// Whether all running nodes had it mapped, not whether it was asked for.
+    class_archive: Option<bool>,
 }
 
 impl<'a> ClusterFacts<'a> {
-    fn of(state: &'a ClusterState) -> Self {
+    fn of(state: &'a ClusterState, archive_used: Option<bool>) -> Self {
         Self {
             name: &state.plan.name,
             release: &state.plan.release,
@@ -56,7 +57,7 @@ impl<'a> ClusterFacts<'a> {
             jvm: &state.runtime.jvm,
             heap_bytes: state.plan.heap.heap.0,
             nodes: state.plan.nodes.len(),
-            class_archive: state.runtime.archive.is_some(),
+            class_archive: archive_used,
         }
     }
 }
@@ -69,7 +70,10 @@ pub(super) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         interrupted: finished.interrupted,
         result: &finished.result,
         plan: &finished.plan,
-        cluster: finished.cluster.as_ref().map(ClusterFacts::of),
+        cluster: finished
+            .cluster
+            .as_ref()
+            .map(|c| ClusterFacts::of(c, finished.archive_used)),
         host: machine::read(),
         helenus: &request.version,
         command: &request.command,
@@ -172,7 +176,6 @@ fn failures(phases: &[PhaseResult]) -> String {
         let first = phase
             .first_failures
             .get(most)
-            .or_else(|| phase.first_failures.values().next())
             .map(|text| format!(" (first: {text})"))
             .unwrap_or_default();
         let _infallible = writeln!(text, "failed in {}: {}{first}", phase.name, list.join(", "));
@@ -377,4 +380,49 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         text
     });
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::doubt::OutsideFacts;
+    use helenus_model::run_plan::Phase;
+    use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
+    use std::collections::BTreeMap;
+
+    fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
+        let one = OperationInterval {
+            failed: failed.iter().copied().collect(),
+            ..OperationInterval::default()
+        };
+        let end = PhaseEnd {
+            phase: 0,
+            measured_from_ns: 0,
+            measured_to_ns: 1_000_000_000,
+            ended_ns: 1_000_000_000,
+            backlog: 0,
+            abandoned: 0,
+            cut_off: 0,
+            thread_cpu_ns: 0,
+            clock_step_ns: 0,
+            stopped_early: false,
+            standing: Standing::default(),
+            first_failures: BTreeMap::from([
+                (FailureKind::WriteTimeout, "1 of 2 answered".to_owned()),
+                (FailureKind::Connection, "reset".to_owned()),
+            ]),
+        };
+        let merged = BTreeMap::from([("write".to_owned(), one)]);
+        let plan = Phase::steady("write", 2000.0, 64, 10_000);
+        PhaseResult::new(&plan, &merged, &end, &OutsideFacts::default())
+    }
+
+    #[test]
+    fn failures_are_told_with_the_first_of_the_most_frequent() {
+        let failed = [
+            (FailureKind::Connection, 3),
+            (FailureKind::WriteTimeout, 1200),
+        ];
+        insta::assert_snapshot!(failures(&[phase(&failed), phase(&[])]), @"failed in write: write_timeout 1,200, connection 3 (first: 1 of 2 answered)");
+    }
 }
