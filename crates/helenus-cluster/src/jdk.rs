@@ -105,7 +105,7 @@ impl JdkError {
 /// The best JDK for a release: the named one, or the weightiest supported one that was found.
 ///
 /// A supported JDK always comes before one that merely works; among equals `JAVA_HOME` wins, then
-/// `JAVA<N>_HOME`, then the release's preferred feature number, then the newer version.
+/// the release's preferred feature number, then `JAVA<N>_HOME`, then the newer version.
 ///
 /// # Errors
 /// A named one that is no JDK or cannot run the release, or none that can.
@@ -184,18 +184,17 @@ fn rank(release: &Release, found: &FoundJdk, verdict: &Verdict) -> impl Ord + us
             None => (2, None),
         },
     };
-    let named = match found.sources.first() {
-        Some(Source::JavaHome) => 0,
-        Some(Source::Variable(_)) => 1,
-        _ => 2,
-    };
+    let java_home = found.sources.first() != Some(&Source::JavaHome);
+    // Says where a JDK is, not that it is wanted: JAVA11_HOME is often set for other releases.
+    let variable = !matches!(found.sources.first(), Some(Source::Variable(_)));
     let newer = std::cmp::Reverse(numbers(&jdk.version));
     let oldest_last = std::cmp::Reverse(jdk.feature);
     let by_source = found.sources.first().cloned();
     (
         class,
-        named,
+        java_home,
         liking,
+        variable,
         oldest_last,
         newer,
         by_source,

@@ -145,6 +145,15 @@ fn java_home_wins_among_the_supported() {
 }
 
 #[test]
+fn a_variable_for_another_release_s_jdk_does_not_displace_the_preferred_one() {
+    let mut machine = Machine::new();
+    let eleven = machine.jdk("opt/11", "11.0.20");
+    machine.jdk("opt/17", "17.0.9");
+    machine.set("JAVA11_HOME", &eleven);
+    assert_eq!(machine.choose(None).unwrap().jdk.feature, 17);
+}
+
+#[test]
 fn one_that_merely_works_comes_last_and_carries_its_caution() {
     let mut machine = Machine::new();
     let works = machine.jdk("opt/21", "21.0.8");
