@@ -4,7 +4,6 @@
 use crate::alive;
 use crate::state::{ClusterState, NodeCondition, condition};
 use fs_err as fs;
-use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::io;
 use std::net::Ipv4Addr;
@@ -140,15 +139,4 @@ pub fn cpu_seconds(pid: i32) -> Option<f64> {
         reason = "ticks of a hundredth of a second"
     )]
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
-}
-
-/// Sum of a figure over nodes, for a line that says it in MiB.
-pub fn total(views: &[NodeView], figure: impl Fn(&Memory) -> u64) -> Bytes {
-    Bytes(
-        views
-            .iter()
-            .filter_map(|v| v.memory.as_ref())
-            .map(figure)
-            .sum(),
-    )
 }

@@ -54,7 +54,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap", &["helenus"]),
     ("clap_complete", &["helenus"]),
     ("indicatif", &["helenus"]),
-    ("jiff", &["helenus"]),
     ("owo-colors", &["helenus"]),
     ("signal-hook", &["helenus"]),
     ("toml", &["helenus"]),
