@@ -41,10 +41,17 @@ pub mod run_plan;
 
 pub mod sample;
 
+pub mod telemetry;
+
+pub mod stats;
+pub mod steady;
+
 pub mod doubt;
 
 pub mod probe;
 pub mod result;
+
+pub mod comparison;
 
 pub mod bench;
 pub mod line;

@@ -9,6 +9,7 @@ use crate::sample::{
     FailureKind, Footer, Header, OperationInterval, PhaseEnd, Standing, StartMeans,
 };
 use crate::seed::Seed;
+use crate::steady::Steadiness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -83,10 +84,43 @@ pub struct PhaseResult {
     /// The text of the first failure of each kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_failures: BTreeMap<FailureKind, String>,
+    /// Where its warm-up ended and whether it was steady after; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steadiness: Option<Steadiness>,
+    /// What nodes and host did meanwhile.
+    #[serde(default)]
+    pub around: Around,
     /// What stands against it.
     pub doubts: Vec<Doubt>,
     /// What the doubts leave.
     pub verdict: Verdict,
+}
+
+/// What nodes and host did during the measured stretch of a phase. What could not be seen is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Around {
+    /// CPU of all nodes, in microseconds.
+    pub nodes_cpu_us: Option<u64>,
+    /// CPU of all nodes for each operation that ended, in microseconds.
+    pub nodes_cpu_per_operation_us: Option<f64>,
+    /// Share of the stretch in which a compaction was under way on any node.
+    pub compaction_share: Option<f64>,
+    /// Largest share of the stretch that the JVM of any one node stood still to collect garbage.
+    pub collection_share: Option<f64>,
+    /// Collections that stopped a node, all nodes together.
+    pub collections: Option<u64>,
+    /// Longest of them, in milliseconds.
+    pub longest_collection_ms: Option<f64>,
+    /// Share of the stretch in which the generator's busiest thread could have run and waited for a processor.
+    pub generator_run_queue_share: Option<f64>,
+    /// Share of the host's CPU that the hypervisor took.
+    pub steal_share: Option<f64>,
+    /// Share of the host's CPU that neither the nodes nor the generator used, but others.
+    pub foreign_cpu_share: Option<f64>,
+    /// Read from disks by the nodes, in bytes.
+    pub nodes_read_bytes: Option<u64>,
+    /// Sent to disks by the nodes, in bytes.
+    pub nodes_written_bytes: Option<u64>,
 }
 
 /// One operation of one phase.
@@ -134,8 +168,33 @@ pub struct Distribution {
     pub p9999_us: Option<f64>,
     /// Largest, in microseconds.
     pub max_us: f64,
+    /// How far the percentiles may be off, by what the stretch itself shows; none where it is too short to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// The whole of it, in HDR's V2 form, for whoever merges further.
     pub histogram: Histogram,
+}
+
+/// Intervals of 95 % around percentiles, in microseconds, by a block bootstrap within the run. They tell the noise
+/// inside this one run; between restarts there is more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// Blocks that were drawn from.
+    pub blocks: usize,
+    /// Around the mean.
+    pub mean_us: Option<[f64; 2]>,
+    /// Around p50.
+    pub p50_us: Option<[f64; 2]>,
+    /// Around p90.
+    pub p90_us: Option<[f64; 2]>,
+    /// Around p95.
+    pub p95_us: Option<[f64; 2]>,
+    /// Around p99.
+    pub p99_us: Option<[f64; 2]>,
+    /// Around p99.9.
+    pub p999_us: Option<[f64; 2]>,
+    /// Around p99.99.
+    pub p9999_us: Option<[f64; 2]>,
 }
 
 impl Distribution {
@@ -153,6 +212,7 @@ impl Distribution {
             p999_us: percentile(0.999),
             p9999_us: percentile(0.9999),
             max_us: us(histogram.max_ns()?),
+            confidence: None,
             histogram: histogram.clone(),
         })
     }
@@ -240,6 +300,8 @@ impl PhaseResult {
                 .map(|(name, one)| (name.clone(), OperationResult::of(one)))
                 .collect(),
             first_failures: end.first_failures.clone(),
+            steadiness: None,
+            around: Around::default(),
             verdict: Verdict::of(&doubts),
             doubts,
         }

@@ -19,7 +19,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 const APPLICATION_ID: i32 = 0x4865_6c65;
 
 /// Entry n leads from version n to n + 1. What has been released is never changed, only added to.
-static MIGRATIONS: &[&str] = &[include_str!("schema/0001-first.sql")];
+static MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001-first.sql"),
+    include_str!("schema/0002-doubts.sql"),
+];
 
 /// The history of runs. Several may be open on one file, in one process or in many; writers take turns.
 #[derive(Debug)]

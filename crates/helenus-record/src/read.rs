@@ -262,6 +262,11 @@ fn phases(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<PhaseResu
                 .unwrap_or_default(),
             operations: operations(connection, phase, false)?,
             first_failures: first_failures(connection, phase)?,
+            steadiness: row.get::<_, Option<Json<_>>>("steadiness")?.map(|j| j.0),
+            around: row
+                .get::<_, Option<Json<_>>>("around")?
+                .map(|j| j.0)
+                .unwrap_or_default(),
             doubts: doubts(connection, phase)?,
             verdict: row.get::<_, Word<_>>("verdict")?.0,
         })
@@ -311,6 +316,7 @@ fn distributions(
             p999_us: row.get("p999_us")?,
             p9999_us: row.get("p9999_us")?,
             max_us: row.get("max_us")?,
+            confidence: row.get::<_, Option<Json<_>>>("confidence")?.map(|j| j.0),
             histogram: row.get::<_, HistogramText>("histogram")?.0,
         };
         Ok((row.get("measure")?, distribution))

@@ -231,7 +231,7 @@ fn finish_phase(
     connection.execute(
         "UPDATE phase SET rate_per_s = :rate, in_flight = :in_flight, achieved_per_s = :achieved, \
          duration_s = :duration, thread_busy = :busy, backlog = :backlog, abandoned = :abandoned, \
-         standing = :standing, \
+         standing = :standing, steadiness = :steadiness, around = :around, \
          verdict = :verdict WHERE id = :row",
         named_params! {
             ":row": row,
@@ -243,6 +243,8 @@ fn finish_phase(
             ":backlog": phase.backlog,
             ":abandoned": phase.abandoned,
             ":standing": Json(phase.standing),
+            ":steadiness": phase.steadiness.as_ref().map(Json),
+            ":around": Json(&phase.around),
             ":verdict": Word(phase.verdict),
         },
     )?;
@@ -313,7 +315,8 @@ fn insert_distribution(
     connection
         .prepare_cached(
             "INSERT INTO distribution (operation_id, measure, count, min_us, mean_us, p50_us, p90_us, p95_us, \
-             p99_us, p999_us, p9999_us, max_us, histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             p99_us, p999_us, p9999_us, max_us, confidence, histogram) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .execute(params![
             operation,
@@ -328,6 +331,7 @@ fn insert_distribution(
             of.p999_us,
             of.p9999_us,
             of.max_us,
+            of.confidence.map(Json),
             of.histogram.to_text(),
         ])?;
     Ok(())

@@ -1,0 +1,158 @@
+//! Telemetry: what the nodes and the host did beside a run, on the run's own clock.
+//! Refuses to judge, and to guess: what could not be read is absent.
+
+use serde::{Deserialize, Serialize};
+
+/// The name under which samples of the host are kept; no node can have it.
+pub const HOST: &str = "@host";
+
+/// The name under which samples of the load generator are kept; no node can have it.
+pub const GENERATOR: &str = "@generator";
+
+/// What was seen of one source at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// A node's name, [`HOST`] or [`GENERATOR`].
+    pub source: String,
+    /// When, on the run's monotonic clock, in nanoseconds.
+    pub at_ns: u64,
+    /// What.
+    pub seen: Seen,
+}
+
+/// One kind of sight.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Seen {
+    /// A node.
+    Node(NodeSample),
+    /// The host.
+    Host(HostSample),
+    /// The load generator.
+    Generator(GeneratorSample),
+    /// Something with a beginning and an end; `at_ns` is its beginning.
+    Event(Event),
+}
+
+/// A node at one moment. Counters count from the start of its process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeSample {
+    /// CPU so far, user and system, in microseconds.
+    pub cpu_us: u64,
+    /// Resident memory, shared pages in full, in bytes.
+    pub rss_bytes: u64,
+    /// Of it anonymous: heap, metaspace, stacks, malloc; in bytes.
+    pub anon_bytes: u64,
+    /// Of it mapped files: jars, archive, SSTables; in bytes.
+    pub file_bytes: u64,
+    /// Of it shared memory, in bytes.
+    pub shmem_bytes: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Read from storage so far, in bytes.
+    pub read_bytes: Option<u64>,
+    /// Sent to storage so far, in bytes.
+    pub written_bytes: Option<u64>,
+    /// Thread pools that have something waiting or working, where the node could be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolSample>,
+    /// Compactions and their like under way, where the node could be asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compactions: Vec<CompactionSample>,
+}
+
+/// One of a node's thread pools (`system_views.thread_pools`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolSample {
+    /// Its name, such as `MutationStage`.
+    pub name: String,
+    /// Tasks at work.
+    pub active: u32,
+    /// Tasks that wait.
+    pub pending: u32,
+    /// Tasks that were blocked so far.
+    pub blocked_so_far: u64,
+}
+
+/// One task on SSTables (`system_views.sstable_tasks`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompactionSample {
+    /// Its id.
+    pub id: String,
+    /// Keyspace.
+    pub keyspace: String,
+    /// Table.
+    pub table: String,
+    /// What it does: `compaction`, `validation`, `cleanup` and so on.
+    pub task: String,
+    /// Share that is done, 0 to 1.
+    pub done: f64,
+}
+
+/// The host at one moment. Counters count from its boot, over all processors.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostSample {
+    /// CPU that was not idle, in microseconds (stolen time left out).
+    pub busy_us: u64,
+    /// CPU that the hypervisor gave to others, in microseconds.
+    pub stolen_us: u64,
+    /// All CPU time, idle and stolen included, in microseconds.
+    pub total_us: u64,
+    /// CPU that the nodes, the generator and Helenus used of it, in microseconds.
+    pub ours_us: u64,
+    /// Threads that ran or waited for a processor.
+    pub run_queue: u32,
+    /// Read from disks so far, in bytes.
+    pub read_bytes: Option<u64>,
+    /// Written to disks so far, in bytes.
+    pub written_bytes: Option<u64>,
+}
+
+/// The load generator at one moment. Counters count from the start of its process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorSample {
+    /// CPU so far, in microseconds.
+    pub cpu_us: u64,
+    /// Time that its busiest thread was runnable and waited for a processor so far, in microseconds.
+    pub run_queue_wait_us: u64,
+}
+
+/// Something that took its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// What happened.
+    pub what: EventKind,
+    /// Its end, on the run's monotonic clock, in nanoseconds; its beginning is the reading's `at_ns`.
+    pub to_ns: u64,
+    /// In words: the collector's own for a collection, keyspace, table and task for a compaction.
+    pub text: String,
+}
+
+/// Kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// The JVM stopped all of a node's threads to collect garbage.
+    Collection,
+    /// The JVM stopped all of a node's threads for another reason.
+    Safepoint,
+    /// A compaction, or another task on SSTables, was under way.
+    Compaction,
+    /// The node's process was gone.
+    Died,
+    /// The node's process was stopped by a signal.
+    Paused,
+}
+
+impl EventKind {
+    /// Its word, for legends and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Collection => "collection",
+            Self::Safepoint => "safepoint",
+            Self::Compaction => "compaction",
+            Self::Died => "died",
+            Self::Paused => "paused",
+        }
+    }
+}
