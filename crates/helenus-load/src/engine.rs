@@ -125,7 +125,7 @@ impl<E: Endpoint> Running<E> {
         stopwatch.begin(slot, stamp.start_ns().unwrap_or(0));
         if let Some(timing) = stopwatch.complete(slot, end_ns, outcome) {
             let mut recorder = self.recorder.borrow_mut();
-            recorder.ended(operation, &timing, outcome);
+            recorder.ended(operation, &timing, outcome, end_ns);
         }
     }
 

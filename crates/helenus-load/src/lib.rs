@@ -9,6 +9,7 @@
 mod convert;
 mod driver;
 mod engine;
+mod gather;
 mod output;
 mod recorder;
 mod stop;

@@ -1,16 +1,13 @@
 //! The parent's side: sample lines back into values, and intervals into a result.
 //! Refuses to start or stop processes, and to average percentiles.
 
+use crate::gather::{Gathered, merged};
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::FormatError;
 use helenus_model::probe::Probe;
 use helenus_model::result::{PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
-use helenus_model::sample::{
-    self, Failure, Footer, Header, Interval, OperationInterval, PhaseEnd, SampleLine, Standing,
-    Stretch,
-};
-use std::collections::BTreeMap;
+use helenus_model::sample::{self, Failure, Footer, Header, SampleLine};
 use std::io::BufRead;
 
 /// Why sample lines could not be used.
@@ -95,57 +92,6 @@ pub struct Accumulator {
     ended: u64,
 }
 
-/// What came in of one phase.
-#[derive(Debug, Default)]
-struct Gathered {
-    merged: BTreeMap<String, OperationInterval>,
-    completed_per_s: Vec<f64>,
-    span: Option<(u64, u64)>,
-    thread_cpu_ns: u64,
-    end: Option<PhaseEnd>,
-}
-
-impl Gathered {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts and nanoseconds below 2^53"
-    )]
-    fn take(&mut self, interval: &Interval) {
-        let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
-        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        if seconds > 0.1 {
-            self.completed_per_s.push(completed as f64 / seconds);
-        }
-        let from = self.span.map_or(interval.start_ns, |(from, _)| from);
-        self.span = Some((from, interval.end_ns));
-        self.thread_cpu_ns += interval.thread_cpu_ns;
-        for (name, one) in &interval.operations {
-            self.merged.entry(name.clone()).or_default().merge(one);
-        }
-    }
-
-    /// The phase's end, or what can be said of a phase whose generator died.
-    fn end(&self, phase: usize) -> Option<PhaseEnd> {
-        self.end.clone().or_else(|| {
-            let (from, to) = self.span?;
-            Some(PhaseEnd {
-                phase,
-                measured_from_ns: from,
-                measured_to_ns: to,
-                ended_ns: to,
-                backlog: 0,
-                abandoned: 0,
-                cut_off: 0,
-                thread_cpu_ns: self.thread_cpu_ns,
-                clock_step_ns: 0,
-                stopped_early: true,
-                standing: Standing::default(),
-                first_failures: BTreeMap::new(),
-            })
-        })
-    }
-}
-
 impl Accumulator {
     /// For the samples of this plan.
     pub fn new(plan: RunPlan) -> Self {
@@ -180,9 +126,7 @@ impl Accumulator {
             SampleLine::Interval(interval) => {
                 let all = interval.operations.values();
                 self.ended += all.map(|o| o.completed + o.failures()).sum::<u64>();
-                if let Some(phase) = self.phases.get_mut(interval.phase)
-                    && interval.stretch == Stretch::Measured
-                {
+                if let Some(phase) = self.phases.get_mut(interval.phase) {
                     phase.take(interval);
                 }
             }
@@ -206,10 +150,10 @@ impl Accumulator {
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
     pub fn probe(&self, phase: usize) -> Option<Probe> {
         let gathered = self.phases.get(phase)?;
-        let (from, to) = gathered.span?;
+        let (from, to) = gathered.span()?;
         Some(Probe {
             completed_per_s: gathered.completed_per_s.clone(),
-            thread_busy: gathered.thread_cpu_ns as f64 / (to - from).max(1) as f64,
+            thread_busy: gathered.thread_cpu_ns() as f64 / (to - from).max(1) as f64,
         })
     }
 
@@ -232,7 +176,8 @@ impl Accumulator {
             .filter_map(|(at, (gathered, phase))| {
                 let end = gathered.end(at)?;
                 let seen = outside.get(at).unwrap_or(&nothing);
-                Some(PhaseResult::new(phase, &gathered.merged, &end, seen))
+                let blocks = gathered.after(0.0);
+                Some(PhaseResult::new(phase, &merged(blocks), &end, seen))
             })
             .collect();
         let footer = self.footer.as_ref();

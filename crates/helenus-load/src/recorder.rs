@@ -3,7 +3,7 @@
 
 use crate::stopwatch::Timing;
 use helenus_model::sample::{
-    FailureKind, Interval, OperationInterval, Outcome, SampleLine, Stretch,
+    FailureKind, Interval, OperationInterval, Outcome, SampleLine, Stretch, TENTH_NS, Tenth,
 };
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ pub(crate) struct Recorder {
     warmup: Vec<OperationInterval>,
     measured: Vec<OperationInterval>,
     from_ns: u64,
+    tenths: Vec<Tenth>,
     first_failures: BTreeMap<FailureKind, String>,
 }
 
@@ -28,6 +29,7 @@ impl Recorder {
             warmup: empty.clone(),
             measured: empty,
             from_ns,
+            tenths: Vec::new(),
             first_failures: BTreeMap::new(),
         }
     }
@@ -49,8 +51,17 @@ impl Recorder {
         self.of(stretch, operation).started += 1;
     }
 
-    /// An operation ended.
-    pub(crate) fn ended(&mut self, operation: usize, timing: &Timing, outcome: Outcome) {
+    /// An operation ended at `end_ns`.
+    pub(crate) fn ended(
+        &mut self,
+        operation: usize,
+        timing: &Timing,
+        outcome: Outcome,
+        end_ns: u64,
+    ) {
+        let tenth = self.tenth(end_ns);
+        tenth.ended += 1;
+        tenth.service_sum_ns += timing.service_ns;
         let to = self.of(timing.stretch, operation);
         match outcome {
             Outcome::Completed => to.completed += 1,
@@ -64,6 +75,17 @@ impl Recorder {
         if let Some(ns) = timing.slot_wait_ns {
             to.slot_wait.record(ns);
         }
+    }
+
+    /// The tenth of a second that `at_ns` lies in; what ended before the interval (it is recorded late) counts in
+    /// its first.
+    fn tenth(&mut self, at_ns: u64) -> &mut Tenth {
+        let place = at_ns.saturating_sub(self.from_ns) / TENTH_NS;
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        if place >= self.tenths.len() {
+            self.tenths.resize(place + 1, Tenth::default());
+        }
+        &mut self.tenths[place]
     }
 
     /// Keeps the text of the first failure of each kind.
@@ -84,6 +106,7 @@ impl Recorder {
         thread_cpu_ns: u64,
     ) -> Vec<SampleLine> {
         let from_ns = std::mem::replace(&mut self.from_ns, now_ns);
+        let mut tenths = std::mem::take(&mut self.tenths);
         [Stretch::Warmup, Stretch::Measured]
             .into_iter()
             .filter_map(|stretch| {
@@ -104,6 +127,11 @@ impl Recorder {
                     end_ns: now_ns,
                     thread_cpu_ns: if is_current { thread_cpu_ns } else { 0 },
                     operations: self.names.iter().cloned().zip(recorded).collect(),
+                    tenths: if is_current {
+                        std::mem::take(&mut tenths)
+                    } else {
+                        Vec::new()
+                    },
                 }))
             })
             .collect()

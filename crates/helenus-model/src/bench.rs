@@ -49,6 +49,9 @@ pub struct BenchShape {
     pub duration_ms: u64,
     /// Warm-up of each phase in milliseconds.
     pub warmup_ms: u64,
+    /// The warm-up is lengthened where the numbers still settle after it.
+    #[serde(default)]
+    pub settle: bool,
     /// Rows, where the person says.
     pub population: Option<u64>,
     /// How arrivals are spread.
@@ -172,6 +175,7 @@ impl BenchShape {
             population,
             positions,
             warmup_ms: self.warmup_ms,
+            settle: self.settle,
         }
     }
 
@@ -183,6 +187,7 @@ impl BenchShape {
             name: "probe".to_owned(),
             extent: Extent::DurationMs(PROBE_MS),
             warmup_ms: 0,
+            settle: false,
             ..self.phase(first, None, population)
         }
     }
@@ -199,6 +204,7 @@ mod tests {
             in_flight: 64,
             duration_ms: 12_000,
             warmup_ms: 3_000,
+            settle: false,
             population: None,
             arrivals: Arrivals::Constant,
         }

@@ -131,6 +131,9 @@ pub struct Phase {
     /// Time before the measured stretch, in milliseconds; recorded apart.
     #[serde(default)]
     pub warmup_ms: u64,
+    /// The warm-up is lengthened into the measured stretch as far as the numbers still settle there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settle: bool,
 }
 
 /// One operation's share of a mix.
@@ -243,6 +246,7 @@ impl Phase {
                 Positions::Uniform
             },
             warmup_ms: 0,
+            settle: false,
         }
     }
 

@@ -85,6 +85,22 @@ pub struct Interval {
     pub thread_cpu_ns: u64,
     /// By operation.
     pub operations: BTreeMap<String, OperationInterval>,
+    /// Its tenths of a second from its start, all operations together, to see whether the phase is steady. Those of a
+    /// second line for the same time (operations of the other stretch) are empty. Not kept in the history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenths: Vec<Tenth>,
+}
+
+/// Length of a [`Tenth`], in nanoseconds.
+pub const TENTH_NS: u64 = 100_000_000;
+
+/// What ended in a tenth of a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tenth {
+    /// Operations that ended.
+    pub ended: u64,
+    /// The sum of their service times, in nanoseconds.
+    pub service_sum_ns: u64,
 }
 
 /// One operation in one interval.
@@ -312,6 +328,10 @@ mod tests {
             end_ns: 2,
             thread_cpu_ns: 0,
             operations: BTreeMap::from([("write".to_owned(), write.clone())]),
+            tenths: vec![Tenth {
+                ended: 3,
+                service_sum_ns: 4_500_000,
+            }],
         });
         let json = line.to_json().expect("writes");
         assert!(json.starts_with(r#"{"kind":"interval""#), "{json}");

@@ -115,6 +115,7 @@ impl History {
                 end_ns: row.get(4)?,
                 thread_cpu_ns: row.get(5)?,
                 operations: interval_operations(&one, row.get(0)?)?,
+                tenths: Vec::new(),
             })
         })?;
         Ok(found.collect::<rusqlite::Result<_>>()?)

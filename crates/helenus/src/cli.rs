@@ -282,9 +282,9 @@ pub(crate) struct LoadFlags {
     /// Measured stretch of each phase
     #[arg(long, default_value = "12s", value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Duration,
-    /// Warm-up before each measured stretch, recorded apart
-    #[arg(long, default_value = "3s", value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) warmup: Duration,
+    /// Warm-up before each measured stretch, recorded apart [default: 3s, and longer where the numbers still settle]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) warmup: Option<Duration>,
     /// Rows that the workload is about [default: as many as the write phase writes]
     #[arg(long, value_name = "N")]
     pub(crate) population: Option<u64>,

@@ -87,6 +87,7 @@ pub(crate) fn interval(phase: usize, n: u64) -> Interval {
         end_ns: (n + 1) * 1_000_000_000,
         thread_cpu_ns: 12_345_678,
         operations: BTreeMap::from([(name.to_owned(), one)]),
+        tenths: Vec::new(),
     }
 }
 

@@ -23,6 +23,9 @@ use helenus_model::seed::Seed;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
 
+/// Warm-up where nobody says: the least of it, for it is lengthened where the numbers still settle.
+const DEFAULT_WARMUP_MS: u64 = 3_000;
+
 pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let request = request(&flags, hands, ui)?;
     if flags.dry_run {
@@ -137,7 +140,8 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
         },
         in_flight: load.in_flight,
         duration_ms: ms(load.duration),
-        warmup_ms: ms(load.warmup),
+        warmup_ms: load.warmup.map_or(DEFAULT_WARMUP_MS, ms),
+        settle: load.warmup.is_none(),
         population: load.population,
         arrivals: match load.arrivals {
             ArrivalsArg::Constant => Arrivals::Constant,

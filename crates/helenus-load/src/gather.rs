@@ -1,0 +1,163 @@
+//! What came in of one phase, in blocks: short enough to cut a warm-up off and to draw from, few enough for an hour.
+//! Refuses to judge.
+
+use helenus_model::sample::{Interval, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS};
+use std::collections::BTreeMap;
+
+/// Most blocks that are kept apart; at so many, neighbours are merged.
+const MOST_BLOCKS: usize = 128;
+
+/// Consecutive intervals of the measured stretch, merged.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    pub(crate) thread_cpu_ns: u64,
+    pub(crate) operations: BTreeMap<String, OperationInterval>,
+}
+
+impl Block {
+    fn merge(&mut self, other: &Self) {
+        self.to_ns = other.to_ns;
+        self.thread_cpu_ns += other.thread_cpu_ns;
+        for (name, one) in &other.operations {
+            self.operations.entry(name.clone()).or_default().merge(one);
+        }
+    }
+}
+
+/// What came in of one phase.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    blocks: Vec<Block>,
+    /// Intervals that a block holds; doubles when there are too many blocks.
+    per_block: usize,
+    in_last: usize,
+    /// The phase's first moment, warm-up included.
+    began_ns: Option<u64>,
+    /// Mean service time of each tenth of a second in which anything ended, in nanoseconds, with its middle in
+    /// seconds from the phase's start.
+    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) completed_per_s: Vec<f64>,
+    pub(crate) end: Option<PhaseEnd>,
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts and nanoseconds below 2^53"
+)]
+impl Gathered {
+    /// Takes an interval of either stretch.
+    pub(crate) fn take(&mut self, interval: &Interval) {
+        let began_ns = *self.began_ns.get_or_insert(interval.start_ns);
+        for (place, tenth) in interval.tenths.iter().enumerate() {
+            if tenth.ended > 0 {
+                let at_ns = interval.start_ns - began_ns + place as u64 * TENTH_NS + TENTH_NS / 2;
+                let mean_ns = tenth.service_sum_ns as f64 / tenth.ended as f64;
+                self.points.push((at_ns as f64 / 1e9, mean_ns));
+            }
+        }
+        if interval.stretch == Stretch::Measured {
+            self.measure(interval);
+        }
+    }
+
+    fn measure(&mut self, interval: &Interval) {
+        let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
+        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+        if seconds > 0.1 {
+            self.completed_per_s.push(completed as f64 / seconds);
+        }
+        let block = Block {
+            from_ns: interval.start_ns,
+            to_ns: interval.end_ns,
+            thread_cpu_ns: interval.thread_cpu_ns,
+            operations: interval.operations.clone(),
+        };
+        match self.blocks.last_mut() {
+            Some(last) if self.in_last < self.per_block.max(1) => {
+                last.merge(&block);
+                self.in_last += 1;
+            }
+            _ => {
+                self.halve();
+                self.blocks.push(block);
+                self.in_last = 1;
+            }
+        }
+    }
+
+    /// Makes room for one more block.
+    fn halve(&mut self) {
+        if self.blocks.len() < MOST_BLOCKS {
+            return;
+        }
+        self.per_block = self.per_block.max(1) * 2;
+        self.blocks = self
+            .blocks
+            .chunks(2)
+            .map(|pair| {
+                let mut first = pair[0].clone();
+                pair[1..].iter().for_each(|other| first.merge(other));
+                first
+            })
+            .collect();
+    }
+
+    /// Seconds from the phase's start to its measured stretch; none before anything of that came.
+    pub(crate) fn measured_from_s(&self) -> Option<f64> {
+        let first = self.blocks.first()?;
+        Some((first.from_ns - self.began_ns?) as f64 / 1e9)
+    }
+
+    /// Start and end of what was measured, in nanoseconds.
+    pub(crate) fn span(&self) -> Option<(u64, u64)> {
+        Some((self.blocks.first()?.from_ns, self.blocks.last()?.to_ns))
+    }
+
+    /// CPU of the generator's thread over what was measured, in nanoseconds.
+    pub(crate) fn thread_cpu_ns(&self) -> u64 {
+        self.blocks.iter().map(|b| b.thread_cpu_ns).sum()
+    }
+
+    /// The blocks that begin at least `cut_s` seconds into the measured stretch.
+    pub(crate) fn after(&self, cut_s: f64) -> &[Block] {
+        let Some((from_ns, _)) = self.span() else {
+            return &[];
+        };
+        // Intervals begin up to a few milliseconds late.
+        let begins = |b: &Block| (b.from_ns - from_ns) as f64 / 1e9 + 0.05;
+        let first = self.blocks.partition_point(|b| begins(b) < cut_s);
+        &self.blocks[first..]
+    }
+
+    /// The phase's end, or what can be said of a phase whose generator died.
+    pub(crate) fn end(&self, phase: usize) -> Option<PhaseEnd> {
+        self.end.clone().or_else(|| {
+            let (from, to) = self.span()?;
+            Some(PhaseEnd {
+                phase,
+                measured_from_ns: from,
+                measured_to_ns: to,
+                ended_ns: to,
+                backlog: 0,
+                abandoned: 0,
+                cut_off: 0,
+                thread_cpu_ns: self.thread_cpu_ns(),
+                clock_step_ns: 0,
+                stopped_early: true,
+                standing: Standing::default(),
+                first_failures: BTreeMap::new(),
+            })
+        })
+    }
+}
+
+/// All blocks of each operation, merged.
+pub(crate) fn merged(blocks: &[Block]) -> BTreeMap<String, OperationInterval> {
+    let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
+    for (name, one) in blocks.iter().flat_map(|b| &b.operations) {
+        merged.entry(name.clone()).or_default().merge(one);
+    }
+    merged
+}
