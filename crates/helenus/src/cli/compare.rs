@@ -1,0 +1,56 @@
+//! The flags of `compare`.
+//! Refuses to do anything with what it parsed.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus compare before after           two tags: their restarts in pairs
+  helenus compare r12 r13                two single runs: side by side, no claim
+  helenus compare r12..r19 @last         ranges, lists and @last name runs too
+  helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
+  helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
+  helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
+
+A side's file holds flags of `helenus bench` as TOML: preset = \"dev\", rate = 2000, set = [\"key=value\"].
+
+A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT, with MEASURE one of p50, p90,
+p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation) and generator-cpu.
+
+Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.")]
+pub(crate) struct Compare {
+    /// Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison, to show it again
+    #[arg(value_name = "A B", num_args = 1..=2, required_unless_present = "ab", conflicts_with = "ab")]
+    pub(crate) sides: Vec<String>,
+    /// Two files with flags of `bench`: runs their restarts in interleaved pairs, and compares them
+    #[arg(long, num_args = 2, value_names = ["A.toml", "B.toml"])]
+    pub(crate) ab: Option<Vec<PathBuf>>,
+    /// Pairs to run [default: 8]
+    #[arg(long, value_name = "N", requires = "ab", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) pairs: Option<u32>,
+    /// Half-width of the interval to reach, such as 5%: six pairs say how many are needed
+    #[arg(long, value_name = "PERCENT", requires = "ab", value_parser = percent)]
+    pub(crate) until: Option<f64>,
+    /// Most pairs with --until
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "until", value_parser = clap::value_parser!(u32).range(6..=1000))]
+    pub(crate) max_pairs: u32,
+    /// A bar, such as 'p99>+5%'; may be repeated
+    #[arg(long, value_name = "BAR")]
+    pub(crate) fail_on: Vec<String>,
+    /// Seed of the order and of the data [default: random, and printed]
+    #[arg(long, value_name = "N", requires = "ab")]
+    pub(crate) seed: Option<u64>,
+    /// Show what would run and how long it takes, start nothing
+    #[arg(long, requires = "ab")]
+    pub(crate) dry_run: bool,
+}
+
+/// A percentage as a share: `5%` is 0.05.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(n) if n.is_finite() && n >= 0.1 && n <= 100.0 => Ok(n / 100.0),
+        _ => Err(format!("{text:?} is no percentage from 0.1% to 100%, such as 5%")),
+    }
+}

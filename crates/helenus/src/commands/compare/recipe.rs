@@ -1,0 +1,237 @@
+//! A side of `compare --ab`: a TOML file whose keys are the long flags of `bench`, and so those of `up`.
+//! Refuses a second definition of any flag: the file becomes a command line, and the one parser reads it.
+
+use crate::cli::{Bench, Cli, Verb};
+use crate::error::{CommandError, code};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, CommandFactory as _, Parser as _};
+use fs_err as fs;
+use helenus_model::nearest::nearest;
+use std::ops::Range;
+use std::path::Path;
+
+/// Flags that make no sense in a file that is started again and again on clusters of its own.
+const NOT_HERE: [&str; 10] = [
+    "cluster",
+    "hosts",
+    "port",
+    "i-may-write-to",
+    "user",
+    "password-from",
+    "dry-run",
+    "format",
+    "quiet",
+    "verbose",
+];
+
+/// One side as the file says it.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    /// The file's name without folder and ending.
+    pub(crate) label: String,
+    /// The flags.
+    pub(crate) flags: Bench,
+}
+
+/// A key and its value, with the place of the key in the text.
+type Entry = (toml::Spanned<String>, toml::Value);
+
+/// Reads a file.
+///
+/// # Errors
+/// No file, no TOML, an unknown key (with the nearest known one), or a value that the flag does not take; each with
+/// file and line.
+pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
+    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let label = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let at = |span: Range<usize>| {
+        let before = &text[..span.start.min(text.len())];
+        format!("{}:{}", path.display(), before.matches('\n').count() + 1)
+    };
+    let entries = entries(&text).map_err(|error| {
+        let place = error.span().map_or(path.display().to_string(), at);
+        CommandError::new(code::USAGE, format!("{place}: {}", error.message()))
+    })?;
+    let bench = bench_command();
+    let mut words = vec!["helenus".to_owned(), "bench".to_owned()];
+    for (key, value) in &entries {
+        let told = |text: String| {
+            CommandError::new(code::USAGE, format!("{}: {text}", at(key.span())))
+        };
+        let name = key.get_ref().as_str();
+        let arg = known(&bench, name).map_err(|(text, hint)| told(text).hint(hint))?;
+        words.extend(flags(&arg, name, value).map_err(told)?);
+    }
+    let flags = match Cli::try_parse_from(&words) {
+        Ok(Cli {
+            verb: Verb::Bench(flags),
+            ..
+        }) => *flags,
+        Ok(_) => return Err(CommandError::new(code::USAGE, "a side is a bench")),
+        Err(error) => {
+            let place = key_of(&error)
+                .and_then(|flag| entries.iter().find(|(key, _)| *key.get_ref() == flag))
+                .map_or(path.display().to_string(), |(key, _)| at(key.span()));
+            return Err(refused(&place, &error));
+        }
+    };
+    Ok(Recipe { label, flags })
+}
+
+/// The keys in the order of the text.
+fn entries(text: &str) -> Result<Vec<Entry>, toml::de::Error> {
+    let table: std::collections::BTreeMap<toml::Spanned<String>, toml::Value> =
+        toml::from_str(text)?;
+    let mut entries: Vec<Entry> = table.into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    Ok(entries)
+}
+
+fn bench_command() -> clap::Command {
+    let mut whole = Cli::command();
+    whole.build();
+    whole.find_subcommand("bench").cloned().unwrap_or_default()
+}
+
+/// The flag of a key, or what is wrong with the key and what helps.
+fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<String>)> {
+    if NOT_HERE.contains(&name) {
+        let text = format!("{name} has no place in a side of a comparison");
+        let hint = "each restart is a cluster of its own; leave the key out".to_owned();
+        return Err((text, Some(hint)));
+    }
+    let found = bench
+        .get_arguments()
+        .find(|arg| arg.get_long() == Some(name));
+    if let Some(arg) = found {
+        return Ok(arg.clone());
+    }
+    let names: Vec<&str> = bench
+        .get_arguments()
+        .filter_map(Arg::get_long)
+        .filter(|long| !NOT_HERE.contains(long) && *long != "help")
+        .collect();
+    let hint = nearest(name, names.iter().copied()).map_or_else(
+        || "the keys are the long flags of `helenus bench --help`".to_owned(),
+        |near| format!("did you mean {near}?"),
+    );
+    Err((format!("unknown key {name}"), Some(hint)))
+}
+
+/// The words of a key and its value on a command line.
+fn flags(arg: &Arg, name: &str, value: &toml::Value) -> Result<Vec<String>, String> {
+    let switch = matches!(arg.get_action(), ArgAction::SetTrue);
+    match (value, switch) {
+        (toml::Value::Boolean(true), true) => Ok(vec![format!("--{name}")]),
+        (toml::Value::Boolean(false), true) => Ok(Vec::new()),
+        (_, true) => Err(format!("{name} is true or false")),
+        (toml::Value::Array(values), false) => {
+            let texts: Vec<String> = values
+                .iter()
+                .map(|one| plain(name, one))
+                .collect::<Result<_, _>>()?;
+            match arg.get_value_delimiter() {
+                Some(delimiter) => Ok(vec![format!(
+                    "--{name}={}",
+                    texts.join(&delimiter.to_string())
+                )]),
+                None if matches!(arg.get_action(), ArgAction::Append) => {
+                    Ok(texts.iter().map(|t| format!("--{name}={t}")).collect())
+                }
+                None => Err(format!("{name} takes one value, not a list")),
+            }
+        }
+        (value, false) => Ok(vec![format!("--{name}={}", plain(name, value)?)]),
+    }
+}
+
+fn plain(name: &str, value: &toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text.clone()),
+        toml::Value::Integer(n) => Ok(n.to_string()),
+        toml::Value::Float(n) => Ok(n.to_string()),
+        toml::Value::Boolean(_) => Err(format!("{name} takes a value, not true or false")),
+        _ => Err(format!("{name} takes a text or a number")),
+    }
+}
+
+/// The flag that clap complains about, without its dashes.
+fn key_of(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(text) => {
+            let flag = text.split([' ', '=', '<']).next()?;
+            Some(flag.trim_start_matches('-').to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// clap's words about a value, with the place in the file before them and without the usage after them.
+fn refused(place: &str, error: &clap::Error) -> CommandError {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_owned();
+    let hint = lines
+        .take_while(|line| !line.starts_with("Usage") && !line.starts_with("For more"))
+        .collect::<Vec<_>>()
+        .join("; ");
+    CommandError::new(code::USAGE, format!("{place}: {first}"))
+        .hint((!hint.is_empty()).then_some(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Recipe, CommandError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("big-heap.toml");
+        fs::write(&path, text).expect("writes");
+        let renamed = |e: CommandError| {
+            let text = e.render().replace(&*folder.path().to_string_lossy(), "");
+            CommandError::new(code::USAGE, text)
+        };
+        read(&path).map_err(renamed)
+    }
+
+    fn said(text: &str) -> String {
+        of(text).expect_err("refused").message().to_owned()
+    }
+
+    #[test]
+    fn the_keys_are_the_flags() {
+        let recipe = of("preset = 'dev'\nheap = '500M'\nrate = 2000\nclosed = false\n\
+                         phases = ['write', 'read']\nset = ['a=1', 'b=2']\njvm = '-Xss256k'\n")
+        .expect("reads");
+        assert_eq!(recipe.label, "big-heap");
+        let flags = recipe.flags;
+        assert_eq!(flags.load.rate, Some(2000.0));
+        assert_eq!(flags.load.phases.map(|p| p.len()), Some(2));
+        assert_eq!(flags.cluster_flags.set, ["a=1", "b=2"]);
+        assert_eq!(flags.cluster_flags.jvm, ["-Xss256k"]);
+        assert!(!flags.load.closed);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        insta::assert_snapshot!(said("\nrat = 5\n"), @"
+        error: /big-heap.toml:2: unknown key rat
+        hint: did you mean rate?
+        ");
+        insta::assert_snapshot!(said("hosts = '127.0.0.1'\n"), @"
+        error: /big-heap.toml:1: hosts has no place in a side of a comparison
+        hint: each restart is a cluster of its own; leave the key out
+        ");
+        insta::assert_snapshot!(said("rate = 5\nclosed = true\n"), @"");
+        insta::assert_snapshot!(said("# the heap\nheap = 'much'\n"), @"");
+        insta::assert_snapshot!(said("closed = 'yes'\n"), @"error: /big-heap.toml:1: closed is true or false");
+        insta::assert_snapshot!(said("rate = \n"), @"");
+    }
+}
