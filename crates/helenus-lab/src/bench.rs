@@ -187,7 +187,7 @@ pub fn run(
         rate_per_s: request.rate_per_s,
         plan: None,
         result: None,
-        history: History::open(&hands.paths.state.join("history.db")).map(|h| (h, None)),
+        history: History::open(&hands.paths.state.join(helenus_record::FILE)).map(|h| (h, None)),
         not_removed: None,
     };
     let probe = request.rate_per_s.is_none() && !request.closed;
@@ -462,6 +462,7 @@ impl Bench<'_> {
             command: &self.request.command,
             began_wall_ns: wall.map_or(0, |d: Duration| d.as_nanos() as u64),
             tag: self.request.tag.as_deref(),
+            place: None,
         };
         if let Ok((history, run)) = &mut self.history {
             match history.begin_run(&beginning) {

@@ -74,6 +74,7 @@ impl Recorder {
         }
         if let Some(ns) = timing.slot_wait_ns {
             to.slot_wait.record(ns);
+            to.wait.record(ns + timing.lateness_ns);
         }
     }
 

@@ -123,6 +123,10 @@ pub struct OperationInterval {
     pub lateness: Histogram,
     /// max(0, slot free − intended start); empty in a closed loop.
     pub slot_wait: Histogram,
+    /// Intended start to start: slot wait and lateness of each operation together, which their two histograms no
+    /// longer tell. Empty in a closed loop, and in what was recorded before it was kept.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub wait: Histogram,
 }
 
 impl OperationInterval {
@@ -138,6 +142,7 @@ impl OperationInterval {
         self.response.merge(&other.response);
         self.lateness.merge(&other.lateness);
         self.slot_wait.merge(&other.slot_wait);
+        self.wait.merge(&other.wait);
     }
 
     /// All failures.

@@ -1,8 +1,9 @@
 //! One error for the history, with its cure.
 //! Refuses to know exit codes: the face gives each error one.
 
-use crate::id::RunId;
+use crate::id::{ComparisonId, ExperimentId, RunId};
 use crate::run::RunState;
+use crate::tag::TagError;
 use helenus_model::format::FormatError;
 use rusqlite::ErrorCode;
 use std::io;
@@ -73,6 +74,14 @@ pub enum HistoryError {
         /// Why.
         source: FormatError,
     },
+    /// A stored comparison of another version.
+    #[error("comparison {comparison} is stored in a shape that this helenus does not read")]
+    ComparisonFormat {
+        /// The comparison.
+        comparison: ComparisonId,
+        /// Why.
+        source: FormatError,
+    },
     /// No such run.
     #[error("there is no run {run}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
     UnknownRun {
@@ -81,6 +90,96 @@ pub enum HistoryError {
         /// The newest one there is.
         newest: Option<RunId>,
     },
+    /// Neither a run nor a tag has this name.
+    #[error("there is no run and no tag named {name}")]
+    UnknownName {
+        /// Asked for.
+        name: String,
+        /// A tag that is like it.
+        nearest: Option<String>,
+    },
+    /// A name of several runs where one is wanted.
+    #[error("{name} names several runs: {}", list(runs))]
+    Several {
+        /// Asked for.
+        name: String,
+        /// The runs.
+        runs: Vec<RunId>,
+    },
+    /// A tag or range of runs none of which is complete.
+    #[error("no run of {name} is complete")]
+    NoneComplete {
+        /// Asked for.
+        name: String,
+    },
+    /// No such comparison.
+    #[error("there is no comparison {comparison}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
+    UnknownComparison {
+        /// Asked for.
+        comparison: ComparisonId,
+        /// The newest one there is.
+        newest: Option<ComparisonId>,
+    },
+    /// No such experiment, or no such trial of it.
+    #[error("there is no trial {trial} of experiment {experiment}")]
+    UnknownTrial {
+        /// The experiment.
+        experiment: ExperimentId,
+        /// The trial's place in it, from zero.
+        trial: u32,
+    },
+    /// One life of the nodes' processes cannot be two restarts.
+    #[error(
+        "the nodes' processes of experiment {experiment}, restart {restart} were measured before, as another restart"
+    )]
+    OtherRestart {
+        /// The experiment.
+        experiment: ExperimentId,
+        /// The restart's place in its trial, from zero.
+        restart: u32,
+    },
+    /// Not a word to tag with.
+    #[error(transparent)]
+    Tag(#[from] TagError),
+    /// The run does not have that tag.
+    #[error("run {run} has no tag {tag}")]
+    NotTagged {
+        /// The run.
+        run: RunId,
+        /// The tag.
+        tag: String,
+        /// Those it has.
+        has: Vec<String>,
+    },
+    /// A run that a living process writes.
+    #[error("run {run} is still under way")]
+    Running {
+        /// The run.
+        run: RunId,
+    },
+    /// A run without what was asked for.
+    #[error("run {run} is {state} and has no {what}")]
+    Lacks {
+        /// The run.
+        run: RunId,
+        /// What became of it.
+        state: RunState,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// A phase that the run does not have.
+    #[error("run {run} has no phase named {phase}")]
+    NoSuchPhase {
+        /// The run.
+        run: RunId,
+        /// Asked for.
+        phase: String,
+        /// Those it has.
+        has: Vec<String>,
+    },
+    /// What was exported could not be written.
+    #[error("cannot write the export")]
+    Write(#[source] io::Error),
     /// There is none at all.
     #[error("the history holds no run")]
     Empty,
@@ -134,13 +233,42 @@ impl HistoryError {
             Self::UnknownRun { newest: None, .. } | Self::Empty => {
                 Some("`helenus bench` makes one".into())
             }
-            Self::Format { .. } => Some("read it with the helenus that wrote it".into()),
-            Self::Json { .. }
+            Self::Format { .. } | Self::ComparisonFormat { .. } => {
+                Some("read it with the helenus that wrote it".into())
+            }
+            Self::UnknownName { nearest, .. } => Some(match nearest {
+                Some(near) => format!("did you mean {near}?"),
+                None => "`helenus history` lists runs and their tags".into(),
+            }),
+            Self::Several { .. } => Some("name one of them".into()),
+            Self::NoneComplete { .. } => {
+                Some("`helenus history` tells what became of each run".into())
+            }
+            Self::UnknownComparison { .. } => {
+                Some("`helenus history --comparisons` lists them".into())
+            }
+            Self::Tag(error) => Some(error.hint()),
+            Self::NotTagged { has, .. } | Self::NoSuchPhase { has, .. } => Some(match has.len() {
+                0 => "it has none".into(),
+                _ => format!("it has {}", has.join(", ")),
+            }),
+            Self::Running { .. } => Some("wait until it ends, or stop it".into()),
+            Self::Lacks { what, .. } => Some(format!("only a run with {what} can be written so")),
+            Self::Write(error) if error.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
+            Self::Write(_)
+            | Self::Json { .. }
+            | Self::UnknownTrial { .. }
+            | Self::OtherRestart { .. }
             | Self::Ended { .. }
             | Self::OtherPlan { .. }
             | Self::UnknownPhase { .. } => None,
         }
     }
+}
+
+fn list(runs: &[RunId]) -> String {
+    let names: Vec<String> = runs.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
 const FULL: &str = "the disk is full: free some space, or set HELENUS_HOME to a larger one";

@@ -1,4 +1,4 @@
-//! Names of runs: `r42`, `42`, and `@last` for the newest.
+//! Names of runs (`r42`, `42`, and `@last` for the newest), experiments (`e3`) and comparisons (`cmp7`).
 //! Refuses anything that could mean two runs, and numbers below one.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -48,6 +48,73 @@ impl RunId {
     }
 }
 
+/// The number of an experiment in one history, shown as `e3`. Never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(into = "String")]
+pub struct ExperimentId(i64);
+
+/// The number of a stored comparison, shown as `cmp7`. Never given twice, not even after its removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(into = "String")]
+pub struct ComparisonId(i64);
+
+/// A number of a table, shown behind a prefix.
+macro_rules! numbered {
+    ($name:ident, $prefix:literal) => {
+        impl $name {
+            /// The row's number.
+            pub fn number(self) -> i64 {
+                self.0
+            }
+
+            pub(crate) fn of_row(number: i64) -> Self {
+                Self(number)
+            }
+
+            /// The number that the text names, with its prefix.
+            pub fn named(text: &str) -> Option<Self> {
+                number(text.strip_prefix($prefix)?).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&format!(concat!($prefix, "{}"), self.0))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.to_string()
+            }
+        }
+
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(self.0.into())
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                i64::column_result(value).map(Self)
+            }
+        }
+    };
+}
+
+numbered!(ExperimentId, "e");
+numbered!(ComparisonId, "cmp");
+
+/// A number above zero in digits alone.
+fn number(digits: &str) -> Option<i64> {
+    let all_digits = digits.bytes().all(|b| b.is_ascii_digit());
+    all_digits
+        .then(|| digits.parse().ok())
+        .flatten()
+        .filter(|number| *number > 0)
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // `pad` keeps a table's column widths.
@@ -65,13 +132,7 @@ impl FromStr for RunId {
     type Err = RunIdError;
 
     fn from_str(text: &str) -> Result<Self, RunIdError> {
-        let digits = text.strip_prefix('r').unwrap_or(text);
-        digits
-            .bytes()
-            .all(|b| b.is_ascii_digit())
-            .then(|| digits.parse().ok())
-            .flatten()
-            .filter(|number| *number > 0)
+        number(text.strip_prefix('r').unwrap_or(text))
             .map(Self)
             .ok_or_else(|| RunIdError {
                 text: text.to_owned(),
@@ -143,5 +204,15 @@ mod tests {
             assert_eq!(error.text, text);
         }
         assert!("@last".parse::<RunId>().is_err());
+    }
+
+    #[test]
+    fn comparisons_and_experiments_have_names_of_their_own() {
+        assert_eq!(ComparisonId::named("cmp7"), Some(ComparisonId(7)));
+        assert_eq!(ComparisonId(7).to_string(), "cmp7");
+        assert_eq!(ExperimentId::named("e3"), Some(ExperimentId(3)));
+        for text in ["7", "cmp", "cmp0", "r7", "cmp-1"] {
+            assert_eq!(ComparisonId::named(text), None, "{text}");
+        }
     }
 }

@@ -9,15 +9,29 @@
 //! question of all runs, not two. What is not known is NULL in *them*: an experiment without a name was made for a
 //! single run, and a restart without a `life` proves nothing about being a life of its own.
 
+mod change;
 mod columns;
+mod comparison;
+pub mod csv;
 mod error;
+mod experiment;
+pub mod hdr_log;
 mod id;
 mod open;
+mod prune;
 mod read;
+mod reference;
 mod run;
+mod tag;
+pub mod when;
 mod write;
+mod writer;
 
+pub use comparison::StoredComparison;
 pub use error::HistoryError;
-pub use id::{RunId, RunIdError, RunReference};
-pub use open::History;
+pub use experiment::{RunPlace, RunPlacement};
+pub use id::{ComparisonId, ExperimentId, RunId, RunIdError, RunReference};
+pub use open::{FILE, History};
+pub use prune::{PruneChoice, to_prune};
 pub use run::{Ending, PhaseSummary, RunBeginning, RunFilter, RunState, RunSummary, StoredRun};
+pub use tag::{TagError, check_tag};

@@ -15,6 +15,9 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Pause between two attempts where SQLite itself does not wait.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Name of the database in the state folder.
+pub const FILE: &str = "history.db";
+
 /// Marks the database as a history of Helenus: "Hele" in ASCII.
 const APPLICATION_ID: i32 = 0x4865_6c65;
 
@@ -68,6 +71,14 @@ impl History {
             .map_err(open)?;
         migrate(&mut connection, path, MIGRATIONS)?;
         Ok(Self { connection })
+    }
+
+    /// As [`Self::open`], but makes nothing: none where there is no such file yet.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, HistoryError> {
+        path.exists().then(|| Self::open(path)).transpose()
     }
 
     /// A transaction that has the right to write from its beginning, so that it cannot fail half-way for lack of it.

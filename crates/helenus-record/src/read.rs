@@ -3,9 +3,11 @@
 
 use crate::columns::{HistogramText, Json, SeedText, Word};
 use crate::error::HistoryError;
+use crate::experiment::placement;
 use crate::id::{RunId, RunReference};
 use crate::open::History;
-use crate::run::{PhaseSummary, RunFilter, RunSummary, StoredRun};
+use crate::run::{PhaseSummary, RunFilter, RunState, RunSummary, StoredRun};
+use crate::writer;
 use helenus_model::doubt::Doubt;
 use helenus_model::format::Format;
 use helenus_model::result::{
@@ -67,7 +69,7 @@ impl History {
              AND (:release IS NULL OR release = :release) AND (:workload IS NULL OR workload = :workload) \
              AND (:plan_hash IS NULL OR plan_hash = :plan_hash) \
              AND (:tag IS NULL OR id IN (SELECT run_id FROM tag WHERE tag = :tag)) \
-             ORDER BY id DESC LIMIT :limit"
+             ORDER BY id DESC"
         ))?;
         let found = statement.query_map(
             named_params! {
@@ -76,12 +78,17 @@ impl History {
                 ":workload": filter.workload,
                 ":plan_hash": filter.plan_hash,
                 ":tag": filter.tag,
-                // SQLite's word for no limit.
-                ":limit": filter.limit.map_or(-1, i64::from),
             },
             |row| summary(&one, row),
         )?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+        // Whether a writer lives is not the database's to know, so the limit comes after it; rows are read as they
+        // are asked for.
+        let wanted = found.filter(|line| match (line, filter.running) {
+            (Ok(line), Some(running)) => line.running == running,
+            _ => true,
+        });
+        let most = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+        Ok(wanted.take(most).collect::<rusqlite::Result<_>>()?)
     }
 
     /// The newest run, whatever became of it.
@@ -123,10 +130,9 @@ impl History {
 }
 
 /// The columns that [`summary`] reads.
-const SUMMARY: &str =
-    "id, state, verdict, began_wall_ns, release, preset, jvm, workload, plan_hash, seed";
+pub(crate) const SUMMARY: &str = "id, state, verdict, began_wall_ns, release, preset, jvm, workload, plan_hash, seed, restart_id, writer";
 
-fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>> {
+pub(crate) fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>> {
     connection.query_row("SELECT max(id) FROM run", [], |row| row.get(0))
 }
 
@@ -138,13 +144,16 @@ pub(crate) fn unknown(connection: &Connection, run: RunId) -> rusqlite::Result<H
     })
 }
 
-fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+pub(crate) fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let id: RunId = row.get("id")?;
+    let state = row.get::<_, Word<_>>("state")?.0;
+    let writer: Option<String> = row.get("writer")?;
     let mut tags =
         connection.prepare_cached("SELECT tag FROM tag WHERE run_id = ? ORDER BY tag")?;
     Ok(RunSummary {
         id,
-        state: row.get::<_, Word<_>>("state")?.0,
+        state,
+        running: state == RunState::Broken && writer.is_some_and(|w| writer::lives(&w)),
         verdict: row.get::<_, Option<Word<_>>>("verdict")?.map(|word| word.0),
         began_wall_ns: row.get("began_wall_ns")?,
         release: row.get("release")?,
@@ -156,6 +165,7 @@ fn summary(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummar
         tags: tags
             .query_map([id], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?,
+        place: placement(connection, row.get("restart_id")?)?,
         phases: phase_summaries(connection, id)?,
     })
 }
@@ -371,6 +381,7 @@ fn interval_operations(
             response: row.get::<_, HistogramText>("response")?.0,
             lateness: row.get::<_, HistogramText>("lateness")?.0,
             slot_wait: row.get::<_, HistogramText>("slot_wait")?.0,
+            wait: row.get::<_, HistogramText>("wait")?.0,
         };
         Ok((row.get("operation")?, counts))
     })?;

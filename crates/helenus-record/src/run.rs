@@ -2,6 +2,7 @@
 //! Refuses secrets: the plan refers to them, and the command line comes without them.
 
 use crate::error::HistoryError;
+use crate::experiment::{RunPlace, RunPlacement};
 use crate::id::RunId;
 use helenus_model::doubt::Verdict;
 use helenus_model::result::RunResult;
@@ -95,6 +96,8 @@ pub struct RunBeginning<'a> {
     pub began_wall_ns: u64,
     /// A name that the person gave it.
     pub tag: Option<&'a str>,
+    /// Its place in an experiment of several trials; none for a single run.
+    pub place: Option<RunPlace>,
 }
 
 /// Which runs are asked for; the default is all.
@@ -108,6 +111,8 @@ pub struct RunFilter {
     pub release: Option<String>,
     /// Only of this workload.
     pub workload: Option<String>,
+    /// Only those whose writer is alive, or (`Some(false)`) only those that nobody writes any more.
+    pub running: Option<bool>,
     /// Only with the plan of this hash.
     pub plan_hash: Option<String>,
     /// At most so many, the newest.
@@ -121,6 +126,8 @@ pub struct RunSummary {
     pub id: RunId,
     /// What became of it.
     pub state: RunState,
+    /// True where it is broken only because it is still under way: the process that writes it is alive.
+    pub running: bool,
     /// The worst of its phases' verdicts; none while it is broken.
     pub verdict: Option<Verdict>,
     /// The wall clock at its beginning, in nanoseconds since 1970.
@@ -139,6 +146,8 @@ pub struct RunSummary {
     pub seed: Seed,
     /// Names that persons gave it, sorted.
     pub tags: Vec<String>,
+    /// Its restart, trial and experiment.
+    pub place: RunPlacement,
     /// By phase, in the plan's order.
     pub phases: Vec<PhaseSummary>,
 }

@@ -3,14 +3,16 @@
 
 use crate::columns::{HistogramText, Json, SeedText, Word};
 use crate::error::HistoryError;
+use crate::experiment::restart_of;
 use crate::id::RunId;
 use crate::open::History;
 use crate::read::unknown;
 use crate::run::{Ending, RunBeginning, RunState};
+use crate::writer;
 use helenus_model::doubt::Doubt;
 use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::sample::{Header, Interval, OperationInterval};
-use rusqlite::{Connection, OptionalExtension, Transaction, named_params, params};
+use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 impl History {
     /// Enters a run as broken, which it stays until [`Self::finish_run`].
@@ -27,8 +29,8 @@ impl History {
         let restart = restart_of(&transaction, beginning)?;
         transaction.execute(
             "INSERT INTO run (restart_id, began_wall_ns, plan, plan_hash, seed, workload, release, preset, jvm, \
-             host, cluster_plan, helenus_version, command) VALUES (:restart, :began, :plan, :hash, :seed, \
-             :workload, :release, :preset, :jvm, :host, :cluster_plan, :version, :command)",
+             host, cluster_plan, helenus_version, command, writer) VALUES (:restart, :began, :plan, :hash, :seed, \
+             :workload, :release, :preset, :jvm, :host, :cluster_plan, :version, :command, :writer)",
             named_params! {
                 ":restart": restart,
                 ":began": beginning.began_wall_ns,
@@ -43,6 +45,7 @@ impl History {
                 ":cluster_plan": beginning.cluster_plan.map(Json),
                 ":version": beginning.helenus_version,
                 ":command": beginning.command,
+                ":writer": writer::me(),
             },
         )?;
         let run = RunId::of_row(transaction.last_insert_rowid());
@@ -133,33 +136,6 @@ impl History {
     }
 }
 
-/// The restart a run belongs to: the one of its life, or a new one with a trial and an experiment around it.
-fn restart_of(
-    transaction: &Transaction<'_>,
-    beginning: &RunBeginning<'_>,
-) -> rusqlite::Result<i64> {
-    let known = transaction
-        .query_row(
-            "SELECT id FROM restart WHERE life = ?",
-            [beginning.life],
-            |row| row.get(0),
-        )
-        .optional()?;
-    if let Some(restart) = known {
-        return Ok(restart);
-    }
-    let sql = "INSERT INTO experiment (began_wall_ns) VALUES (?)";
-    transaction.execute(sql, [beginning.began_wall_ns])?;
-    let sql = "INSERT INTO trial (experiment_id, ordinal) VALUES (?, 0)";
-    transaction.execute(sql, [transaction.last_insert_rowid()])?;
-    let sql = "INSERT INTO restart (trial_id, ordinal, life) VALUES (?, 0, ?)";
-    transaction.execute(
-        sql,
-        params![transaction.last_insert_rowid(), beginning.life],
-    )?;
-    Ok(transaction.last_insert_rowid())
-}
-
 /// The hash of the plan of a run that has not ended.
 fn under_way(connection: &Connection, run: RunId) -> Result<String, HistoryError> {
     let found: Option<(Word<RunState>, String)> = connection
@@ -196,7 +172,7 @@ fn insert_interval(connection: &Connection, phase: i64, one: &Interval) -> rusql
         .insert(params![phase, Word(one.stretch), one.start_ns, one.end_ns, one.thread_cpu_ns])?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO interval_operation (interval_id, operation, offered, started, completed, failed, service, \
-         response, lateness, slot_wait) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         response, lateness, slot_wait, wait) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for (name, counts) in &one.operations {
         let OperationInterval {
@@ -217,6 +193,7 @@ fn insert_interval(connection: &Connection, phase: i64, one: &Interval) -> rusql
             HistogramText::of(&counts.response),
             HistogramText::of(&counts.lateness),
             HistogramText::of(&counts.slot_wait),
+            HistogramText::of(&counts.wait),
         ])?;
     }
     Ok(())

@@ -3,6 +3,8 @@
 ALTER TABLE phase ADD COLUMN steadiness TEXT CHECK (json_valid(steadiness));        -- NULL: nobody looked
 ALTER TABLE phase ADD COLUMN around TEXT CHECK (json_valid(around));                -- NULL: nobody looked
 ALTER TABLE distribution ADD COLUMN confidence TEXT CHECK (json_valid(confidence)); -- NULL: too short to tell
+ALTER TABLE interval_operation ADD COLUMN wait TEXT;  -- intended start to start; NULL: empty, or not kept then
+ALTER TABLE run ADD COLUMN writer TEXT;             -- the process that writes it; NULL: not known
 
 -- AUTOINCREMENT, so that the number of a removed comparison never names another.
 CREATE TABLE comparison (

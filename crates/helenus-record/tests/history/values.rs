@@ -55,6 +55,7 @@ pub(crate) fn beginning<'a>(plan: &'a RunPlan, host: &'a Value) -> RunBeginning<
         command: "helenus bench write --rate 2000",
         began_wall_ns: 1_750_000_000_000_000_000,
         tag: None,
+        place: None,
     }
 }
 
@@ -73,6 +74,7 @@ pub(crate) fn interval(phase: usize, n: u64) -> Interval {
         if phase == 0 {
             one.response.record(500_000 + i * 100 + n);
             one.slot_wait.record(1000);
+            one.wait.record(51_000);
         }
     }
     let name = if phase == 0 { "write" } else { "read" };

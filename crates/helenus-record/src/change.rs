@@ -1,0 +1,96 @@
+//! Changing what is stored: tags of runs, and the removal of runs with everything they have.
+//! Refuses to remove a run that is under way, and to leave empty restarts and experiments behind.
+
+use crate::error::HistoryError;
+use crate::id::RunId;
+use crate::open::History;
+use crate::read::{SUMMARY, summary, unknown};
+use crate::run::RunSummary;
+use crate::tag::check_tag;
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use std::collections::BTreeSet;
+
+impl History {
+    /// Tags a run; nothing happens where it has the tag. True where it is new.
+    ///
+    /// # Errors
+    /// No such run, a word that cannot be a tag, or a database that cannot be written.
+    pub fn add_tag(&mut self, run: RunId, tag: &str) -> Result<bool, HistoryError> {
+        check_tag(tag)?;
+        let transaction = self.writing()?;
+        line(&transaction, run)?;
+        let sql = "INSERT INTO tag (run_id, tag) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        let added = transaction.execute(sql, params![run, tag])?;
+        transaction.commit()?;
+        Ok(added > 0)
+    }
+
+    /// Takes a tag from a run.
+    ///
+    /// # Errors
+    /// No such run, a run without that tag, or a database that cannot be written.
+    pub fn remove_tag(&mut self, run: RunId, tag: &str) -> Result<(), HistoryError> {
+        let transaction = self.writing()?;
+        let has = line(&transaction, run)?.tags;
+        if !has.iter().any(|one| one == tag) {
+            return Err(HistoryError::NotTagged {
+                run,
+                tag: tag.into(),
+                has,
+            });
+        }
+        let sql = "DELETE FROM tag WHERE run_id = ? AND tag = ?";
+        transaction.execute(sql, params![run, tag])?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Removes runs with everything they have: all of them, or none. Their numbers are not given again; the room
+    /// in the file is used by the runs to come.
+    ///
+    /// # Errors
+    /// No such run, one that is under way, or a database that cannot be written.
+    pub fn remove_runs(&mut self, runs: &[RunId]) -> Result<(), HistoryError> {
+        let transaction = self.writing()?;
+        let mut emptied = BTreeSet::new();
+        for run in runs {
+            let line = line(&transaction, *run)?;
+            if line.running {
+                return Err(HistoryError::Running { run: *run });
+            }
+            emptied.insert((line.place.experiment.number(), line.place.restart_id));
+            transaction.execute("DELETE FROM run WHERE id = ?", [run])?;
+        }
+        for (experiment, restart) in emptied {
+            remove_if_empty(&transaction, experiment, restart)?;
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
+/// The run's line, whatever became of it.
+pub(crate) fn line(connection: &Connection, run: RunId) -> Result<RunSummary, HistoryError> {
+    let sql = format!("SELECT {SUMMARY} FROM run WHERE id = ?");
+    let found = connection
+        .prepare_cached(&sql)?
+        .query_row([run], |row| summary(connection, row))
+        .optional()?;
+    found.map_or_else(|| Err(unknown(connection, run)?), Ok)
+}
+
+/// Removes a restart without runs, and its experiment where no restart is left in it.
+fn remove_if_empty(
+    transaction: &Transaction<'_>,
+    experiment: i64,
+    restart: i64,
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        "DELETE FROM restart WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM run WHERE restart_id = ?1)",
+        [restart],
+    )?;
+    transaction.execute(
+        "DELETE FROM experiment WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM trial t \
+         JOIN restart r ON r.trial_id = t.id WHERE t.experiment_id = ?1)",
+        [experiment],
+    )?;
+    Ok(())
+}
