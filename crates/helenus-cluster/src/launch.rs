@@ -155,6 +155,7 @@ fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
             .train
             .as_ref()
             .map(|path| Training::on(runtime.jdk_feature, &text(path))),
+        jdk_feature: runtime.jdk_feature,
         module_flags: runtime.module_flags.clone(),
     }
 }

@@ -25,3 +25,4 @@ pub mod shell;
 pub mod shim;
 pub mod state;
 pub mod store;
+pub mod telemetry;

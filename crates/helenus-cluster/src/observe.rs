@@ -128,15 +128,3 @@ pub fn memory(pid: i32) -> Option<Memory> {
         threads: threads.unwrap_or_default(),
     })
 }
-
-/// CPU time of a process so far, user and system together; none when it is gone.
-pub fn cpu_seconds(pid: i32) -> Option<f64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "ticks of a hundredth of a second"
-    )]
-    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
-}

@@ -2,8 +2,8 @@
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
 use crate::generator::{self, GeneratorError};
-use crate::host::{self, Look};
 use crate::target::{self, Target, TargetError};
+use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
 use helenus_cluster::machine;
@@ -21,8 +21,9 @@ use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::{self, Consistency, CredentialsReference, Pacing, RunPlan};
-use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::sample::{Interval, SampleLine};
 use helenus_model::seed::Seed;
+use helenus_model::telemetry::Reading;
 use helenus_model::workload::{Replication, Workload};
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId};
 use std::net::SocketAddr;
@@ -377,7 +378,7 @@ impl Bench<'_> {
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
         let outside = self.outside();
-        let mut watch = Watch::new(self.cluster.clone(), outside, plan.phases.len());
+        let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
         let whole_s = (self.request.shape.duration_ms + self.request.shape.warmup_ms) / 1000;
         let events = &mut self.events;
@@ -387,14 +388,14 @@ impl Bench<'_> {
             &plan,
             &self.hands.cancel,
             &mut |line| {
-                watch.see(line);
+                store_readings(history, watch.see(line));
                 store(history, line);
                 if let SampleLine::Interval(interval) = line {
                     let phase = plan
                         .phases
                         .get(interval.phase)
                         .map_or("", |p| p.name.as_str());
-                    let seconds = (watch.seconds, whole_s);
+                    let seconds = (watch.seconds(), whole_s);
                     events(LabEvent::Interval {
                         phase,
                         interval,
@@ -404,11 +405,13 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         )?;
-        self.result = Some(
-            accumulator
-                .finish(&watch.facts)
-                .map_err(GeneratorError::from)?,
-        );
+        let seen = watch.end();
+        store_readings(history, seen.last());
+        let mut result = accumulator
+            .finish(&seen.outside(&outside))
+            .map_err(GeneratorError::from)?;
+        seen.fill(&mut result);
+        self.result = Some(result);
         Ok(())
     }
 
@@ -506,58 +509,16 @@ fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &Sa
     }
 }
 
-/// Looks at the host at each phase's beginning and end.
-struct Watch {
-    cluster: Option<ClusterState>,
-    known: OutsideFacts,
-    generator: Option<i32>,
-    facts: Vec<OutsideFacts>,
-    last: Look,
-    begin: Option<Look>,
-    /// Seconds of the present phase so far.
-    seconds: u64,
-}
-
-impl Watch {
-    fn new(cluster: Option<ClusterState>, known: OutsideFacts, phases: usize) -> Self {
-        let last = host::look(cluster.as_ref(), None);
-        let facts = vec![known.clone(); phases];
-        Self {
-            cluster,
-            known,
-            generator: None,
-            facts,
-            last,
-            begin: None,
-            seconds: 0,
-        }
-    }
-
-    fn see(&mut self, line: &SampleLine) {
-        match line {
-            SampleLine::Header(header) => {
-                self.generator = i32::try_from(header.pid).ok();
-                self.last = host::look(self.cluster.as_ref(), self.generator);
-            }
-            SampleLine::Interval(interval) => {
-                self.seconds += 1;
-                // A measured interval began where the look before it was taken.
-                if interval.stretch == Stretch::Measured && self.begin.is_none() {
-                    self.begin = Some(self.last.clone());
-                }
-                self.last = host::look(self.cluster.as_ref(), self.generator);
-            }
-            SampleLine::PhaseEnd(end) => {
-                self.last = host::look(self.cluster.as_ref(), self.generator);
-                if let (Some(begin), Some(facts)) =
-                    (self.begin.take(), self.facts.get_mut(end.phase))
-                {
-                    *facts = host::between(&begin, &self.last, &self.known);
-                }
-                self.seconds = 0;
-            }
-            SampleLine::Footer(_) | SampleLine::Failure(_) => {}
-        }
+/// What was seen beside the run, as it comes.
+fn store_readings(
+    history: &mut Result<(History, Option<RunId>), HistoryError>,
+    readings: &[Reading],
+) {
+    if let Ok((database, Some(run))) = history
+        && !readings.is_empty()
+        && let Err(error) = database.add_readings(*run, readings)
+    {
+        *history = Err(error);
     }
 }
 

@@ -3,7 +3,7 @@
 
 pub mod bench;
 pub mod generator;
-pub mod host;
 pub mod target;
+pub mod watch;
 
 pub use bench::{BenchError, BenchRequest, Finished, LabEvent, run};

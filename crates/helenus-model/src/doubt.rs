@@ -1,7 +1,9 @@
 //! Doubts: what stands between a number and believing it, with a fixed text, a cure, a severity and a threshold.
 //! Refuses to soften: the same facts always raise the same doubts.
 
+use crate::telemetry::{EventKind, Window};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Thresholds: the design's first values. Each says what is still allowed.
 pub mod threshold {
@@ -23,6 +25,12 @@ pub mod threshold {
     pub const SAMPLES: f64 = 1000.0;
     /// Share of the stretch that other work or the hypervisor took.
     pub const HOST_BUSY: f64 = 0.05;
+    /// Share of the stretch in which a compaction was under way.
+    pub const COMPACTION: f64 = 0.10;
+    /// Share of the stretch that a node's JVM stood still to collect garbage.
+    pub const COLLECTION: f64 = 0.10;
+    /// Share of the stretch that the generator's busiest thread waited for a processor.
+    pub const GENERATOR_WAIT: f64 = 0.10;
 }
 
 /// How bad a doubt is.
@@ -65,6 +73,12 @@ pub enum DoubtKind {
     JdkUnsupported,
     /// Some nodes used a class-data archive and some did not.
     ArchiveMix,
+    /// A compaction was under way for much of the stretch.
+    Compaction,
+    /// A node's JVM stood still for much of the stretch to collect garbage.
+    Collection,
+    /// The generator waited for a processor for much of the stretch.
+    GeneratorWaited,
 }
 
 impl DoubtKind {
@@ -83,7 +97,10 @@ impl DoubtKind {
             | Self::StolenHost
             | Self::BusyHost
             | Self::JdkUnsupported
-            | Self::ArchiveMix => Severity::Caution,
+            | Self::ArchiveMix
+            | Self::Compaction
+            | Self::Collection
+            | Self::GeneratorWaited => Severity::Caution,
         }
     }
 
@@ -105,6 +122,9 @@ impl DoubtKind {
             Self::BusyHost => "other processes used the CPU",
             Self::JdkUnsupported => "the release does not support this JDK",
             Self::ArchiveMix => "a class-data archive was used in one node and not in another",
+            Self::Compaction => "compactions ran beside the operations",
+            Self::Collection => "a node stood still to collect garbage",
+            Self::GeneratorWaited => "the generator was ready to run and waited for a processor",
         }
     }
 
@@ -126,6 +146,11 @@ impl DoubtKind {
             Self::BusyHost => "stop the other work, or keep it off these processors",
             Self::JdkUnsupported => "use a JDK that the release supports",
             Self::ArchiveMix => "use the archive in all nodes or in none",
+            Self::Compaction => {
+                "let compactions end before the run, or run long enough for them to be the rule"
+            }
+            Self::Collection => "give the node more heap, or lower the rate",
+            Self::GeneratorWaited => "give the generator a core of its own",
         }
     }
 
@@ -133,7 +158,13 @@ impl DoubtKind {
         match self {
             Self::BehindSchedule | Self::Short => "s",
             Self::GeneratorLate | Self::ClockStepped => "ms",
-            Self::GeneratorSaturated | Self::Errors | Self::StolenHost | Self::BusyHost => "share",
+            Self::GeneratorSaturated
+            | Self::Errors
+            | Self::StolenHost
+            | Self::BusyHost
+            | Self::Compaction
+            | Self::Collection
+            | Self::GeneratorWaited => "share",
             Self::FewSamples => "samples",
             Self::NodeDied | Self::StoppedEarly | Self::JdkUnsupported | Self::ArchiveMix => {
                 "count"
@@ -210,6 +241,43 @@ pub struct OutsideFacts {
     pub archive_mix: bool,
     /// Share of ended operations that may fail, where it was set.
     pub max_errors: Option<f64>,
+    /// Share of the stretch in which a compaction was under way on any node.
+    #[serde(default)]
+    pub compaction_share: f64,
+    /// The node that compacted longest, where one did.
+    #[serde(default)]
+    pub compaction_most: Option<String>,
+    /// Shares of the stretch that nodes stood still to collect garbage, by node; nodes without any are left out.
+    #[serde(default)]
+    pub collection_shares: BTreeMap<String, f64>,
+    /// Share of the stretch that the generator's busiest thread waited for a processor, where known.
+    #[serde(default)]
+    pub generator_wait_share: Option<f64>,
+}
+
+impl OutsideFacts {
+    /// The same with what readings show of one phase's measured stretch.
+    #[must_use]
+    pub fn seen_through(&self, window: &Window<'_>) -> Self {
+        let own = |shares: BTreeMap<&str, f64>| -> BTreeMap<String, f64> {
+            let owned = shares.into_iter().map(|(node, s)| (node.to_owned(), s));
+            owned.collect()
+        };
+        let compactions = window.share_by_source(EventKind::Compaction);
+        let most = compactions.iter().max_by(|a, b| a.1.total_cmp(b.1));
+        Self {
+            nodes_died: own(window.share_by_source(EventKind::Died))
+                .into_keys()
+                .collect(),
+            steal_share: window.steal_share(),
+            foreign_cpu_share: window.foreign_cpu_share(),
+            compaction_share: window.share(EventKind::Compaction),
+            compaction_most: most.map(|(node, _)| (*node).to_owned()),
+            collection_shares: own(window.share_by_source(EventKind::Collection)),
+            generator_wait_share: window.generator_wait_share(),
+            ..self.clone()
+        }
+    }
 }
 
 /// The facts of one phase that are judged.
@@ -337,9 +405,36 @@ fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
     for (kind, share) in shares {
         above(doubts, kind, share.unwrap_or(0.0), threshold::HOST_BUSY);
     }
+    judge_telemetry(outside, doubts);
     if outside.archive_mix {
         raise(doubts, K::ArchiveMix, 1.0, 0.0);
     }
+}
+
+fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
+    use DoubtKind as K;
+    let share = outside.compaction_share;
+    if share > threshold::COMPACTION {
+        raise(doubts, K::Compaction, share, threshold::COMPACTION);
+        if let Some(last) = doubts.last_mut() {
+            last.about.clone_from(&outside.compaction_most);
+        }
+    }
+    for (node, share) in &outside.collection_shares {
+        if *share > threshold::COLLECTION {
+            raise(doubts, K::Collection, *share, threshold::COLLECTION);
+            if let Some(last) = doubts.last_mut() {
+                last.about = Some(node.clone());
+            }
+        }
+    }
+    let waited = outside.generator_wait_share.unwrap_or(0.0);
+    above(
+        doubts,
+        K::GeneratorWaited,
+        waited,
+        threshold::GENERATOR_WAIT,
+    );
 }
 
 #[cfg(test)]
@@ -419,5 +514,29 @@ mod tests {
         assert_eq!(Verdict::of(&doubts[1..]), Verdict::Caution);
         assert_eq!(Verdict::Invalid.exit_code(), 5);
         assert_eq!(Verdict::Caution.exit_code(), 0);
+    }
+
+    #[test]
+    fn what_nodes_did_is_a_caution_that_names_them() {
+        let outside = OutsideFacts {
+            compaction_share: 0.11,
+            compaction_most: Some("node2".to_owned()),
+            collection_shares: BTreeMap::from([("node1".into(), 0.10), ("node3".into(), 0.4)]),
+            generator_wait_share: Some(0.11),
+            ..OutsideFacts::default()
+        };
+        let doubts = judge(&good(), &outside);
+        let seen: Vec<_> = doubts
+            .iter()
+            .map(|d| (d.kind, d.about.as_deref()))
+            .collect();
+        let expected = [
+            (DoubtKind::Compaction, Some("node2")),
+            (DoubtKind::Collection, Some("node3")),
+            (DoubtKind::GeneratorWaited, None),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(Verdict::of(&doubts), Verdict::Caution);
+        assert!(doubts.iter().all(|d| d.unit == "share"));
     }
 }

@@ -43,6 +43,8 @@ pub mod sample;
 
 pub mod telemetry;
 
+pub mod gc_log;
+
 pub mod stats;
 pub mod steady;
 

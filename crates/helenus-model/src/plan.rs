@@ -15,7 +15,8 @@ use std::net::Ipv4Addr;
 
 mod files;
 pub use files::{
-    LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc, shapes_archive,
+    GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
+    shapes_archive,
 };
 
 /// Version of [`ClusterPlan`] as JSON.

@@ -13,6 +13,8 @@ use crate::steady::Steadiness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod around;
+
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
 

@@ -2,6 +2,10 @@
 //! Refuses to judge, and to guess: what could not be read is absent.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+mod window;
+pub use window::Window;
 
 /// The name under which samples of the host are kept; no node can have it.
 pub const HOST: &str = "@host";
@@ -53,6 +57,12 @@ pub struct NodeSample {
     pub read_bytes: Option<u64>,
     /// Sent to storage so far, in bytes.
     pub written_bytes: Option<u64>,
+    /// Collections that stopped it, as its log has told since the run began, where that can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collections: Option<u64>,
+    /// Whether it answered when it was asked for what follows; if not, empty lists say nothing.
+    #[serde(default)]
+    pub answered: bool,
     /// Thread pools that have something waiting or working, where the node could be asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<PoolSample>,
@@ -155,4 +165,46 @@ impl EventKind {
             Self::Paused => "paused",
         }
     }
+}
+
+/// The compactions (and other tasks on SSTables) that samples of nodes show, as events: from the first sample that has
+/// one to the next answer that has it no more, or to `until_ns`. A task may so be told too long or too short by up to
+/// the time between two samples, but on average it is not: it begins as much too late as it ends.
+pub fn compactions(readings: &[Reading], until_ns: u64) -> Vec<Reading> {
+    let mut open: BTreeMap<(&str, &str), (u64, &CompactionSample)> = BTreeMap::new();
+    let mut events = Vec::new();
+    let mut close = |source: &str, from_ns: u64, task: &CompactionSample, to_ns: u64| {
+        let text = format!("{}.{} {}", task.keyspace, task.table, task.task);
+        let what = EventKind::Compaction;
+        events.push(Reading {
+            source: source.to_owned(),
+            at_ns: from_ns,
+            seen: Seen::Event(Event { what, to_ns, text }),
+        });
+    };
+    for reading in readings {
+        let Seen::Node(node) = &reading.seen else {
+            continue;
+        };
+        if !node.answered {
+            continue;
+        }
+        let source = reading.source.as_str();
+        let under_way = |id: &str| node.compactions.iter().any(|c| c.id == id);
+        open.retain(|(of, id), (from_ns, task)| {
+            let stays = *of != source || under_way(id);
+            if !stays {
+                close(source, *from_ns, task, reading.at_ns);
+            }
+            stays
+        });
+        for task in &node.compactions {
+            open.entry((source, &task.id))
+                .or_insert((reading.at_ns, task));
+        }
+    }
+    for ((source, _), (from_ns, task)) in open {
+        close(source, from_ns, task, until_ns.max(from_ns));
+    }
+    events
 }

@@ -14,6 +14,7 @@ use helenus_model::result::{
     self, Distribution, GeneratorUse, OperationResult, PhaseResult, RunResult,
 };
 use helenus_model::sample::{FailureKind, Interval, OperationInterval};
+use helenus_model::telemetry::Reading;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use std::collections::BTreeMap;
 
@@ -123,6 +124,26 @@ impl History {
                 thread_cpu_ns: row.get(5)?,
                 operations: interval_operations(&one, row.get(0)?)?,
                 tenths: Vec::new(),
+            })
+        })?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What was seen beside a run, in the order of time.
+    ///
+    /// # Errors
+    /// No such run, or a database that cannot be read.
+    pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, HistoryError> {
+        let one = self.connection.unchecked_transaction()?;
+        self.resolve(run.into())?;
+        let mut statement = one.prepare(
+            "SELECT node, at_ns, sample FROM node_sample WHERE run_id = ? ORDER BY at_ns, id",
+        )?;
+        let found = statement.query_map([run], |row| {
+            Ok(Reading {
+                source: row.get(0)?,
+                at_ns: row.get(1)?,
+                seen: row.get::<_, Json<_>>(2)?.0,
             })
         })?;
         Ok(found.collect::<rusqlite::Result<_>>()?)

@@ -12,6 +12,7 @@ use crate::writer;
 use helenus_model::doubt::Doubt;
 use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::sample::{Header, Interval, OperationInterval};
+use helenus_model::telemetry::Reading;
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 
 impl History {
@@ -97,6 +98,29 @@ impl History {
                     name: "of an interval".into(),
                 })?;
             insert_interval(&transaction, phase, interval)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Stores what was seen beside a run: all of it, or nothing.
+    ///
+    /// # Errors
+    /// No such run, or one that has ended; the database cannot be written.
+    pub fn add_readings(&mut self, run: RunId, readings: &[Reading]) -> Result<(), HistoryError> {
+        let transaction = self.writing()?;
+        under_way(&transaction, run)?;
+        {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO node_sample (run_id, node, at_ns, sample) VALUES (?, ?, ?, ?)",
+            )?;
+            for Reading {
+                source,
+                at_ns,
+                seen,
+            } in readings
+            {
+                insert.execute(params![run, source, at_ns, Json(seen)])?;
+            }
         }
         Ok(transaction.commit()?)
     }

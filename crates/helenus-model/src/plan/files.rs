@@ -77,12 +77,26 @@ pub struct LaunchFiles {
     pub archive: Option<String>,
     /// What a training start writes instead.
     pub train: Option<Training>,
+    /// Feature number of the JDK, such as 17.
+    pub jdk_feature: u32,
     /// Module flags of the release on this JDK; those that the launcher's manifest carries are left out.
     pub module_flags: Vec<String>,
 }
 
 /// The first JDK that writes an archive at exit (JEP 350).
 const FIRST_WITH_ARCHIVE_AT_EXIT: u32 = 13;
+
+/// The first JDK with one log for all of the JVM's parts (JEP 158).
+const FIRST_WITH_UNIFIED_LOG: u32 = 9;
+
+/// A node's log of collections and safepoints, in its folder (its working directory: a name that begins there needs
+/// no escapes, whatever the folder is called). Beside it at most three older ones.
+pub const GC_LOG: &str = "logs/gc.log";
+
+/// Stamped with `System.nanoTime`, on Linux the kernel's monotonic clock: the one that a run's intervals use.
+fn gc_log_flag() -> String {
+    format!("-Xlog:gc*,safepoint:file={GC_LOG}:timenanos,tags:filecount=3,filesize=16m")
+}
 
 /// What a training start writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,6 +151,10 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
             argv.push(format!("-XX:DumpLoadedClassList={path}"));
         }
         None => {}
+    }
+    // A training start has nobody who would read it.
+    if files.jdk_feature >= FIRST_WITH_UNIFIED_LOG && files.train.is_none() {
+        argv.push(gc_log_flag());
     }
     argv.extend(
         files

@@ -144,3 +144,30 @@ fn the_manifest_is_folded_at_72_bytes() {
         "{unfolded}"
     );
 }
+
+#[test]
+fn a_node_logs_its_collections_after_the_console_was_silenced_and_where_the_jdk_can() {
+    let plan = plan(&request(1, PresetName::Tiny)).unwrap();
+    let files = |jdk_feature: u32, archive: Option<&str>, train: Option<Training>| LaunchFiles {
+        launcher: "/cache/launcher.jar".into(),
+        archive: archive.map(str::to_owned),
+        train,
+        jdk_feature,
+        module_flags: vec![],
+    };
+    let place = |files: &LaunchFiles, flag: &str| {
+        let argv = java_argv(&plan.nodes[0], files);
+        argv.iter().position(|word| word.starts_with(flag))
+    };
+    let used = files(17, Some("/cache/a.jsa"), None);
+    let gc = place(&used, "-Xlog:gc*,safepoint:file=logs/gc.log:timenanos");
+    assert!(gc > place(&used, "-Xlog:disable") && gc.is_some());
+    assert!(
+        gc < place(&used, "-Xmx"),
+        "a person's own flag must be able to win"
+    );
+    assert!(place(&files(11, None, None), "-Xlog:gc").is_some());
+    assert_eq!(place(&files(8, None, None), "-Xlog"), None);
+    let training = files(17, None, Some(Training::Archive("/cache/a.tmp".into())));
+    assert_eq!(place(&training, "-Xlog"), None);
+}

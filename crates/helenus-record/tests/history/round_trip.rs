@@ -3,6 +3,7 @@
 use crate::values::{SEED, beginning, header, host, interval, plan, result};
 use helenus_model::doubt::Verdict;
 use helenus_model::seed::Seed;
+use helenus_model::telemetry::{Event, EventKind, HOST, HostSample, NodeSample, Reading, Seen};
 use helenus_record::{
     Ending, History, RunBeginning, RunFilter, RunReference, RunState, RunSummary,
 };
@@ -215,4 +216,51 @@ fn runs_of_one_life_share_a_restart() {
     assert_eq!(count("SELECT count(*) FROM restart"), 4);
     assert_eq!(count("SELECT count(*) FROM experiment"), 4);
     assert_eq!(count("SELECT count(*) FROM run"), 5);
+}
+
+#[test]
+fn what_was_seen_beside_a_run_comes_back_in_the_order_of_time_even_of_a_broken_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    let reading = |source: &str, at_ns: u64, seen: Seen| Reading {
+        source: source.to_owned(),
+        at_ns,
+        seen,
+    };
+    let node = NodeSample {
+        cpu_us: 7,
+        collections: Some(1),
+        answered: true,
+        ..NodeSample::default()
+    };
+    let collection = Event {
+        what: EventKind::Collection,
+        to_ns: 2_500,
+        text: "Pause Young (Allocation Failure) 8M->7M(30M)".to_owned(),
+    };
+    let first = reading("node1", 3_000, Seen::Node(node));
+    let second = reading(HOST, 4_000, Seen::Host(HostSample::default()));
+    let earlier = reading("node1", 2_000, Seen::Event(collection));
+    let plan = plan(SEED);
+    let run = {
+        let mut history = History::open(&path).unwrap();
+        let run = history.begin_run(&beginning(&plan, &host())).unwrap();
+        history
+            .add_readings(run, &[first.clone(), second.clone()])
+            .unwrap();
+        history
+            .add_readings(run, std::slice::from_ref(&earlier))
+            .unwrap();
+        run
+    };
+    let mut history = History::open(&path).unwrap();
+    assert_eq!(
+        history.readings(run).unwrap(),
+        [earlier, first.clone(), second]
+    );
+    history
+        .finish_run(run, &result(&plan), Ending::Complete)
+        .unwrap();
+    assert!(history.add_readings(run, &[first]).is_err());
+    assert_eq!(history.readings(run).unwrap().len(), 3);
 }

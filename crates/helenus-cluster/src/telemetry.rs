@@ -1,0 +1,210 @@
+//! Node telemetry: what nodes, host and generator do beside a run, read once a second on the run's own clock.
+//! Refuses to wait for a node, to guess what it cannot read, and to use a run's own connections.
+
+mod ask;
+mod gc_tail;
+mod kernel;
+mod node;
+
+use crate::ready::cql_address;
+use crate::state::ClusterState;
+use helenus_model::telemetry::{GENERATOR, HOST, Reading, Seen};
+use node::Node;
+use rustix::process::getpid;
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Between two looks, unless another moment is wished for.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Longest wait for what the nodes say; it is one for all of them, after everything else was read. What comes later
+/// is of another moment, and is left out.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(300);
+
+/// Longest wait of [`Sampler::look_now`] for the look.
+const LOOK_WITHIN: Duration = Duration::from_millis(500);
+
+/// Looks at nodes, host and generator from a thread of its own.
+#[derive(Debug)]
+pub struct Sampler {
+    wishes: Sender<Wish>,
+    readings: Receiver<Reading>,
+    thread: JoinHandle<()>,
+}
+
+/// What the thread is asked for.
+#[derive(Debug)]
+enum Wish {
+    /// Look now, and say when what the kernel tells has been read.
+    Now(Sender<()>),
+    /// Look at this moment of the monotonic clock, in nanoseconds.
+    At(u64),
+    /// This process is the generator.
+    Generator(i32),
+    /// A last look, and the end.
+    End,
+}
+
+/// The monotonic clock in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+impl Sampler {
+    /// Begins to look, at once and then every second, at the nodes of a cluster on this machine (of none: only at the
+    /// host).
+    ///
+    /// # Errors
+    /// No thread can be had.
+    pub fn begin(cluster: Option<&ClusterState>) -> io::Result<Self> {
+        let nodes = cluster
+            .into_iter()
+            .flat_map(|state| state.plan.nodes.iter().map(move |node| (state, node)))
+            .map(|(state, node)| Node::watch(node, cql_address(&state.plan, node)))
+            .collect::<io::Result<Vec<Node>>>()?;
+        let (wishes, wished) = channel();
+        let (tell, readings) = channel();
+        let work = Work {
+            nodes,
+            generator: None,
+            tell,
+        };
+        let thread = std::thread::Builder::new()
+            .name("telemetry".into())
+            .spawn(move || work.run(&wished))?;
+        Ok(Self {
+            wishes,
+            readings,
+            thread,
+        })
+    }
+
+    /// Looks at this process as the generator from now on.
+    pub fn generator(&self, pid: i32) {
+        let _thread_is_gone = self.wishes.send(Wish::Generator(pid));
+    }
+
+    /// Looks now; returns when counters have been read, and not later than after half a second.
+    pub fn look_now(&self) {
+        let (done, look) = channel();
+        if self.wishes.send(Wish::Now(done)).is_ok() {
+            let _too_slow = look.recv_timeout(LOOK_WITHIN);
+        }
+    }
+
+    /// Looks at a moment of the monotonic clock (in nanoseconds) besides; at once where it is over.
+    pub fn look_at(&self, at_ns: u64) {
+        let _thread_is_gone = self.wishes.send(Wish::At(at_ns));
+    }
+
+    /// What was seen since this was last asked. The readings of one source stand in the order of time, events of it
+    /// in that of their ends.
+    pub fn take(&self) -> Vec<Reading> {
+        self.readings.try_iter().collect()
+    }
+
+    /// A last look, and what was seen since [`Self::take`] was last asked.
+    pub fn end(self) -> Vec<Reading> {
+        let _thread_is_gone = self.wishes.send(Wish::End);
+        let _panicked = self.thread.join();
+        self.readings.try_iter().collect()
+    }
+}
+
+/// What the thread holds.
+struct Work {
+    nodes: Vec<Node>,
+    generator: Option<i32>,
+    tell: Sender<Reading>,
+}
+
+impl Work {
+    /// Until somebody asks for the end, or is gone.
+    fn run(mut self, wished: &Receiver<Wish>) {
+        let mut moments: BTreeSet<u64> = BTreeSet::new();
+        let mut tick = Instant::now();
+        loop {
+            let now_ns = monotonic_ns();
+            let to_tick = tick.saturating_duration_since(Instant::now());
+            let to_moment = moments
+                .first()
+                .map(|at| Duration::from_nanos(at.saturating_sub(now_ns)));
+            let wait = to_moment.map_or(to_tick, |wait| wait.min(to_tick));
+            match wished.recv_timeout(wait) {
+                Ok(Wish::Now(done)) => self.look(Some(&done)),
+                Ok(Wish::At(at_ns)) => {
+                    moments.insert(at_ns);
+                }
+                Ok(Wish::Generator(pid)) => self.generator = Some(pid),
+                Ok(Wish::End) => {
+                    self.look(None);
+                    self.finish();
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let now_ns = monotonic_ns();
+                    moments.retain(|at| *at > now_ns);
+                    while tick <= Instant::now() {
+                        tick += EVERY;
+                    }
+                    self.look(None);
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Everything once: what the kernel tells first, so that no node can hold it up.
+    fn look(&mut self, done: Option<&Sender<()>>) {
+        self.nodes.iter_mut().for_each(Node::ask);
+        let pids = self.nodes.iter_mut().filter_map(Node::find);
+        let ours: Vec<i32> = pids
+            .chain(self.generator)
+            .chain([getpid().as_raw_pid()])
+            .collect();
+        let at_ns = monotonic_ns();
+        let host = kernel::host(&ours).map(Seen::Host);
+        self.say(HOST, at_ns, host);
+        let at_ns = monotonic_ns();
+        let generator = self.generator.and_then(kernel::generator);
+        self.say(GENERATOR, at_ns, generator.map(Seen::Generator));
+        for node in &mut self.nodes {
+            node.look(monotonic_ns());
+        }
+        if let Some(done) = done {
+            let _nobody_waits = done.send(());
+        }
+        let until = Instant::now() + ANSWERS_WITHIN;
+        for node in &mut self.nodes {
+            for reading in node.told(until) {
+                let _nobody_listens = self.tell.send(reading);
+            }
+        }
+    }
+
+    /// Ends what is still under way.
+    fn finish(&mut self) {
+        let at_ns = monotonic_ns();
+        for reading in self.nodes.iter_mut().flat_map(|node| node.finish(at_ns)) {
+            let _nobody_listens = self.tell.send(reading);
+        }
+    }
+
+    fn say(&self, source: &str, at_ns: u64, seen: Option<Seen>) {
+        if let Some(seen) = seen {
+            let source = source.to_owned();
+            let _nobody_listens = self.tell.send(Reading {
+                source,
+                at_ns,
+                seen,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! What the kernel tells of processes and host, out of small files of /proc.
+//! Refuses what costs: no map of a process's memory is walked.
+
+use fs_err as fs;
+use helenus_model::telemetry::{GeneratorSample, HostSample, NodeSample};
+
+/// A process by its `stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    /// User and system CPU so far, in microseconds.
+    pub(super) cpu_us: u64,
+    /// Stopped by a signal.
+    pub(super) stopped: bool,
+}
+
+/// None when it is gone.
+pub(super) fn process(pid: i32) -> Option<Process> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    process_of(&stat, ticks_per_second())
+}
+
+fn ticks_per_second() -> u64 {
+    rustix::param::clock_ticks_per_second()
+}
+
+fn process_of(stat: &str, ticks_per_second: u64) -> Option<Process> {
+    // The name in brackets may hold anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    Some(Process {
+        cpu_us: ticks * 1_000_000 / ticks_per_second,
+        stopped: fields.first() == Some(&"T"),
+    })
+}
+
+/// A node's counters; what its log and itself tell is not in them. None when it is gone.
+pub(super) fn node(pid: i32, process: Process) -> Option<NodeSample> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    Some(node_of(process, &status, &io))
+}
+
+fn node_of(process: Process, status: &str, io: &str) -> NodeSample {
+    let kib = |key: &str| after(status, key).map_or(0, |kib| kib << 10);
+    NodeSample {
+        cpu_us: process.cpu_us,
+        rss_bytes: kib("VmRSS:"),
+        anon_bytes: kib("RssAnon:"),
+        file_bytes: kib("RssFile:"),
+        shmem_bytes: kib("RssShmem:"),
+        threads: after(status, "Threads:").map_or(0, |n| n as u32),
+        read_bytes: after(io, "read_bytes:"),
+        written_bytes: after(io, "write_bytes:"),
+        ..NodeSample::default()
+    }
+}
+
+/// The first number of the line that begins so.
+fn after(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The host's counters, with the CPU of these processes beside them.
+pub(super) fn host(ours: &[i32]) -> Option<HostSample> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let vmstat = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let ours_us = ours
+        .iter()
+        .filter_map(|pid| process(*pid))
+        .map(|p| p.cpu_us)
+        .sum();
+    host_of(&stat, &vmstat, ours_us, ticks_per_second())
+}
+
+/// First line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, in ticks.
+fn host_of(stat: &str, vmstat: &str, ours_us: u64, ticks_per_second: u64) -> Option<HostSample> {
+    let ticks: Vec<u64> = stat
+        .lines()
+        .next()?
+        .strip_prefix("cpu ")?
+        .split_whitespace()
+        .take(8)
+        .map_while(|n| n.parse().ok())
+        .collect();
+    let [.., idle, waiting, _, _, stolen] = ticks[..] else {
+        return None;
+    };
+    let us = |ticks: u64| ticks * 1_000_000 / ticks_per_second;
+    let total: u64 = ticks.iter().sum();
+    Some(HostSample {
+        busy_us: us(total - idle - waiting - stolen),
+        stolen_us: us(stolen),
+        total_us: us(total),
+        ours_us,
+        run_queue: after(stat, "procs_running").map_or(0, |n| n as u32),
+        read_bytes: after(vmstat, "pgpgin").map(|kib| kib << 10),
+        written_bytes: after(vmstat, "pgpgout").map(|kib| kib << 10),
+    })
+}
+
+/// The generator's counters; none when it is gone.
+pub(super) fn generator(pid: i32) -> Option<GeneratorSample> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let busiest = threads
+        .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok())
+        .filter_map(|text| schedule_of(&text))
+        .max()?;
+    Some(GeneratorSample {
+        cpu_us: process(pid)?.cpu_us,
+        run_queue_wait_us: busiest.1 / 1000,
+    })
+}
+
+/// Time on a processor and time that a thread could have run but waited for one, in nanoseconds.
+fn schedule_of(schedstat: &str) -> Option<(u64, u64)> {
+    let mut numbers = schedstat.split_whitespace().map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_with_any_name_is_read() {
+        let stat = "77 (a) T (b) T 1 77 77 0 -1 4194560 1 0 0 0 250 50 0 0 20 0 40 0 9 1 2";
+        let expected = Process {
+            cpu_us: 3_000_000,
+            stopped: true,
+        };
+        assert_eq!(process_of(stat, 100), Some(expected));
+        assert_eq!(process_of("77 (a) S 1", 100), None);
+        assert_eq!(process_of("", 100), None);
+    }
+
+    #[test]
+    fn a_node_s_memory_is_told_by_kind_and_its_disk_where_it_may_be_read() {
+        let process = Process {
+            cpu_us: 7,
+            stopped: false,
+        };
+        let status = "Name:\tjava\nVmRSS:\t  200 kB\nRssAnon:\t  120 kB\nRssFile:\t   79 kB\nRssShmem:\t   1 kB\n\
+                      Threads:\t41\n";
+        let io = "rchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
+        let sample = node_of(process, status, io);
+        let memory = [
+            sample.rss_bytes,
+            sample.anon_bytes,
+            sample.file_bytes,
+            sample.shmem_bytes,
+        ];
+        assert_eq!(memory.map(|b| b >> 10), [200, 120, 79, 1]);
+        assert_eq!((sample.threads, sample.cpu_us), (41, 7));
+        assert_eq!(
+            (sample.read_bytes, sample.written_bytes),
+            (Some(4096), Some(8192))
+        );
+        assert_eq!(node_of(process, status, "").read_bytes, None);
+    }
+
+    #[test]
+    fn the_host_s_first_line_is_split_into_busy_idle_and_stolen() {
+        let stat =
+            "cpu  100 1 50 800 20 4 5 30 7 0\ncpu0 1 1 1 1\nprocs_running 3\nprocs_blocked 0\n";
+        let vmstat = "nr_free_pages 1\npgpgin 10\npgpgout 20\n";
+        let host = host_of(stat, vmstat, 5, 100).expect("a host");
+        let cpu = [host.total_us, host.busy_us, host.stolen_us, host.ours_us];
+        assert_eq!(cpu, [10_100_000, 1_600_000, 300_000, 5]);
+        assert_eq!((host.run_queue, host.read_bytes), (3, Some(10 << 10)));
+        assert_eq!(host_of("cpu  100 1 50", "", 0, 100), None);
+        assert_eq!(host_of("", "", 0, 100), None);
+    }
+
+    #[test]
+    fn this_very_process_can_be_read() {
+        let own = rustix::process::getpid().as_raw_pid();
+        let sample = node(own, process(own).expect("it lives")).expect("it lives");
+        assert!(sample.rss_bytes > 0 && sample.threads > 0, "{sample:?}");
+        assert_eq!(schedule_of("12 34 5"), Some((12, 34)));
+        assert!(host(&[own]).is_some_and(|h| h.total_us > h.busy_us));
+        assert_eq!(process(i32::MAX), None);
+    }
+}

@@ -1,0 +1,205 @@
+//! One node beside a run: its process, its log and its own answers, as readings.
+//! Refuses to take another process for the one it saw: a new one is a death and a beginning.
+
+use super::ask::Asker;
+use super::gc_tail::GcTail;
+use super::kernel::{self, Process};
+use crate::alive;
+use helenus_model::gc_log::Stop;
+use helenus_model::plan::{GC_LOG, NodePlan};
+use helenus_model::telemetry::{Event, EventKind, NodeSample, Reading, Seen};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A node that is looked at.
+#[derive(Debug)]
+pub(super) struct Node {
+    name: String,
+    folder: PathBuf,
+    asker: Asker,
+    log: GcTail,
+    life: Life,
+    /// The process that was found last.
+    pid: Option<i32>,
+    collections: u64,
+    /// What was seen and not told yet.
+    sample: Option<(u64, NodeSample)>,
+    events: Vec<Reading>,
+}
+
+impl Node {
+    /// # Errors
+    /// No thread can be had.
+    pub(super) fn watch(plan: &NodePlan, cql: SocketAddr) -> io::Result<Self> {
+        let folder = PathBuf::from(&plan.folder);
+        Ok(Self {
+            name: plan.name.clone(),
+            asker: Asker::begin(cql)?,
+            log: GcTail::join(folder.join(GC_LOG)),
+            folder,
+            life: Life::default(),
+            pid: None,
+            collections: 0,
+            sample: None,
+            events: Vec::new(),
+        })
+    }
+
+    /// Asks the node itself; the answer may come until [`Self::told`].
+    pub(super) fn ask(&mut self) {
+        self.asker.ask();
+    }
+
+    /// Its process now.
+    pub(super) fn find(&mut self) -> Option<i32> {
+        let holder = alive::holder(&self.folder).ok().flatten();
+        self.pid = holder.map(rustix::process::Pid::as_raw_pid);
+        self.pid
+    }
+
+    /// What the kernel and its log tell.
+    pub(super) fn look(&mut self, at_ns: u64) {
+        let found = self.pid.and_then(|pid| Some((pid, kernel::process(pid)?)));
+        let ended = self.life.see(at_ns, found);
+        self.sample = found
+            .and_then(|(pid, process)| kernel::node(pid, process))
+            .map(|sample| (at_ns, sample));
+        for (what, from_ns) in ended {
+            self.event(what, from_ns, at_ns);
+        }
+        for stop in self.log.take() {
+            self.collections += u64::from(matches!(stop, Stop::Collection(_)));
+            self.events.extend(stop.event(&self.name));
+        }
+    }
+
+    /// All that was seen, with what the node answers until then.
+    pub(super) fn told(&mut self, until: Instant) -> Vec<Reading> {
+        let mut readings = std::mem::take(&mut self.events);
+        let answer = self.asker.answer(until);
+        if let Some((at_ns, mut sample)) = self.sample.take() {
+            sample.collections = self.log.is_there().then_some(self.collections);
+            sample.answered = answer.is_some();
+            if let Some(answer) = answer {
+                sample.pools = answer.pools;
+                sample.compactions = answer.compactions;
+            }
+            readings.push(Reading {
+                source: self.name.clone(),
+                at_ns,
+                seen: Seen::Node(sample),
+            });
+        }
+        readings
+    }
+
+    /// The events that are still under way, as far as they got.
+    pub(super) fn finish(&mut self, at_ns: u64) -> Vec<Reading> {
+        for (what, from_ns) in self.life.under_way() {
+            self.event(what, from_ns, at_ns);
+        }
+        std::mem::take(&mut self.events)
+    }
+
+    fn event(&mut self, what: EventKind, from_ns: u64, to_ns: u64) {
+        let text = match what {
+            EventKind::Died => "its process was gone",
+            _ => "its process was stopped by a signal",
+        };
+        self.events.push(Reading {
+            source: self.name.clone(),
+            at_ns: from_ns,
+            seen: Seen::Event(Event {
+                what,
+                to_ns,
+                text: text.into(),
+            }),
+        });
+    }
+}
+
+/// Deaths and pauses of a process, out of one look after the other.
+#[derive(Debug, Default)]
+struct Life {
+    /// The process that lived, and when it was last seen to.
+    last: Option<(i32, u64)>,
+    gone_from_ns: Option<u64>,
+    paused_from_ns: Option<u64>,
+}
+
+impl Life {
+    /// Takes the next look; tells what has ended with it, and when that began.
+    fn see(&mut self, at_ns: u64, found: Option<(i32, Process)>) -> Vec<(EventKind, u64)> {
+        let mut ended = Vec::new();
+        if let Some((pid, seen_ns)) = self.last
+            && found.is_none_or(|(now, _)| now != pid)
+        {
+            // It died some time after it was last seen alive.
+            self.gone_from_ns = Some(seen_ns);
+            self.last = None;
+            let pause = self.paused_from_ns.take();
+            ended.extend(pause.map(|from| (EventKind::Paused, from)));
+        }
+        let Some((pid, process)) = found else {
+            return ended;
+        };
+        self.last = Some((pid, at_ns));
+        let gone = self.gone_from_ns.take();
+        ended.extend(gone.map(|from| (EventKind::Died, from)));
+        if process.stopped {
+            self.paused_from_ns.get_or_insert(at_ns);
+        } else {
+            let pause = self.paused_from_ns.take();
+            ended.extend(pause.map(|from| (EventKind::Paused, from)));
+        }
+        ended
+    }
+
+    /// What has begun and not ended.
+    fn under_way(&mut self) -> Vec<(EventKind, u64)> {
+        let gone = self.gone_from_ns.take().map(|from| (EventKind::Died, from));
+        let paused = self.paused_from_ns.take();
+        let paused = paused.map(|from| (EventKind::Paused, from));
+        gone.into_iter().chain(paused).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_death_is_told_from_when_it_was_last_seen_alive() {
+        let process = |stopped| Process { cpu_us: 0, stopped };
+        let runs = |pid| Some((pid, process(false)));
+        let stands = |pid| Some((pid, process(true)));
+        let mut life = Life::default();
+        let mut told = Vec::new();
+        // Not there yet, there, paused for two looks, gone for two, there as another process, replaced at once.
+        let looks = [
+            None,
+            runs(7),
+            stands(7),
+            stands(7),
+            runs(7),
+            None,
+            None,
+            runs(8),
+            runs(9),
+            stands(9),
+        ];
+        for (at_ns, found) in (0..).zip(looks) {
+            told.extend(life.see(at_ns, found).into_iter().map(|e| (at_ns, e)));
+        }
+        let expected = [
+            (4, (EventKind::Paused, 2)),
+            (7, (EventKind::Died, 4)),
+            (8, (EventKind::Died, 7)),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(life.under_way(), [(EventKind::Paused, 9)]);
+        assert_eq!(life.under_way(), []);
+    }
+}

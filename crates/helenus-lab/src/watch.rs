@@ -1,0 +1,163 @@
+//! The watch beside a run: it follows the generator's lines, has readings taken at the ends of each measured stretch,
+//! and hands over what they say of each phase.
+//! Refuses to judge: the facts go to `helenus_model::doubt`.
+
+use helenus_cluster::state::ClusterState;
+use helenus_cluster::telemetry::{Sampler, monotonic_ns};
+use helenus_model::doubt::OutsideFacts;
+use helenus_model::result::{Around, RunResult};
+use helenus_model::run_plan::{Extent, Phase, RunPlan};
+use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::telemetry::{Reading, Window, compactions};
+
+/// A measured stretch: from and to on the monotonic clock, in nanoseconds.
+type Span = (u64, u64);
+
+/// A run that is watched.
+#[derive(Debug)]
+pub struct Watch {
+    sampler: Option<Sampler>,
+    phases: Vec<Phase>,
+    readings: Vec<Reading>,
+    spans: Vec<Option<Span>>,
+    /// Seconds of the present phase so far.
+    seconds: u64,
+}
+
+/// A run that was watched to its end.
+#[derive(Debug)]
+pub struct Seen {
+    readings: Vec<Reading>,
+    /// How many of them had been handed over before the end.
+    told: usize,
+    spans: Vec<Option<Span>>,
+}
+
+impl Watch {
+    /// Begins to watch. Without a thread nothing is seen, and the run goes on.
+    pub fn begin(cluster: Option<&ClusterState>, plan: &RunPlan) -> Self {
+        let sampler = Sampler::begin(cluster)
+            .inspect_err(|error| tracing::warn!(%error, "no telemetry"))
+            .ok();
+        Self {
+            sampler,
+            phases: plan.phases.clone(),
+            readings: Vec::new(),
+            spans: vec![None; plan.phases.len()],
+            seconds: 0,
+        }
+    }
+
+    /// Takes the generator's next line; gives what was seen since the one before.
+    pub fn see(&mut self, line: &SampleLine) -> &[Reading] {
+        match line {
+            SampleLine::Header(header) => {
+                if let (Some(sampler), Ok(pid)) = (&self.sampler, i32::try_from(header.pid)) {
+                    sampler.generator(pid);
+                }
+                self.look_now();
+            }
+            SampleLine::Interval(interval) => self.follow(interval),
+            SampleLine::PhaseEnd(end) => {
+                self.look_now();
+                if let Some(span) = self.spans.get_mut(end.phase) {
+                    *span = Some((end.measured_from_ns, end.measured_to_ns));
+                }
+                self.seconds = 0;
+            }
+            SampleLine::Footer(_) | SampleLine::Failure(_) => {}
+        }
+        let known = self.readings.len();
+        if let Some(sampler) = &self.sampler {
+            self.readings.extend(sampler.take());
+        }
+        &self.readings[known..]
+    }
+
+    fn look_now(&self) {
+        if let Some(sampler) = &self.sampler {
+            sampler.look_now();
+        }
+    }
+
+    /// A phase's first interval tells when its measured stretch will begin and end; without a warm-up the look at the
+    /// line before was at its beginning.
+    fn follow(&mut self, interval: &Interval) {
+        if self.seconds == 0
+            && let (Some(sampler), Some(phase)) = (&self.sampler, self.phases.get(interval.phase))
+        {
+            let begin_ns = interval.start_ns + phase.warmup_ms * 1_000_000;
+            if phase.warmup_ms > 0 {
+                sampler.look_at(begin_ns);
+            }
+            if let Extent::DurationMs(ms) = phase.extent {
+                sampler.look_at(begin_ns + ms * 1_000_000);
+            }
+        }
+        self.seconds += 1;
+        // For a phase whose end never comes.
+        if interval.stretch == Stretch::Measured
+            && let Some(span) = self.spans.get_mut(interval.phase)
+        {
+            let from_ns = span.map_or(interval.start_ns, |(from_ns, _)| from_ns);
+            *span = Some((from_ns, interval.end_ns));
+        }
+    }
+
+    /// Seconds of the present phase so far.
+    pub fn seconds(&self) -> u64 {
+        self.seconds
+    }
+
+    /// The end of the run.
+    pub fn end(self) -> Seen {
+        let mut readings = self.readings;
+        let told = readings.len();
+        if let Some(sampler) = self.sampler {
+            readings.extend(sampler.end());
+        }
+        let tasks = compactions(&readings, monotonic_ns());
+        readings.extend(tasks);
+        Seen {
+            readings,
+            told,
+            spans: self.spans,
+        }
+    }
+}
+
+impl Seen {
+    /// All readings.
+    pub fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
+    /// Those that [`Watch::see`] did not give.
+    pub fn last(&self) -> &[Reading] {
+        &self.readings[self.told..]
+    }
+
+    /// What is to be judged, phase by phase: what was `known` of the nodes beforehand, and what was seen.
+    pub fn outside(&self, known: &OutsideFacts) -> Vec<OutsideFacts> {
+        self.spans
+            .iter()
+            .map(|span| {
+                let seen = span.map(|(from, to)| Window::new(&self.readings, from, to));
+                seen.map_or_else(|| known.clone(), |window| known.seen_through(&window))
+            })
+            .collect()
+    }
+
+    /// Puts what nodes and host did beside each phase.
+    pub fn fill(&self, result: &mut RunResult) {
+        for (phase, span) in result.phases.iter_mut().zip(&self.spans) {
+            if let Some((from_ns, to_ns)) = *span {
+                let ended = phase.total.completed + phase.total.failures();
+                phase.around = Around::of(&self.readings, from_ns, to_ns, ended);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The watch without a cluster: this machine is the host, this process the generator.
+//! Refuses to say how busy the machine is.
+
+use super::*;
+use helenus_model::format::Format;
+use helenus_model::run_plan::{self, Consistency, Pacing};
+use helenus_model::sample::{self, Header, PhaseEnd, Standing, StartMeans};
+use helenus_model::seed::Seed;
+use helenus_model::telemetry::{GENERATOR, HOST};
+use helenus_model::workload::Workload;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+fn plan() -> RunPlan {
+    let phase = Phase {
+        warmup_ms: 100,
+        ..Phase::steady("write", 100.0, 8, 300)
+    };
+    RunPlan {
+        format: Format::new("plan", run_plan::VERSION),
+        endpoints: vec![],
+        local_data_centre: None,
+        credentials: None,
+        workload: Workload::Standard1,
+        phases: vec![phase.clone(), phase],
+        consistency: Consistency::One,
+        seed: Seed(1),
+        pacing: Pacing::Sleep,
+        raise_priority: false,
+        sampling_interval_ms: 100,
+        operation_timeout_ms: 1000,
+    }
+}
+
+fn header() -> SampleLine {
+    SampleLine::Header(Header {
+        format: Format::new("sample", sample::VERSION),
+        plan_hash: String::new(),
+        monotonic_ns: monotonic_ns(),
+        wall_ns: 0,
+        start_means: StartMeans::DriverCall,
+        pacing: Pacing::Sleep,
+        timer_resolution_ns: 1,
+        pid: std::process::id(),
+        cpus: vec![],
+    })
+}
+
+fn interval(start_ns: u64, stretch: Stretch) -> SampleLine {
+    SampleLine::Interval(Interval {
+        phase: 0,
+        stretch,
+        start_ns,
+        end_ns: start_ns + 100_000_000,
+        thread_cpu_ns: 0,
+        operations: BTreeMap::new(),
+    })
+}
+
+fn pause() {
+    std::thread::sleep(Duration::from_millis(110));
+}
+
+#[test]
+fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
+    let mut watch = Watch::begin(None, &plan());
+    let mut told = watch.see(&header()).len();
+    let begin_ns = monotonic_ns();
+    for k in 0..4 {
+        pause();
+        let stretch = if k == 0 {
+            Stretch::Warmup
+        } else {
+            Stretch::Measured
+        };
+        told += watch
+            .see(&interval(begin_ns + k * 100_000_000, stretch))
+            .len();
+        assert_eq!(watch.seconds(), k + 1);
+    }
+    let (from_ns, to_ns) = (begin_ns + 100_000_000, begin_ns + 400_000_000);
+    let end = PhaseEnd {
+        phase: 0,
+        measured_from_ns: from_ns,
+        measured_to_ns: to_ns,
+        ended_ns: to_ns,
+        backlog: 0,
+        abandoned: 0,
+        cut_off: 0,
+        thread_cpu_ns: 0,
+        clock_step_ns: 0,
+        stopped_early: false,
+        standing: Standing::default(),
+        first_failures: BTreeMap::new(),
+    };
+    told += watch.see(&SampleLine::PhaseEnd(end)).len();
+    assert_eq!(watch.seconds(), 0);
+    let seen = watch.end();
+    assert_eq!(seen.readings().len(), told + seen.last().len());
+    for source in [HOST, GENERATOR] {
+        let all = seen.readings().iter().filter(|r| r.source == source);
+        let at: Vec<u64> = all.map(|r| r.at_ns).collect();
+        assert!(
+            at.iter().any(|at| (from_ns..to_ns).contains(at)),
+            "{source}: {at:?}"
+        );
+        assert!(at.iter().any(|at| *at >= to_ns), "{source}: {at:?}");
+    }
+    let known = OutsideFacts {
+        archive_mix: true,
+        ..OutsideFacts::default()
+    };
+    let outside = seen.outside(&known);
+    assert!(outside[0].foreign_cpu_share.is_some(), "{outside:?}");
+    assert!(outside[0].generator_wait_share.is_some(), "{outside:?}");
+    // What never began was not seen; what was known before still is.
+    assert!(outside.iter().all(|facts| facts.archive_mix));
+    assert_eq!(outside[1], known);
+}

@@ -1,0 +1,183 @@
+//! What readings say of one stretch of time: counters gained, shares of the time that something was under way.
+//! Refuses a number where a counter was not seen at both ends, or started anew between them.
+
+use super::{Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
+const BEYOND: f64 = 0.05;
+
+/// Readings seen through one stretch of time.
+#[derive(Debug, Clone, Copy)]
+pub struct Window<'a> {
+    readings: &'a [Reading],
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl<'a> Window<'a> {
+    /// From and to on the run's monotonic clock, in nanoseconds. Readings of one source stand in the order of time.
+    pub fn new(readings: &'a [Reading], from_ns: u64, to_ns: u64) -> Self {
+        Self {
+            readings,
+            from_ns,
+            to_ns,
+        }
+    }
+
+    /// Its length in nanoseconds.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+    pub fn length_ns(&self) -> f64 {
+        self.to_ns.saturating_sub(self.from_ns) as f64
+    }
+
+    /// The nodes of which there are samples, in this stretch or outside.
+    pub fn nodes(&self) -> BTreeSet<&'a str> {
+        let of_nodes = self
+            .readings
+            .iter()
+            .filter(|r| matches!(r.seen, Seen::Node(_)));
+        of_nodes.map(|r| r.source.as_str()).collect()
+    }
+
+    /// What a counter of a source gained, with values at both ends put between the readings around them.
+    pub fn gained(&self, source: &str, counter: impl Fn(&Seen) -> Option<u64>) -> Option<f64> {
+        let points: Vec<(u64, u64)> = self
+            .readings
+            .iter()
+            .filter(|r| r.source == source)
+            .filter_map(|r| Some((r.at_ns, counter(&r.seen)?)))
+            .collect();
+        let (first, last) = (points.first()?.0, points.last()?.0);
+        let from_ns = self.from_ns.max(first);
+        let to_ns = self.to_ns.min(last);
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+        let seen_ns = to_ns.checked_sub(from_ns)? as f64;
+        if seen_ns <= 0.0 || seen_ns < self.length_ns() * (1.0 - BEYOND) {
+            return None;
+        }
+        let before = points.partition_point(|(at, _)| *at <= from_ns);
+        let after = points.partition_point(|(at, _)| *at < to_ns);
+        let between = points.get(before.saturating_sub(1)..=after)?;
+        if between.windows(2).any(|two| two[1].1 < two[0].1) {
+            return None;
+        }
+        let gained = value_at(between, to_ns)? - value_at(between, from_ns)?;
+        Some(gained * self.length_ns() / seen_ns)
+    }
+
+    /// What a counter of all nodes gained together; none where one of them has none.
+    pub fn gained_by_nodes(&self, counter: impl Fn(&NodeSample) -> Option<u64>) -> Option<f64> {
+        let of_node = |seen: &Seen| match seen {
+            Seen::Node(node) => counter(node),
+            _ => None,
+        };
+        let nodes = self.nodes();
+        (!nodes.is_empty())
+            .then(|| nodes.iter().map(|node| self.gained(node, of_node)).sum())
+            .flatten()
+    }
+
+    /// What a counter of the host gained.
+    pub fn gained_by_host(&self, counter: impl Fn(&HostSample) -> Option<u64>) -> Option<f64> {
+        self.gained(HOST, |seen| match seen {
+            Seen::Host(host) => counter(host),
+            _ => None,
+        })
+    }
+
+    /// Share of the host's CPU that the hypervisor took.
+    pub fn steal_share(&self) -> Option<f64> {
+        let total = self.gained_by_host(|h| Some(h.total_us))?;
+        let stolen = self.gained_by_host(|h| Some(h.stolen_us))?;
+        (total > 0.0).then(|| (stolen / total).clamp(0.0, 1.0))
+    }
+
+    /// Share of the host's CPU that others than the nodes, the generator and Helenus used. A death takes a process's
+    /// time out of the sum: nothing can be said of the others then.
+    pub fn foreign_cpu_share(&self) -> Option<f64> {
+        if self.events(EventKind::Died).next().is_some() {
+            return None;
+        }
+        let total = self.gained_by_host(|h| Some(h.total_us))?;
+        let busy = self.gained_by_host(|h| Some(h.busy_us))?;
+        let ours = self.gained_by_host(|h| Some(h.ours_us))?;
+        (total > 0.0).then(|| ((busy - ours) / total).clamp(0.0, 1.0))
+    }
+
+    /// Share of the stretch that the generator's busiest thread could have run and waited for a processor.
+    pub fn generator_wait_share(&self) -> Option<f64> {
+        let waited_us = self.gained(GENERATOR, |seen| match seen {
+            Seen::Generator(generator) => Some(generator.run_queue_wait_us),
+            _ => None,
+        })?;
+        Some((waited_us * 1e3 / self.length_ns().max(1.0)).clamp(0.0, 1.0))
+    }
+
+    /// Events of a kind that lie in the stretch at least in part, each with its source and its part of the stretch.
+    pub fn events(
+        &self,
+        kind: EventKind,
+    ) -> impl Iterator<Item = (&'a str, (u64, u64), &'a Event)> + use<'a> {
+        let Self {
+            readings,
+            from_ns,
+            to_ns,
+        } = *self;
+        readings.iter().filter_map(move |r| match &r.seen {
+            Seen::Event(event) if event.what == kind => {
+                let part = (r.at_ns.max(from_ns), event.to_ns.min(to_ns));
+                (part.0 < part.1).then_some((r.source.as_str(), part, event))
+            }
+            _ => None,
+        })
+    }
+
+    /// Share of the stretch in which something of this kind was under way at any source.
+    pub fn share(&self, kind: EventKind) -> f64 {
+        self.covered(self.events(kind).map(|(_, part, _)| part).collect())
+    }
+
+    /// The same by source; sources without any are left out.
+    pub fn share_by_source(&self, kind: EventKind) -> BTreeMap<&'a str, f64> {
+        let mut parts: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        for (source, part, _) in self.events(kind) {
+            parts.entry(source).or_default().push(part);
+        }
+        parts
+            .into_iter()
+            .map(|(source, parts)| (source, self.covered(parts)))
+            .collect()
+    }
+
+    /// Share of the stretch that these parts cover together: where two lie over each other they count once.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+    fn covered(&self, mut parts: Vec<(u64, u64)>) -> f64 {
+        parts.sort_unstable();
+        let (mut covered, mut reached) = (0, self.from_ns);
+        for (from, to) in parts {
+            covered += to.saturating_sub(from.max(reached));
+            reached = reached.max(to);
+        }
+        covered as f64 / self.length_ns().max(1.0)
+    }
+}
+
+/// The counter at a moment that lies between the first and the last of these points.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "nanoseconds and counters below 2^53"
+)]
+fn value_at(points: &[(u64, u64)], at_ns: u64) -> Option<f64> {
+    let next = points.iter().position(|(at, _)| *at >= at_ns)?;
+    let (after_at, after) = points[next];
+    if after_at == at_ns || next == 0 {
+        return Some(after as f64);
+    }
+    let (before_at, before) = points[next - 1];
+    let part = (at_ns - before_at) as f64 / (after_at - before_at) as f64;
+    Some(before as f64 + part * (after - before) as f64)
+}
+
+#[cfg(test)]
+mod tests;
