@@ -1,6 +1,7 @@
 //! `cargo xtask prove NAME`: the campaigns behind every time, rate and memory figure. Variants take turns in random
 //! order, raw results are written as they land, a cut campaign goes on. Refuses a figure without its machine and load.
 
+mod believe;
 mod bench;
 mod campaign;
 mod cluster3;
@@ -42,9 +43,14 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         for campaign in &CAMPAIGNS {
             println!("{:<10} {}", campaign.name, campaign.about);
         }
+        println!("{:<10} {}", "believe", believe::ABOUT);
         return Ok(ExitCode::SUCCESS);
     }
-    let wish = wish(words)?;
+    let believe = match words {
+        ["believe", stages @ ..] => Some(stages),
+        _ => None,
+    };
+    let wish = believe.is_none().then(|| wish(words)).transpose()?;
     let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
     // Stock wants to lock its memory: a limit below the heap would spare it the work.
     let unlimited = rustix::process::Rlimit {
@@ -57,6 +63,17 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     let rig = Rig::open(&root)?;
     let host = Host::read(rig.jdk_name(), &root);
     let folder: PathBuf = root.join("benches/runs");
+    let Some(wish) = wish else {
+        let mut stages = believe.unwrap_or_default().to_vec();
+        let fresh = stages.contains(&"--fresh");
+        stages.retain(|word| *word != "--fresh");
+        let holds = believe::run(&rig, &host, &folder, &stages, fresh)?;
+        return Ok(if holds {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    };
     let mut journal = Journal::open(&folder, wish.campaign.name, &host, wish.fresh)?;
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);

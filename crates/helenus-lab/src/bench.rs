@@ -19,13 +19,13 @@ use helenus_model::format::Format;
 use helenus_model::guard::Sight;
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
-use helenus_model::result::RunResult;
+use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, CredentialsReference, Pacing, RunPlan};
 use helenus_model::sample::{Interval, SampleLine};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::Reading;
 use helenus_model::workload::{Replication, Workload};
-use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId};
+use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub struct BenchRequest {
     pub max_errors: f64,
     /// A word to find the run by.
     pub tag: Option<String>,
+    /// Its place in an experiment of several trials; none for a single run.
+    pub place_in_history: Option<RunPlace>,
     /// The command, free of secrets.
     pub command: String,
     /// This program's version.
@@ -188,7 +190,7 @@ pub fn run(
         rate_per_s: request.rate_per_s,
         plan: None,
         result: None,
-        history: History::open(&hands.paths.state.join(helenus_record::FILE)).map(|h| (h, None)),
+        history: History::open(&crate::compare::history_file(hands)).map(|h| (h, None)),
         not_removed: None,
     };
     let probe = request.rate_per_s.is_none() && !request.closed;
@@ -357,7 +359,9 @@ impl Bench<'_> {
             },
         )?;
         let seen = accumulator.probe(0);
-        accumulator.finish(&[]).map_err(GeneratorError::from)?;
+        accumulator
+            .finish(&|_, _| Beside::default())
+            .map_err(GeneratorError::from)?;
         let chosen = seen
             .as_ref()
             .and_then(default_rate_per_s)
@@ -407,10 +411,11 @@ impl Bench<'_> {
         )?;
         let seen = watch.end();
         store_readings(history, seen.last());
-        let mut result = accumulator
-            .finish(&seen.outside(&outside))
-            .map_err(GeneratorError::from)?;
-        seen.fill(&mut result);
+        let beside = |span, ended| Beside {
+            outside: seen.outside(&outside, span),
+            around: seen.around(span, ended),
+        };
+        let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
         self.result = Some(result);
         Ok(())
     }
@@ -465,7 +470,7 @@ impl Bench<'_> {
             command: &self.request.command,
             began_wall_ns: wall.map_or(0, |d: Duration| d.as_nanos() as u64),
             tag: self.request.tag.as_deref(),
-            place: None,
+            place: self.request.place_in_history,
         };
         if let Ok((history, run)) = &mut self.history {
             match history.begin_run(&beginning) {

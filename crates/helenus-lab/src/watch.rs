@@ -5,13 +5,13 @@
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::{Sampler, monotonic_ns};
 use helenus_model::doubt::OutsideFacts;
-use helenus_model::result::{Around, RunResult};
+use helenus_model::result::Around;
 use helenus_model::run_plan::{Extent, Phase, RunPlan};
-use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::sample::{Interval, SampleLine};
 use helenus_model::telemetry::{Reading, Window, compactions};
 
 /// A measured stretch: from and to on the monotonic clock, in nanoseconds.
-type Span = (u64, u64);
+pub type Span = (u64, u64);
 
 /// A run that is watched.
 #[derive(Debug)]
@@ -19,7 +19,6 @@ pub struct Watch {
     sampler: Option<Sampler>,
     phases: Vec<Phase>,
     readings: Vec<Reading>,
-    spans: Vec<Option<Span>>,
     /// Seconds of the present phase so far.
     seconds: u64,
 }
@@ -30,7 +29,6 @@ pub struct Seen {
     readings: Vec<Reading>,
     /// How many of them had been handed over before the end.
     told: usize,
-    spans: Vec<Option<Span>>,
 }
 
 impl Watch {
@@ -43,7 +41,6 @@ impl Watch {
             sampler,
             phases: plan.phases.clone(),
             readings: Vec::new(),
-            spans: vec![None; plan.phases.len()],
             seconds: 0,
         }
     }
@@ -58,11 +55,8 @@ impl Watch {
                 self.look_now();
             }
             SampleLine::Interval(interval) => self.follow(interval),
-            SampleLine::PhaseEnd(end) => {
+            SampleLine::PhaseEnd(_) => {
                 self.look_now();
-                if let Some(span) = self.spans.get_mut(end.phase) {
-                    *span = Some((end.measured_from_ns, end.measured_to_ns));
-                }
                 self.seconds = 0;
             }
             SampleLine::Footer(_) | SampleLine::Failure(_) => {}
@@ -95,13 +89,6 @@ impl Watch {
             }
         }
         self.seconds += 1;
-        // For a phase whose end never comes.
-        if interval.stretch == Stretch::Measured
-            && let Some(span) = self.spans.get_mut(interval.phase)
-        {
-            let from_ns = span.map_or(interval.start_ns, |(from_ns, _)| from_ns);
-            *span = Some((from_ns, interval.end_ns));
-        }
     }
 
     /// Seconds of the present phase so far.
@@ -121,7 +108,6 @@ impl Watch {
         Seen {
             readings,
             told,
-            spans: self.spans,
         }
     }
 }
@@ -137,25 +123,14 @@ impl Seen {
         &self.readings[self.told..]
     }
 
-    /// What is to be judged, phase by phase: what was `known` of the nodes beforehand, and what was seen.
-    pub fn outside(&self, known: &OutsideFacts) -> Vec<OutsideFacts> {
-        self.spans
-            .iter()
-            .map(|span| {
-                let seen = span.map(|(from, to)| Window::new(&self.readings, from, to));
-                seen.map_or_else(|| known.clone(), |window| known.seen_through(&window))
-            })
-            .collect()
+    /// What is to be judged of a measured stretch: what was `known` of the nodes beforehand, and what was seen.
+    pub fn outside(&self, known: &OutsideFacts, (from_ns, to_ns): Span) -> OutsideFacts {
+        known.seen_through(&Window::new(&self.readings, from_ns, to_ns))
     }
 
-    /// Puts what nodes and host did beside each phase.
-    pub fn fill(&self, result: &mut RunResult) {
-        for (phase, span) in result.phases.iter_mut().zip(&self.spans) {
-            if let Some((from_ns, to_ns)) = *span {
-                let ended = phase.total.completed + phase.total.failures();
-                phase.around = Around::of(&self.readings, from_ns, to_ns, ended);
-            }
-        }
+    /// What nodes and host did in a measured stretch in which so many operations ended.
+    pub fn around(&self, (from_ns, to_ns): Span, ended: u64) -> Around {
+        Around::of(&self.readings, from_ns, to_ns, ended)
     }
 }
 

@@ -152,12 +152,3 @@ impl Gathered {
         })
     }
 }
-
-/// All blocks of each operation, merged.
-pub(crate) fn merged(blocks: &[Block]) -> BTreeMap<String, OperationInterval> {
-    let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
-    for (name, one) in blocks.iter().flat_map(|b| &b.operations) {
-        merged.entry(name.clone()).or_default().merge(one);
-    }
-    merged
-}

@@ -1,12 +1,12 @@
 //! The parent's side: sample lines back into values, and intervals into a result.
 //! Refuses to start or stop processes, and to average percentiles.
 
-use crate::gather::{Gathered, merged};
-use helenus_model::doubt::OutsideFacts;
+use crate::gather::Gathered;
 use helenus_model::format::FormatError;
 use helenus_model::probe::Probe;
-use helenus_model::result::{PhaseResult, RunResult};
-use helenus_model::run_plan::RunPlan;
+use helenus_model::result::{Beside, Measured, PhaseResult, RunResult};
+use helenus_model::run_plan::{Phase, RunPlan};
+use helenus_model::seed::Seed;
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine};
 use std::io::BufRead;
 
@@ -157,27 +157,27 @@ impl Accumulator {
         })
     }
 
-    /// The result, with what others saw during each phase (by its place; missing ones saw nothing).
-    /// Phases that never began are left out; one that did not end is there, stopped early.
+    /// The result; `beside` tells what was seen beside a measured stretch (from and to on the monotonic clock, in
+    /// nanoseconds) in which so many operations ended. Phases that never began are left out; one that did not end
+    /// is there, stopped early.
     ///
     /// # Errors
     /// The generator failed, or ended before its header.
-    pub fn finish(self, outside: &[OutsideFacts]) -> Result<RunResult, ReadError> {
+    pub fn finish(
+        self,
+        beside: &dyn Fn((u64, u64), u64) -> Beside,
+    ) -> Result<RunResult, ReadError> {
         if let Some(failure) = self.failure {
             return Err(ReadError::Failed(failure));
         }
         let header = self.header.ok_or(ReadError::NoHeader)?;
-        let nothing = OutsideFacts::default();
         let phases: Vec<PhaseResult> = self
             .phases
             .iter()
             .zip(&self.plan.phases)
             .enumerate()
             .filter_map(|(at, (gathered, phase))| {
-                let end = gathered.end(at)?;
-                let seen = outside.get(at).unwrap_or(&nothing);
-                let blocks = gathered.after(0.0);
-                Some(PhaseResult::new(phase, &merged(blocks), &end, seen))
+                phase_result(gathered, phase, at, self.plan.seed, beside)
             })
             .collect();
         let footer = self.footer.as_ref();
@@ -185,4 +185,37 @@ impl Accumulator {
             &self.plan, &header, phases, footer, self.ended,
         ))
     }
+}
+
+fn phase_result(
+    gathered: &Gathered,
+    phase: &Phase,
+    at: usize,
+    seed: Seed,
+    beside: &dyn Fn((u64, u64), u64) -> Beside,
+) -> Option<PhaseResult> {
+    let mut end = gathered.end(at)?;
+    let steadiness = gathered.steadiness(phase);
+    let kept = gathered.after(steadiness.cut_s);
+    if steadiness.cut_s > 0.0
+        && let Some(first) = kept.first()
+    {
+        end.measured_from_ns = first.from_ns;
+        end.thread_cpu_ns = kept.iter().map(|b| b.thread_cpu_ns).sum();
+    }
+    let blocks: Vec<_> = kept.iter().map(|b| &b.operations).collect();
+    let ended = blocks
+        .iter()
+        .flat_map(|operations| operations.values())
+        .map(|one| one.completed + one.failures())
+        .sum();
+    let measured = Measured {
+        phase,
+        blocks: &blocks,
+        end: &end,
+        steadiness: Some(&steadiness),
+        seed: seed.derive(&format!("blocks/{}", phase.name)),
+    };
+    let span = (end.measured_from_ns, end.measured_to_ns);
+    Some(PhaseResult::new(&measured, &beside(span, ended)))
 }

@@ -6,7 +6,7 @@ use helenus_load::serve::serve_endpoint;
 use helenus_load::{Accumulator, ReadError, SampleReader, Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
 use helenus_model::format::Format;
-use helenus_model::result::RunResult;
+use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{Consistency, Pacing, Phase, Positions, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::seed::Seed;
@@ -94,7 +94,7 @@ impl Pipe {
         self.lines()
             .iter()
             .try_for_each(|line| gathered.take(line))?;
-        gathered.finish(&[])
+        gathered.finish(&|_, _| Beside::default())
     }
 }
 
@@ -292,7 +292,7 @@ fn samples_of_another_plan_and_cut_streams_are_noticed() {
         Err(ReadError::OtherPlan { .. })
     ));
     assert!(matches!(
-        Accumulator::new(plan.clone()).finish(&[]),
+        Accumulator::new(plan.clone()).finish(&|_, _| Beside::default()),
         Err(ReadError::NoHeader)
     ));
     // The generator died after two intervals: the phase is there, and must not be believed.
@@ -301,7 +301,7 @@ fn samples_of_another_plan_and_cut_streams_are_noticed() {
     for line in lines.iter().take(3) {
         gathered.take(line).expect("ours");
     }
-    let cut = gathered.finish(&[]).expect("a result");
+    let cut = gathered.finish(&|_, _| Beside::default()).expect("a result");
     let kinds: Vec<_> = cut.phases[0].doubts.iter().map(|d| d.kind).collect();
     assert!(kinds.contains(&DoubtKind::StoppedEarly));
 }

@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+mod facts;
 mod files;
+pub use facts::facts;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
     shapes_archive,

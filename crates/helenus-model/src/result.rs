@@ -246,18 +246,46 @@ impl OperationResult {
     }
 }
 
+/// A phase as the generator's lines tell it, its warm-up cut off.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    /// What was asked for.
+    pub phase: &'a Phase,
+    /// Consecutive parts of the measured stretch, by operation.
+    pub blocks: &'a [&'a BTreeMap<String, OperationInterval>],
+    /// How it ended; its measured stretch is what the cut left.
+    pub end: &'a PhaseEnd,
+    /// Whether it was steady; none where nobody looked.
+    pub steadiness: Option<&'a Steadiness>,
+    /// For what is drawn at random.
+    pub seed: Seed,
+}
+
+/// What was seen beside a measured stretch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// To be judged.
+    pub outside: OutsideFacts,
+    /// To be told.
+    pub around: Around,
+}
+
 impl PhaseResult {
-    /// The result of a phase from its measured intervals, merged by operation, and its end.
+    /// The result of a phase, with what was seen beside it.
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts and nanoseconds below 2^53"
     )]
-    pub fn new(
-        phase: &Phase,
-        merged: &BTreeMap<String, OperationInterval>,
-        end: &PhaseEnd,
-        outside: &OutsideFacts,
-    ) -> Self {
+    pub fn new(measured: &Measured<'_>, beside: &Beside) -> Self {
+        let Measured {
+            phase,
+            blocks,
+            end,
+            steadiness,
+            seed,
+        } = *measured;
+        let outside = &beside.outside;
+        let merged = merged(blocks);
         let mut total = OperationInterval::default();
         merged.values().for_each(|one| total.merge(one));
         let duration_s = end.measured_to_ns.saturating_sub(end.measured_from_ns) as f64 / 1e9;
@@ -302,12 +330,23 @@ impl PhaseResult {
                 .map(|(name, one)| (name.clone(), OperationResult::of(one)))
                 .collect(),
             first_failures: end.first_failures.clone(),
-            steadiness: None,
-            around: Around::default(),
+            steadiness: steadiness.cloned(),
+            around: beside.around.clone(),
             verdict: Verdict::of(&doubts),
             doubts,
         }
     }
+}
+
+/// All blocks of each operation, merged.
+fn merged(
+    blocks: &[&BTreeMap<String, OperationInterval>],
+) -> BTreeMap<String, OperationInterval> {
+    let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
+    for (name, one) in blocks.iter().copied().flatten() {
+        merged.entry(name.clone()).or_default().merge(one);
+    }
+    merged
 }
 
 impl RunResult {
@@ -390,13 +429,26 @@ mod tests {
         }
     }
 
+    fn result(
+        phase: &Phase,
+        blocks: &[&BTreeMap<String, OperationInterval>],
+        end: &PhaseEnd,
+    ) -> PhaseResult {
+        let measured = Measured {
+            phase,
+            blocks,
+            end,
+            steadiness: None,
+            seed: Seed(1),
+        };
+        PhaseResult::new(&measured, &Beside::default())
+    }
+
     #[test]
     fn seconds_merge_into_a_phase() {
-        let mut merged = OperationInterval::default();
-        (0..10).for_each(|_| merged.merge(&second_of_writes()));
-        let merged = BTreeMap::from([("write".to_owned(), merged)]);
+        let second = BTreeMap::from([("write".to_owned(), second_of_writes())]);
         let phase = Phase::steady("write", 2000.0, 64, 10_000);
-        let result = PhaseResult::new(&phase, &merged, &end(10), &OutsideFacts::default());
+        let result = result(&phase, &[&second; 10], &end(10));
         assert_eq!(result.verdict, Verdict::Valid);
         assert_eq!(result.total.offered, 20_000);
         assert!((result.achieved_per_s - 2000.0).abs() < 1e-9);
@@ -416,8 +468,8 @@ mod tests {
         one.slot_wait.clear();
         let mut phase = Phase::steady("write", 1.0, 64, 1000);
         phase.rate_per_s = None;
-        let merged = BTreeMap::from([("write".to_owned(), one)]);
-        let result = PhaseResult::new(&phase, &merged, &end(1), &OutsideFacts::default());
+        let second = BTreeMap::from([("write".to_owned(), one)]);
+        let result = result(&phase, &[&second], &end(1));
         assert_eq!(result.total.response, None);
         assert_eq!(result.total.slot_wait, None);
         let json = serde_json::to_value(&result).expect("writes");

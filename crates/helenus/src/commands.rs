@@ -1,6 +1,7 @@
 //! One file a command. Each reads its flags, calls the hands or the line, and shows the result.
 
 pub(crate) mod bench;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod cqlsh;
 pub(crate) mod doctor;

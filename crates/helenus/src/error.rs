@@ -13,6 +13,8 @@ pub(crate) mod code {
     pub(crate) const ENVIRONMENT: u8 = 3;
     /// A node would not start, stay up or stop.
     pub(crate) const CLUSTER: u8 = 4;
+    /// It ran, and must not be believed.
+    pub(crate) const INVALID: u8 = 5;
     /// Interrupted, and cleaned up.
     pub(crate) const INTERRUPTED: u8 = 130;
 }
@@ -52,6 +54,12 @@ impl CommandError {
     /// With its cure.
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hint = hint.into();
+        self
+    }
+
+    /// With the place where it happened before the message.
+    pub(crate) fn within(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
         self
     }
 

@@ -54,6 +54,7 @@ fn interval(start_ns: u64, stretch: Stretch) -> SampleLine {
         end_ns: start_ns + 100_000_000,
         thread_cpu_ns: 0,
         operations: BTreeMap::new(),
+        tenths: vec![],
     })
 }
 
@@ -110,10 +111,9 @@ fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
         archive_mix: true,
         ..OutsideFacts::default()
     };
-    let outside = seen.outside(&known);
-    assert!(outside[0].foreign_cpu_share.is_some(), "{outside:?}");
-    assert!(outside[0].generator_wait_share.is_some(), "{outside:?}");
-    // What never began was not seen; what was known before still is.
-    assert!(outside.iter().all(|facts| facts.archive_mix));
-    assert_eq!(outside[1], known);
+    let outside = seen.outside(&known, (from_ns, to_ns));
+    assert!(outside.foreign_cpu_share.is_some(), "{outside:?}");
+    assert!(outside.generator_wait_share.is_some(), "{outside:?}");
+    assert!(outside.archive_mix);
+    assert!(seen.around((from_ns, to_ns), 1).steal_share.is_some());
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     Ok(finished.result.verdict.exit_code())
 }
 
-fn failure(error: BenchError) -> CommandError {
+pub(crate) fn failure(error: BenchError) -> CommandError {
     match error {
         BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
             error.into()
@@ -97,7 +97,7 @@ fn failure(error: BenchError) -> CommandError {
     }
 }
 
-fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let workload = workload(load)?;
     let shape = shape(load, &workload);
@@ -119,13 +119,14 @@ fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, Comman
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
         tag: load.tag.clone(),
+        place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
     })
 }
 
 /// Seeds that a person can type again: below 2^32.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     let mut bytes = [0_u8; 4];
     let _short = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     u64::from(u32::from_le_bytes(bytes))
@@ -278,24 +279,32 @@ fn level(arg: LevelArg) -> Consistency {
 }
 
 /// The run as it goes: one moving line a step.
-struct Live<'a> {
+pub(crate) struct Live<'a> {
     ui: &'a Ui,
     nodes: usize,
+    /// What stands before the words of each line.
+    prefix: String,
     watcher: Option<Watcher<'a>>,
     progress: Option<crate::ui::Progress>,
 }
 
 impl<'a> Live<'a> {
-    fn new(ui: &'a Ui, nodes: usize) -> Self {
+    pub(crate) fn new(ui: &'a Ui, nodes: usize) -> Self {
         Self {
             ui,
             nodes,
+            prefix: String::new(),
             watcher: None,
             progress: None,
         }
     }
 
-    fn see(&mut self, event: &LabEvent<'_>) {
+    /// Sets what stands before the words of each line from now on.
+    pub(crate) fn prefix(&mut self, words: String) {
+        self.prefix = words;
+    }
+
+    pub(crate) fn see(&mut self, event: &LabEvent<'_>) {
         match event {
             LabEvent::Step(step) => self.step(*step),
             LabEvent::Cluster(event) => {
@@ -336,7 +345,8 @@ impl<'a> Live<'a> {
                     } else {
                         String::new()
                     };
-                    progress.say(format!("{phase}{warm}: {completed} op/s{failed}"));
+                    let prefix = &self.prefix;
+                    progress.say(format!("{prefix}{phase}{warm}: {completed} op/s{failed}"));
                     progress.at(seconds.0.min(seconds.1), seconds.1);
                 }
             }
@@ -359,6 +369,6 @@ impl<'a> Live<'a> {
             Step::Remove => "removing the cluster",
             Step::End => return,
         };
-        self.progress = Some(self.ui.progress(text));
+        self.progress = Some(self.ui.progress(&format!("{}{text}", self.prefix)));
     }
 }

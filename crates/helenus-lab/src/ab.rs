@@ -1,0 +1,356 @@
+//! `compare --ab`: two sides in interleaved pairs of restarts, until there are as many as were wanted.
+//! Refuses to let a run that must not be believed into a pair, and to look at an interval before its time.
+
+use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent};
+use crate::compare::{facts_of_plan, history_file, wall_ns};
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::comparison::{
+    BarSpec, CompareError, Comparison, LEAST_PAIRS, Options, RunFacts, Stopping, TwoStage, compare,
+    pairs_needed,
+};
+use helenus_model::doubt::Verdict;
+use helenus_model::pairing::{NextRun, Pairing, SideName};
+use helenus_model::seed::Seed;
+use helenus_record::{ComparisonId, ExperimentId, History, HistoryError, RunId, RunPlace};
+
+/// How many pairs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// So many.
+    Pairs(usize),
+    /// As many as an interval of this half-width needs, by Stein's two stages.
+    Until {
+        /// Half-width as a ratio above 1.
+        wanted: f64,
+        /// At most so many.
+        max_pairs: usize,
+    },
+}
+
+impl Rule {
+    /// Pairs that are run before anything is decided.
+    pub fn first_stage(self) -> usize {
+        match self {
+            Self::Pairs(pairs) => pairs,
+            Self::Until { max_pairs, .. } => LEAST_PAIRS.min(max_pairs),
+        }
+    }
+}
+
+/// What `compare --ab` is asked for.
+#[derive(Debug, Clone)]
+pub struct AbRequest {
+    /// What the person calls A and B.
+    pub labels: [String; 2],
+    /// What is run for A and B: ephemeral clusters both.
+    pub benches: [BenchRequest; 2],
+    /// How many pairs.
+    pub rule: Rule,
+    /// Order and data come from it; both sides of a pair share their data.
+    pub seed: Seed,
+    /// Bars to hold.
+    pub bars: Vec<BarSpec>,
+}
+
+/// What happens on the way.
+#[derive(Debug)]
+pub enum AbEvent<'a> {
+    /// A run of A that only finds the rate for all.
+    FindsRate,
+    /// The rate of every run that has none of its own.
+    Rate(f64),
+    /// A restart begins.
+    Begins {
+        /// The pair, from 1.
+        pair: usize,
+        /// Pairs wanted so far.
+        of: usize,
+        /// The side.
+        side: SideName,
+        /// Restarts to come, this one included.
+        left: usize,
+    },
+    /// From within a restart.
+    Bench(LabEvent<'a>),
+    /// A restart has ended.
+    Ended {
+        /// The pair, from 1.
+        pair: usize,
+        /// The side.
+        side: SideName,
+        /// What came of it.
+        finished: &'a Finished,
+    },
+    /// The first stage is over.
+    Decided(&'a Stopping),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct AbFinished {
+    /// The comparison of all pairs that were run.
+    pub comparison: Comparison,
+    /// Its place in the history.
+    pub id: Option<ComparisonId>,
+    /// The person stopped it.
+    pub interrupted: bool,
+    /// Why the history could not take it.
+    pub not_recorded: Option<HistoryError>,
+}
+
+/// Why there is no comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum AbError {
+    /// A restart failed.
+    #[error("pair {pair}, side {letter}: the run failed", letter = side.letter())]
+    Bench {
+        /// The pair, from 1.
+        pair: usize,
+        /// The side.
+        side: SideName,
+        /// Why.
+        #[source]
+        source: BenchError,
+    },
+    /// The numbers cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// Most pairs had a run that must not be believed.
+    #[error("{spoilt} of {tried} pairs were spoilt by runs that must not be believed")]
+    TooManySpoilt {
+        /// Spoilt pairs.
+        spoilt: usize,
+        /// Pairs begun.
+        tried: usize,
+        /// The disqualifying doubts, by how often.
+        doubts: Vec<(String, usize)>,
+    },
+    /// Stopped before the first pair was whole.
+    #[error("interrupted before the first pair was whole")]
+    Interrupted,
+}
+
+struct Ab<'a> {
+    hands: &'a Hands,
+    request: &'a AbRequest,
+    events: &'a mut dyn FnMut(AbEvent<'_>),
+    history: Result<History, HistoryError>,
+    experiment: Option<ExperimentId>,
+    pairing: Pairing,
+    rate_per_s: Option<f64>,
+    runs: [Vec<RunFacts>; 2],
+    doubts: std::collections::BTreeMap<String, usize>,
+    stopping: Option<Stopping>,
+}
+
+/// Runs the pairs and compares them.
+///
+/// # Errors
+/// A restart failed, too many runs must not be believed, or the sides cannot be compared.
+pub fn ab(
+    hands: &Hands,
+    request: &AbRequest,
+    events: &mut dyn FnMut(AbEvent<'_>),
+) -> Result<AbFinished, AbError> {
+    let mut history = History::open(&history_file(hands));
+    let name = request.labels.join(" against ");
+    let labels: Vec<&str> = request.labels.iter().map(String::as_str).collect();
+    let experiment = match &mut history {
+        Ok(open) => match open.begin_experiment(&name, request.seed, &labels, wall_ns()) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                history = Err(error);
+                None
+            }
+        },
+        Err(_) => None,
+    };
+    let ab = Ab {
+        hands,
+        request,
+        events,
+        history,
+        experiment,
+        pairing: Pairing::new(request.seed, request.rule.first_stage()),
+        rate_per_s: None,
+        runs: [Vec::new(), Vec::new()],
+        doubts: std::collections::BTreeMap::new(),
+        stopping: None,
+    };
+    ab.run()
+}
+
+impl Ab<'_> {
+    fn run(mut self) -> Result<AbFinished, AbError> {
+        self.find_rate()?;
+        loop {
+            match self.pairing.next() {
+                NextRun::Run { pair, side } => {
+                    if self.hands.cancel.is_set() || !self.restart(pair, side)? {
+                        return self.interrupted();
+                    }
+                }
+                NextRun::TooManySpoilt => return Err(self.too_many_spoilt()),
+                NextRun::Enough => {
+                    let wanted = self.pairing.wanted();
+                    self.decide()?;
+                    if self.pairing.wanted() == wanted {
+                        let comparison = self.compare()?;
+                        return Ok(self.finish(comparison, false));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a side has neither a rate nor a closed loop, one rate is found for all: a rate found anew by each
+    /// restart would make each pair a comparison of two loads.
+    fn find_rate(&mut self) -> Result<(), AbError> {
+        let open = |bench: &BenchRequest| bench.rate_per_s.is_none() && !bench.closed;
+        if !self.request.benches.iter().any(open) {
+            return Ok(());
+        }
+        (self.events)(AbEvent::FindsRate);
+        let mut bench = self.request.benches[0].clone();
+        bench.seed = self.request.seed.derive("rate");
+        let events = &mut self.events;
+        let finished = bench::run(self.hands, &bench, &mut |e| events(AbEvent::Bench(e)));
+        let finished = match finished {
+            Ok(finished) => finished,
+            Err(_) if self.hands.cancel.is_set() => return Err(AbError::Interrupted),
+            Err(source) => {
+                let (pair, side) = (0, SideName::A);
+                return Err(AbError::Bench { pair, side, source });
+            }
+        };
+        self.rate_per_s = finished.plan.phases.iter().find_map(|p| p.rate_per_s);
+        if let Some(rate) = self.rate_per_s {
+            (self.events)(AbEvent::Rate(rate));
+        }
+        Ok(())
+    }
+
+    /// One restart; false when the person stopped it.
+    fn restart(&mut self, pair: usize, side: SideName) -> Result<bool, AbError> {
+        (self.events)(AbEvent::Begins {
+            pair: pair + 1,
+            of: self.pairing.wanted() + self.pairing.spoilt(),
+            side,
+            left: self.pairing.runs_left(),
+        });
+        let mut bench = self.request.benches[side.place()].clone();
+        bench.seed = self.request.seed.derive(&format!("pair/{pair}"));
+        if bench.rate_per_s.is_none() && !bench.closed {
+            bench.rate_per_s = self.rate_per_s;
+        }
+        bench.place_in_history = self.experiment.map(|experiment| RunPlace {
+            experiment,
+            trial: u32::from(side == SideName::B),
+            restart: u32::try_from(pair).unwrap_or(u32::MAX),
+        });
+        let events = &mut self.events;
+        let finished = bench::run(self.hands, &bench, &mut |e| events(AbEvent::Bench(e)));
+        let finished = match finished {
+            Ok(finished) if finished.interrupted => return Ok(false),
+            Ok(finished) => finished,
+            Err(_) if self.hands.cancel.is_set() => return Ok(false),
+            Err(source) => {
+                let pair = pair + 1;
+                return Err(AbError::Bench { pair, side, source });
+            }
+        };
+        (self.events)(AbEvent::Ended {
+            pair: pair + 1,
+            side,
+            finished: &finished,
+        });
+        let good = finished.result.verdict != Verdict::Invalid;
+        for phase in &finished.result.phases {
+            for doubt in phase.doubts.iter().filter(|_| !good) {
+                *self.doubts.entry(doubt.text.clone()).or_default() += 1;
+            }
+        }
+        self.pairing.ended(pair, side, good);
+        let name = finished
+            .run
+            .map_or_else(|| format!("{}{}", side.letter(), pair + 1), |id| RunId::to_string(&id));
+        self.runs[side.place()].push(RunFacts {
+            restart: Some(name.clone()),
+            run: name,
+            began_wall_ns: finished.result.began_wall_ns,
+            pair: Some(pair),
+            facts: facts_of_plan(&finished.plan, finished.cluster.as_ref().map(|c| &c.plan)),
+            result: finished.result,
+        });
+        Ok(true)
+    }
+
+    /// After the first stage: how many pairs there shall be.
+    fn decide(&mut self) -> Result<(), AbError> {
+        let Rule::Until { wanted, max_pairs } = self.request.rule else {
+            return Ok(());
+        };
+        if self.stopping.is_some() {
+            return Ok(());
+        }
+        let first = compare(&self.runs[0], &self.runs[1], &self.options())?;
+        let (asked_for, governed_by) = pairs_needed(&first, wanted);
+        let stopping = Stopping {
+            wanted,
+            governed_by,
+            first_stage: self.pairing.good(),
+            asked_for,
+            max_pairs,
+        };
+        (self.events)(AbEvent::Decided(&stopping));
+        self.pairing.want(asked_for.min(max_pairs).max(stopping.first_stage));
+        self.stopping = Some(stopping);
+        Ok(())
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            labels: self.request.labels.clone(),
+            bars: self.request.bars.clone(),
+            two_stage: self.stopping.clone().map(|stopping| TwoStage { stopping }),
+        }
+    }
+
+    fn compare(&self) -> Result<Comparison, AbError> {
+        Ok(compare(&self.runs[0], &self.runs[1], &self.options())?)
+    }
+
+    fn interrupted(self) -> Result<AbFinished, AbError> {
+        if self.pairing.good() == 0 {
+            return Err(AbError::Interrupted);
+        }
+        let comparison = self.compare()?;
+        Ok(self.finish(comparison, true))
+    }
+
+    fn too_many_spoilt(&self) -> AbError {
+        let mut doubts: Vec<(String, usize)> = self.doubts.clone().into_iter().collect();
+        doubts.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        AbError::TooManySpoilt {
+            spoilt: self.pairing.spoilt(),
+            tried: self.pairing.spoilt() + self.pairing.good(),
+            doubts,
+        }
+    }
+
+    fn finish(self, comparison: Comparison, interrupted: bool) -> AbFinished {
+        let kept = self
+            .history
+            .and_then(|mut history| history.add_comparison(&comparison, wall_ns()));
+        let (id, not_recorded) = match kept {
+            Ok(id) => (Some(id), None),
+            Err(error) => (None, Some(error)),
+        };
+        AbFinished {
+            comparison,
+            id,
+            interrupted,
+            not_recorded,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A cluster's plan as plain facts, to be laid beside those of another.
+//! Refuses addresses, tokens and folders: they differ between any two clusters and explain nothing.
+
+use super::{ClusterPlan, NodePlan};
+
+/// What sets a plan apart: pairs of a name and a value, such as `heap` and `500M`, `concurrent_reads` and `32`,
+/// `-XX:MaxDirectMemorySize` and `64M`; settings of the first node, which the others share.
+pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
+    let mut facts = vec![
+        ("release".to_owned(), plan.release.clone()),
+        ("preset".to_owned(), plan.preset.as_str().to_owned()),
+        ("nodes".to_owned(), plan.nodes.len().to_string()),
+        ("tokens".to_owned(), plan.tokens.to_string()),
+    ];
+    if let Some(node) = plan.nodes.first() {
+        let places = places(plan, node);
+        let own =
+            |(_, value): &(String, String)| !places.iter().any(|p| value.contains(p.as_str()));
+        facts.extend(settings(&node.yaml).into_iter().filter(own));
+        facts.extend(node.jvm.iter().map(|flag| split(flag)).filter(own));
+    }
+    facts
+}
+
+/// Texts by which a value is seen to be a place and not a setting.
+fn places(plan: &ClusterPlan, node: &NodePlan) -> Vec<String> {
+    let mut places = vec![plan.folder.clone(), node.folder.clone(), plan.name.clone()];
+    places.extend(plan.nodes.iter().map(|n| n.address.to_string()));
+    places.extend(node.tokens.iter().map(ToString::to_string));
+    places
+}
+
+/// The settings of a cassandra.yaml as Helenus writes it, nested keys with dots.
+fn settings(yaml: &str) -> Vec<(String, String)> {
+    let mut path: Vec<(usize, String)> = Vec::new();
+    let mut settings = Vec::new();
+    for line in yaml.lines() {
+        let text = line.trim_start().trim_start_matches("- ");
+        let indent = line.len() - text.len();
+        let Some((key, value)) = text.split_once(':') else {
+            continue;
+        };
+        if text.starts_with('#') {
+            continue;
+        }
+        path.retain(|(of, _)| *of < indent);
+        path.push((indent, key.trim().to_owned()));
+        let value = value.trim();
+        if !value.is_empty() {
+            let names: Vec<&str> = path.iter().map(|(_, key)| key.as_str()).collect();
+            settings.push((names.join("."), value.to_owned()));
+        }
+    }
+    settings
+}
+
+/// A flag of the JVM as a name and a value.
+fn split(flag: &str) -> (String, String) {
+    if let Some(rest) = flag.strip_prefix("-XX:+") {
+        return (format!("-XX:{rest}"), "on".to_owned());
+    }
+    if let Some(rest) = flag.strip_prefix("-XX:-") {
+        return (format!("-XX:{rest}"), "off".to_owned());
+    }
+    if let Some((name, value)) = flag.split_once('=') {
+        return (name.to_owned(), value.to_owned());
+    }
+    // -Xmx500M, -Xss256k: three letters and a size.
+    match flag.find(|c: char| c.is_ascii_digit()) {
+        Some(at) if flag.starts_with("-X") && !flag.starts_with("-XX") => {
+            (flag[..at].to_owned(), flag[at..].to_owned())
+        }
+        _ => (flag.to_owned(), "set".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_and_flags_have_names_and_values() {
+        let yaml = "cluster_name: c\n# no: comment\nmemtable:\n  configurations:\n    skiplist:\n      \
+                    class_name: SkipListMemtable\nconcurrent_reads: 16\n";
+        let read = settings(yaml);
+        let nested = "memtable.configurations.skiplist.class_name";
+        assert!(
+            read.contains(&(nested.to_owned(), "SkipListMemtable".to_owned())),
+            "{read:?}"
+        );
+        assert!(read.contains(&("concurrent_reads".to_owned(), "16".to_owned())));
+        assert_eq!(read.len(), 3);
+        let of = |flag: &str| {
+            let (name, value) = split(flag);
+            format!("{name} {value}")
+        };
+        assert_eq!(of("-Xmx500M"), "-Xmx 500M");
+        assert_eq!(of("-XX:+UseG1GC"), "-XX:UseG1GC on");
+        assert_eq!(
+            of("-XX:MaxDirectMemorySize=64M"),
+            "-XX:MaxDirectMemorySize 64M"
+        );
+        assert_eq!(of("-Dfake.body=1.1"), "-Dfake.body 1.1");
+        assert_eq!(of("-ea"), "-ea set");
+    }
+}

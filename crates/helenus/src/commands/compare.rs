@@ -1,0 +1,224 @@
+//! `helenus compare`: two sides of stored runs, or two files whose restarts it runs itself in interleaved pairs.
+//! Refuses a claim from two single runs.
+
+mod live;
+mod recipe;
+pub(crate) mod render;
+
+use crate::cli::compare::Compare;
+use crate::commands::bench;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_lab::ab::{self, AbError, AbRequest, Rule};
+use helenus_lab::bench::BenchRequest;
+use helenus_lab::compare::{StoredError, stored};
+use helenus_model::comparison::{BarSpec, DEFAULT_PAIRS, LEAST_PAIRS, answer};
+use helenus_model::seed::Seed;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a restart takes besides its phases, for estimates: up, look, prepare and rm of one node.
+const AROUND_A_RUN: Duration = Duration::from_secs(6);
+
+pub(crate) fn run(flags: &Compare, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let bars = bars(&flags.fail_on)?;
+    match flags.ab.as_deref() {
+        Some([a, b]) => interleaved(flags, [a, b], bars, hands, ui),
+        _ => of_stored(&flags.sides, bars, hands, ui),
+    }
+}
+
+fn bars(texts: &[String]) -> Result<Vec<BarSpec>, CommandError> {
+    let parse = |text: &String| {
+        BarSpec::parse(text).map_err(|e| {
+            CommandError::new(code::USAGE, format!("--fail-on {text:?}: {e}")).hint(e.hint())
+        })
+    };
+    texts.iter().map(parse).collect()
+}
+
+fn of_stored(
+    sides: &[String],
+    bars: Vec<BarSpec>,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let made = stored(hands, sides, bars).map_err(|error| match error {
+        StoredError::History(ref source) => {
+            CommandError::of(code::USAGE, &error).hint(source.hint())
+        }
+        StoredError::Compare(ref source) => {
+            CommandError::new(code::USAGE, source.to_string()).hint(source.hint())
+        }
+        StoredError::OneSide(_) => CommandError::of(code::USAGE, &error)
+            .hint("name two sides, or a comparison such as cmp1".to_owned()),
+    })?;
+    render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
+    Ok(answer(&made.comparison.bars).exit_code())
+}
+
+fn interleaved(
+    flags: &Compare,
+    files: [&PathBuf; 2],
+    bars: Vec<BarSpec>,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let recipes = [recipe::read(files[0])?, recipe::read(files[1])?];
+    let mut labels = recipes.clone().map(|recipe| recipe.label);
+    if labels[0] == labels[1] {
+        labels = files.map(|file| file.display().to_string());
+    }
+    let request = AbRequest {
+        labels,
+        benches: [
+            bench::request(&recipes[0].flags, hands, ui)?,
+            bench::request(&recipes[1].flags, hands, ui)?,
+        ],
+        rule: rule(flags),
+        seed: Seed(flags.seed.unwrap_or_else(bench::random)),
+        bars,
+    };
+    if flags.dry_run {
+        dry_run(&request, ui);
+        return Ok(0);
+    }
+    ui.note(&format!(
+        "seed {}; at least {} restarts, about {}",
+        request.seed.0,
+        2 * request.rule.first_stage(),
+        minutes(estimate(&request, 2 * request.rule.first_stage()))
+    ));
+    let mut live = live::Live::new(ui, &request, [&recipes[0].flags, &recipes[1].flags]);
+    let finished = ab::ab(hands, &request, &mut |event| live.see(&event));
+    drop(live);
+    let finished = finished.map_err(failure)?;
+    if let Some(error) = &finished.not_recorded {
+        let why = with_causes(error);
+        ui.caution(&format!("the comparison is not in the history: {why}"));
+    }
+    render::show(&finished.comparison, finished.id.map(|id| id.to_string()), ui);
+    if finished.interrupted {
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted, and cleaned up; the pairs so far are above",
+        ));
+    }
+    Ok(answer(&finished.comparison.bars).exit_code())
+}
+
+fn rule(flags: &Compare) -> Rule {
+    let fixed = flags.pairs.map_or(DEFAULT_PAIRS, |n| n as usize);
+    flags.until.map_or(Rule::Pairs(fixed), |share| Rule::Until {
+        wanted: 1.0 + share,
+        max_pairs: flags.max_pairs as usize,
+    })
+}
+
+/// How long so many restarts take.
+fn estimate(request: &AbRequest, restarts: usize) -> Duration {
+    let one = |bench: &BenchRequest| {
+        let shape = &bench.shape;
+        let phase = Duration::from_millis(shape.duration_ms + shape.warmup_ms);
+        phase * u32::try_from(shape.phases.len()).unwrap_or(u32::MAX) + AROUND_A_RUN
+    };
+    let pair = one(&request.benches[0]) + one(&request.benches[1]);
+    pair * u32::try_from(restarts).unwrap_or(u32::MAX) / 2
+}
+
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 60 {
+        format!("{seconds} s")
+    } else {
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    }
+}
+
+fn failure(error: AbError) -> CommandError {
+    match error {
+        AbError::Bench { pair, side, source } => {
+            let place = format!("pair {pair}, side {}", side.letter());
+            bench::failure(source).within(&place)
+        }
+        AbError::Compare(ref source) => {
+            CommandError::new(code::USAGE, source.to_string()).hint(source.hint())
+        }
+        AbError::TooManySpoilt { ref doubts, .. } => {
+            let mostly = doubts
+                .first()
+                .map(|(text, times)| format!("most often ({times} times): {text}"));
+            CommandError::of(code::INVALID, &error).hint(mostly)
+        }
+        AbError::Interrupted => CommandError::of(code::INTERRUPTED, &error),
+    }
+}
+
+/// `helenus.ab-plan/1`: what `--dry-run` tells.
+#[derive(Serialize)]
+struct AbPlan<'a> {
+    format: &'static str,
+    labels: &'a [String; 2],
+    seed: u64,
+    pairs: usize,
+    most_pairs: usize,
+    restarts: usize,
+    most_restarts: usize,
+    about_s: u64,
+    most_about_s: u64,
+    bars: Vec<String>,
+    order: Vec<String>,
+}
+
+fn dry_run(request: &AbRequest, ui: &Ui) {
+    let pairs = request.rule.first_stage();
+    let most = match request.rule {
+        Rule::Pairs(pairs) => pairs,
+        Rule::Until { max_pairs, .. } => max_pairs.max(LEAST_PAIRS),
+    };
+    let pairing = helenus_model::pairing::Pairing::new(request.seed, pairs);
+    let order = (0..pairs)
+        .map(|pair| {
+            let first = pairing.first(pair);
+            format!("{}{}", first.letter(), first.other().letter())
+        })
+        .collect();
+    let plan = AbPlan {
+        format: "helenus.ab-plan/1",
+        labels: &request.labels,
+        seed: request.seed.0,
+        pairs,
+        most_pairs: most,
+        restarts: 2 * pairs,
+        most_restarts: 2 * most,
+        about_s: estimate(request, 2 * pairs).as_secs(),
+        most_about_s: estimate(request, 2 * most).as_secs(),
+        bars: request.bars.iter().map(ToString::to_string).collect(),
+        order,
+    };
+    ui.result(&plan, || {
+        let more = if most > pairs {
+            format!(
+                "\nup to {} restarts in {} pairs, about {}, as the first {} pairs decide",
+                plan.most_restarts,
+                most,
+                minutes(Duration::from_secs(plan.most_about_s)),
+                pairs
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "A  {}\nB  {}\n{} restarts in {} pairs, about {}{more}\nseed {}, order {}\n",
+            plan.labels[0],
+            plan.labels[1],
+            plan.restarts,
+            pairs,
+            minutes(Duration::from_secs(plan.about_s)),
+            plan.seed,
+            plan.order.join(" ")
+        )
+    });
+}

@@ -1,0 +1,226 @@
+//! A comparison as a person reads it: the answer first, then the numbers behind it.
+//! Refuses to claim what the comparison does not.
+
+use crate::ui::{Table, Ui};
+use helenus_model::comparison::{BarAnswer, Claim, Comparison, Estimate, Measure, Row};
+use helenus_model::comparison::{LEAST_PAIRS, LEVEL};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Shown<'a> {
+    /// Its name in the history; none where it could not be kept.
+    comparison_id: Option<String>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+/// Shows a comparison under the name that the history gave it.
+pub(crate) fn show(comparison: &Comparison, id: Option<String>, ui: &Ui) {
+    let shown = Shown {
+        comparison_id: id.clone(),
+        comparison,
+    };
+    ui.result(&shown, || text(comparison, id.as_deref()));
+}
+
+fn text(of: &Comparison, id: Option<&str>) -> String {
+    let mut text = String::new();
+    let mut line = |words: &str| {
+        text.push_str(words);
+        text.push('\n');
+    };
+    line(&headline(of));
+    for side in [("A", &of.a), ("B", &of.b)] {
+        line(&format!("  {}  {}: {}", side.0, side.1.label, runs(&side.1.runs)));
+    }
+    for difference in &of.differences {
+        line(&format!(
+            "  differs  {}: {} in A, {} in B",
+            difference.what, difference.a, difference.b
+        ));
+    }
+    if let Some(stopping) = &of.stopping {
+        line(&format!(
+            "  pairs  {} first, {} asked for by {} to reach ±{}, at most {}",
+            stopping.first_stage,
+            stopping.asked_for,
+            stopping.governed_by,
+            percent(stopping.wanted - 1.0),
+            stopping.max_pairs
+        ));
+    }
+    line("");
+    line(table(of).trim_end());
+    for bar in &of.bars {
+        let interval = match (bar.low, bar.high) {
+            (Some(low), Some(high)) => format!(" ({} to {})", signed(low), signed(high)),
+            _ => String::new(),
+        };
+        line(&format!("bar {}: {} {}{interval}", bar.text, bar.row, answer(bar.answer)));
+    }
+    for left in &of.left_out {
+        line(&format!("left out: {}, {}", left.run, left.why));
+    }
+    for caution in &of.cautions {
+        line(&format!("caution: {}; {}", caution.text, caution.cure));
+    }
+    if let Some(id) = id {
+        line(&format!("kept as {id}; `helenus report {id}` draws it"));
+    }
+    text
+}
+
+fn runs(names: &[String]) -> String {
+    match names {
+        [] => "no run".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] if names.len() > 6 => format!("{} runs, {first} … {last}", names.len()),
+        several => several.join(", "),
+    }
+}
+
+fn answer(answer: BarAnswer) -> &'static str {
+    match answer {
+        BarAnswer::Holds => "holds",
+        BarAnswer::CannotTell => "cannot be told from these data",
+        BarAnswer::Crossed => "is crossed",
+    }
+}
+
+/// One sentence: what differs, or that nothing can be said.
+pub(crate) fn headline(of: &Comparison) -> String {
+    let pairs = of.pairs.len();
+    if of.rows.iter().all(|row| row.claim == Claim::None) {
+        return if of.a.runs.len() == 1 && of.b.runs.len() == 1 {
+            "no claim: two single runs, side by side".to_owned()
+        } else {
+            format!("no claim: {pairs} pairs, and at least {LEAST_PAIRS} are needed")
+        };
+    }
+    let found: Vec<String> = of
+        .rows
+        .iter()
+        .filter(|row| row.operation == "all" && row.estimate.is_some_and(|e| e.p_holm.is_some()))
+        .filter_map(|row| Some((row, row.estimate?)))
+        .filter(|(row, _)| matches!(row.claim, Claim::Higher | Claim::Lower))
+        .map(|(row, estimate)| sentence(row, &estimate))
+        .collect();
+    if found.is_empty() {
+        return format!("no difference found in {pairs} pairs (see what these data could have shown)");
+    }
+    format!("B against A in {pairs} pairs: {}", found.join("; "))
+}
+
+fn sentence(row: &Row, estimate: &Estimate) -> String {
+    let word = if estimate.ratio > 1.0 { "higher" } else { "lower" };
+    let mut ends = [(estimate.low - 1.0).abs(), (estimate.high - 1.0).abs()];
+    ends.sort_by(f64::total_cmp);
+    format!(
+        "{} {} {} {word} ({} to {})",
+        row.phase,
+        measure(row.measure),
+        percent((estimate.ratio - 1.0).abs()),
+        percent(ends[0]),
+        percent(ends[1])
+    )
+}
+
+fn table(of: &Comparison) -> String {
+    let interval = format!("{:.0} % interval", LEVEL * 100.0);
+    let mut table = Table::new(&[
+        "phase", "operation", "measure", ">A", ">B", ">B/A", &interval, ">p", ">p (Holm)", ">finds",
+        ">±5 % needs", "",
+    ]);
+    for row in &of.rows {
+        let mut cells = vec![
+            row.phase.clone(),
+            row.operation.clone(),
+            measure(row.measure).to_owned(),
+            value(row.measure, row.a),
+            value(row.measure, row.b),
+        ];
+        match row.estimate {
+            Some(e) => cells.extend([
+                signed(e.ratio),
+                format!("{} to {}", signed(e.low), signed(e.high)),
+                probability(e.p),
+                e.p_holm.map_or("–".to_owned(), probability),
+                percent(e.detectable - 1.0),
+                e.pairs_for_5_percent.to_string(),
+                match row.claim {
+                    Claim::Higher => "B higher",
+                    Claim::Lower => "B lower",
+                    Claim::NoDifference => "",
+                    Claim::None => "no claim",
+                }
+                .to_owned(),
+            ]),
+            None => cells.extend([signed(row.b / row.a), "no claim".to_owned()]),
+        }
+        table.row(cells);
+    }
+    table.render()
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 {
+        "<0.001".to_owned()
+    } else {
+        format!("{p:.3}")
+    }
+}
+
+/// A ratio as a signed change.
+fn signed(ratio: f64) -> String {
+    let change = (ratio - 1.0) * 100.0;
+    if !change.is_finite() {
+        return "–".to_owned();
+    }
+    let digits = usize::from(change.abs() < 100.0);
+    let sign = if change < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.digits$} %", change.abs())
+}
+
+fn percent(share: f64) -> String {
+    let n = share * 100.0;
+    if n < 100.0 {
+        let text = format!("{n:.1}");
+        format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+    } else {
+        format!("{n:.0} %")
+    }
+}
+
+/// The measure's words.
+fn measure(of: Measure) -> &'static str {
+    match of {
+        Measure::Throughput => "throughput",
+        Measure::ServiceMean => "service mean",
+        Measure::ServiceP50 => "service p50",
+        Measure::ServiceP90 => "service p90",
+        Measure::ServiceP95 => "service p95",
+        Measure::ServiceP99 => "service p99",
+        Measure::ServiceP999 => "service p99.9",
+        Measure::ResponseMean => "response mean",
+        Measure::ResponseP50 => "response p50",
+        Measure::ResponseP90 => "response p90",
+        Measure::ResponseP95 => "response p95",
+        Measure::ResponseP99 => "response p99",
+        Measure::ResponseP999 => "response p99.9",
+        Measure::NodeCpu => "node CPU/op",
+        Measure::GeneratorCpu => "generator CPU/op",
+    }
+}
+
+fn value(of: Measure, number: f64) -> String {
+    let mut text = String::new();
+    let _infallible = match of {
+        Measure::Throughput => write!(text, "{number:.0}/s"),
+        Measure::NodeCpu | Measure::GeneratorCpu => write!(text, "{number:.1} µs"),
+        _ if number >= 10_000.0 => write!(text, "{:.1} ms", number / 1e3),
+        _ => write!(text, "{:.3} ms", number / 1e3),
+    };
+    text
+}

@@ -1,0 +1,160 @@
+//! The pool: restarts of identical settings on real Cassandra, one short run in each; beside it, where it is given,
+//! a run of latte on the same node. Refuses to choose: every restart that ran is in the pool.
+
+use crate::prove::campaign::{Measures, Outcome};
+use crate::prove::host::Watch;
+use crate::prove::rig::{Rig, checked};
+use serde_json::Value;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Operations a second: about a third of what one `dev` node takes on two cores, so that nothing saturates.
+pub(super) const RATE: &str = "1500";
+
+/// What the pool's journal calls its trials.
+pub(super) const VARIANT: &str = "restart";
+
+/// Where the environment names latte's binary, its figures are taken too.
+const LATTE: &str = "LATTE";
+
+/// The statements and the length of latte's run: what `standard1` writes, at the same rate.
+const WORKLOAD: &str = r#"
+const INSERT = "insert";
+pub async fn schema(db) {
+    db.execute("CREATE KEYSPACE IF NOT EXISTS latte WITH REPLICATION = { 'class' : 'SimpleStrategy', 'replication_factor' : 1 }").await?;
+    db.execute("CREATE TABLE IF NOT EXISTS latte.standard1 (id bigint PRIMARY KEY, c0 blob, c1 blob, c2 blob, c3 blob, c4 blob)").await?;
+}
+pub async fn prepare(db) {
+    db.prepare(INSERT, "INSERT INTO latte.standard1 (id, c0, c1, c2, c3, c4) VALUES (:id, :c0, :c1, :c2, :c3, :c4)").await?;
+}
+pub async fn run(db, i) {
+    let b = latte::blob(i, 34);
+    db.execute_prepared(INSERT, [i, b, b, b, b, b]).await?
+}
+"#;
+
+/// Where latte's report of a round is kept, below the rig's state.
+pub(super) fn latte_report(rig: &Rig, round: usize) -> PathBuf {
+    rig.hands.paths.state.join(format!("latte-{round}.json"))
+}
+
+/// latte's binary, where the environment names it.
+pub(super) fn latte() -> Option<PathBuf> {
+    std::env::var_os(LATTE).map(PathBuf::from)
+}
+
+/// One restart.
+pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> {
+    rig.clear()?;
+    let watch = Watch::begin()?;
+    rig.run(&["up", "pool", "--preset", "dev"])?;
+    // Each round has data of its own: the same in the two restarts of a pair.
+    let seed = (1000 + round / 2).to_string();
+    let args = [
+        "bench", "--cluster", "pool", "--phases", "write", "--rate", RATE, "--warmup", "3s",
+        "--duration", "5s", "--seed", &seed, "--tag", "pool", "--format", "json",
+    ];
+    let output = rig.command(&args).output()?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let mut measures = measures(&report, &output.status)?;
+    if let Some(latte) = latte() {
+        let env = rig.json(&["env", "pool"])?;
+        measures.extend(run_latte(rig, &latte, &env, round)?);
+    }
+    rig.clear()?;
+    // The nodes' CPU is part of what is measured; only what no process of ours used counts as others.
+    let pressure = watch.end(measures.get("own_cpu_s").copied().unwrap_or_default())?;
+    Ok(Outcome { measures, pressure })
+}
+
+/// The numbers of a bench of one phase: those of its response and service times, and CPU.
+pub(super) fn measures(
+    report: &Value,
+    status: &std::process::ExitStatus,
+) -> Result<Measures, Box<dyn Error>> {
+    let phase = &report["result"]["phases"][0];
+    let total = &phase["total"];
+    let mut measures = Measures::from([(
+        "exit_code".to_owned(),
+        f64::from(status.code().unwrap_or(-1)),
+    )]);
+    for times in ["service", "response"] {
+        for name in ["mean_us", "p50_us", "p90_us", "p95_us", "p99_us"] {
+            if let Some(us) = total[times][name].as_f64() {
+                measures.insert(format!("{times}_{name}"), (us * 10.0).round() / 10.0);
+            }
+        }
+    }
+    let around = &phase["around"];
+    let mut keep = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            measures.insert(name.to_owned(), (value * 1000.0).round() / 1000.0);
+        }
+    };
+    keep("node_cpu_us", around["nodes_cpu_per_operation_us"].as_f64());
+    keep("steal", around["steal_share"].as_f64());
+    keep("foreign", around["foreign_cpu_share"].as_f64());
+    let generator = &report["result"]["generator"];
+    keep("generator_cpu_us", generator["cpu_per_operation_us"].as_f64());
+    if measures.contains_key("service_p50_us") {
+        Ok(measures)
+    } else {
+        Err(format!("no service time: {report:.300}").into())
+    }
+}
+
+fn run_latte(
+    rig: &Rig,
+    latte: &Path,
+    env: &Value,
+    round: usize,
+) -> Result<Measures, Box<dyn Error>> {
+    let point = contact_point(env).ok_or_else(|| format!("no contact point: {env}"))?;
+    let folder = rig.hands.paths.state.join("latte");
+    fs_err::create_dir_all(&folder)?;
+    let workload = folder.join("standard1.rn");
+    fs_err::write(&workload, WORKLOAD)?;
+    let report = latte_report(rig, round);
+    let run = |args: &[&std::ffi::OsStr]| -> Result<(), Box<dyn Error>> {
+        let output = Command::new(latte)
+            .current_dir(&folder)
+            .args(args)
+            .output()?;
+        checked(&["latte"], output).map(|_| ())
+    };
+    run(&["schema".as_ref(), workload.as_os_str(), point.as_ref()])?;
+    run(&[
+        "run".as_ref(),
+        "-q".as_ref(),
+        "-r".as_ref(),
+        RATE.as_ref(),
+        "-w".as_ref(),
+        "2s".as_ref(),
+        "-d".as_ref(),
+        "5s".as_ref(),
+        "-s".as_ref(),
+        "500ms".as_ref(),
+        "-o".as_ref(),
+        report.as_os_str(),
+        workload.as_os_str(),
+        point.as_ref(),
+    ])?;
+    Ok(Measures::from([("latte".to_owned(), 1.0)]))
+}
+
+/// `ADDRESS:PORT` of the first node, out of `helenus env --format json`.
+fn contact_point(env: &Value) -> Option<String> {
+    let text = env.to_string();
+    let at = text.find("127.")?;
+    let host: String = text[at..]
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '.' || *c == ':')
+        .collect();
+    Some(if host.contains(':') {
+        host
+    } else {
+        format!("{host}:9042")
+    })
+}
