@@ -137,7 +137,7 @@ pub(crate) struct Prune {
   helenus history export @last                       JSON on standard output
   helenus history export r12..r20 --to runs.csv
   helenus history export r12 --to r12.hdr            tags write.WRITE-st, write.WRITE-rt, …
-  helenus history export r12 --phase read --as hdr   tags READ-st, READ-rt, READ-wt, as cassandra-stress
+  helenus history export r12 --phase read --as hdr   tags READ-st, READ-rt, READ-wt
 
 The interval log's values are nanoseconds: -st service time, -rt response time, -wt the wait before
 the start.")]

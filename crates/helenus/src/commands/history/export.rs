@@ -53,7 +53,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
         return Ok(0);
     }
     if !flags.dry_run {
-        write(&flags.to, &data).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        write(&flags.to, &data).map_err(|e| unwritable(&flags.to, &e))?;
     }
     let exported = Exported {
         format: Format::new("exported", 1),
@@ -208,4 +208,17 @@ fn write(path: &Path, data: &[u8]) -> std::io::Result<()> {
         let _never_made = fs::remove_file(&beside);
     }
     done
+}
+
+/// Names the file that was asked for, not the one beside it.
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    let why = match error.raw_os_error() {
+        Some(number) => std::io::Error::from_raw_os_error(number).to_string(),
+        None => error.to_string(),
+    };
+    CommandError::new(
+        code::ENVIRONMENT,
+        format!("cannot write {}: {why}", path.display()),
+    )
+    .hint("--to wants a folder that is there and yours to write".to_owned())
 }
