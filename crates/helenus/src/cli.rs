@@ -1,6 +1,8 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+pub(crate) mod history;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration, parse_rate};
@@ -58,6 +60,8 @@ pub(crate) enum Verb {
     Up(Up),
     /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
     Bench(Box<Bench>),
+    /// What was measured: list, show, tag, prune, export
+    History(Box<history::History>),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
@@ -316,8 +320,15 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "CQL", requires = "insert")]
     pub(crate) query: Option<String>,
     /// A word to find the run by
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,
+}
+
+fn parse_tag(text: &str) -> Result<String, String> {
+    match helenus_record::check_tag(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(error) => Err(format!("{error}; {}", error.hint())),
+    }
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {

@@ -31,6 +31,8 @@ enum Behaviour {
     NoisyLog,
     /// Listens, and never answers.
     Deaf,
+    /// Answers; the generator does not ask it, but answers itself ([`super::fake_load`]).
+    Database,
 }
 
 impl Behaviour {
@@ -46,6 +48,7 @@ impl Behaviour {
             "fork" => Self::Fork,
             "noisy-log" => Self::NoisyLog,
             "deaf" => Self::Deaf,
+            super::fake_load::BEHAVIOUR => Self::Database,
             _ => return None,
         })
     }
@@ -97,7 +100,7 @@ fn serve(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
             }
             return Err(std::io::Error::other("this disk is too large to fill"));
         }
-        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf => {}
+        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf | Behaviour::Database => {}
     }
     let listener = TcpListener::bind((me.address.as_str(), me.port))?;
     for stream in listener.incoming() {
