@@ -5,7 +5,6 @@ pub(crate) mod completions;
 pub(crate) mod cqlsh;
 pub(crate) mod doctor;
 pub(crate) mod env;
-pub(crate) mod fake_load;
 pub(crate) mod fake_node;
 pub(crate) mod hidden;
 pub(crate) mod history;

@@ -1,6 +1,5 @@
 //! Hidden verbs: what this binary becomes for a while. Refuses everything that a person would type.
 
-use crate::commands::fake_load;
 use helenus_load::Secrets;
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -38,10 +37,7 @@ pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
         Some(Ok(secrets)) => secrets,
         Some(Err(_)) => return ExitCode::from(crate::error::code::USAGE),
     };
-    let end = match std::env::var("HELENUS_FAKE_NODE").as_deref() {
-        Ok(fake_load::BEHAVIOUR) => return fake_load::run(),
-        _ => helenus_load::serve(std::io::stdin().lock(), std::io::stdout(), &secrets),
-    };
+    let end = helenus_load::serve(std::io::stdin().lock(), std::io::stdout(), &secrets);
     ExitCode::from(end.exit_code())
 }
 

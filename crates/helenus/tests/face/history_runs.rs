@@ -36,7 +36,7 @@ macro_rules! shot_run {
 
 /// A lab with two runs, r1 (tagged `first`) and r2.
 fn with_runs() -> TestLab {
-    let lab = TestLab::fake("database");
+    let lab = TestLab::fake("serve");
     let bench = [
         "bench",
         "--phases",
@@ -164,7 +164,7 @@ fn the_list_and_a_run() {
 
 #[test]
 fn a_run_as_json_is_what_bench_said() {
-    let lab = TestLab::fake("database");
+    let lab = TestLab::fake("serve");
     let said = lab.measured(&[
         "bench",
         "--phases",

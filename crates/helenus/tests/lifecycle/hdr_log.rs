@@ -70,7 +70,7 @@ fn python_s_hdrhistogram_reads_equal_counts_in_every_bucket() {
         );
         return;
     }
-    let lab = TestLab::fake("database");
+    let lab = TestLab::fake("serve");
     lab.measured(&[
         "bench",
         "--phases",

@@ -23,7 +23,7 @@ const BENCH: [&str; 11] = [
 
 /// A lab whose nodes stand in for a database; the real generator answers itself.
 fn lab() -> TestLab {
-    TestLab::fake("database")
+    TestLab::fake("serve")
 }
 
 fn open(lab: &TestLab) -> History {
