@@ -1,4 +1,4 @@
-//! THE MEMORY of Helenus: the SQLite history of runs.
+//! THE MEMORY of Helenus: the SQLite history of runs, and the reports that are made from it.
 //! Refuses: async, network, printing, and databases of a newer Helenus.
 //!
 //! A run stands in the history from its first moment, as *broken*; only its proper end makes it anything else.
@@ -14,6 +14,7 @@ mod error;
 mod id;
 mod open;
 mod read;
+pub mod report;
 mod run;
 mod write;
 
