@@ -1,7 +1,9 @@
 //! What came in of one phase, in blocks: short enough to cut a warm-up off and to draw from, few enough for an hour.
 //! Refuses to judge.
 
+use helenus_model::run_plan::Phase;
 use helenus_model::sample::{Interval, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS};
+use helenus_model::steady::{Steadiness, judge};
 use std::collections::BTreeMap;
 
 /// Most blocks that are kept apart; at so many, neighbours are merged.
@@ -104,10 +106,9 @@ impl Gathered {
             .collect();
     }
 
-    /// Seconds from the phase's start to its measured stretch; none before anything of that came.
-    pub(crate) fn measured_from_s(&self) -> Option<f64> {
-        let first = self.blocks.first()?;
-        Some((first.from_ns - self.began_ns?) as f64 / 1e9)
+    /// Whether it was steady, and what is to be cut from its measured stretch.
+    pub(crate) fn steadiness(&self, phase: &Phase) -> Steadiness {
+        judge(&self.points, phase.warmup_ms as f64 / 1e3, phase.settle)
     }
 
     /// Start and end of what was measured, in nanoseconds.

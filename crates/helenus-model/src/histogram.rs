@@ -122,6 +122,13 @@ impl Histogram {
             .sum()
     }
 
+    /// The buckets that hold anything, from the lowest on: the highest duration of each in nanoseconds, and its count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+    }
+
     /// HDR's V2 bytes in base64; the empty histogram is the empty text.
     pub fn to_text(&self) -> String {
         if self.is_empty() {
@@ -230,6 +237,7 @@ mod tests {
             prop_assert_eq!(&left, &right);
             let all: Vec<u64> = a.iter().chain(&b).chain(&c).copied().collect();
             prop_assert_eq!(&left, &of(&all));
+            prop_assert_eq!(left.buckets().map(|(_, n)| n).sum::<u64>(), all.len() as u64);
             let read = Histogram::from_text(&left.to_log_text());
             prop_assert_eq!(read.map_err(|e| e.to_string()), Ok(left.clone()));
             prop_assert_eq!(Histogram::from_text(&left.to_text()).map_err(|e| e.to_string()), Ok(left));

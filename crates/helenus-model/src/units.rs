@@ -18,7 +18,7 @@ pub enum UnitError {
     #[error("{0:?} is not a size: write a number with K, M or G, such as 64M")]
     Size(String),
     /// Not a duration.
-    #[error("{0:?} is not a duration: write a number with ms, s, m or h, such as 30s")]
+    #[error("{0:?} is not a duration: write a number with ms, s, m, h or d, such as 30s")]
     Duration(String),
     /// Not a rate.
     #[error("{0:?} is not a rate: write operations a second, such as 2000, 2k or 2000/s")]
@@ -101,6 +101,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
         "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
+        "d" => number * 86_400.0,
         _ => return Err(fail()),
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| fail())

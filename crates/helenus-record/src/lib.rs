@@ -1,4 +1,4 @@
-//! THE MEMORY of Helenus: the SQLite history of runs.
+//! THE MEMORY of Helenus: the SQLite history of runs, and the reports that are made from it.
 //! Refuses: async, network, printing, and databases of a newer Helenus.
 //!
 //! A run stands in the history from its first moment, as *broken*; only its proper end makes it anything else.
@@ -21,6 +21,7 @@ mod open;
 mod prune;
 mod read;
 mod reference;
+pub mod report;
 mod run;
 mod tag;
 pub mod when;

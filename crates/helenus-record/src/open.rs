@@ -81,6 +81,20 @@ impl History {
         path.exists().then(|| Self::open(path)).transpose()
     }
 
+    /// What SQLite finds wrong with the file, and rows that belong to none; nothing where all is well. Reads all of it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn problems(&self) -> Result<Vec<String>, HistoryError> {
+        let sql = "SELECT integrity_check FROM pragma_integrity_check \
+                   UNION ALL SELECT 'a row of ' || \"table\" || ' belongs to nothing' FROM pragma_foreign_key_check";
+        let mut statement = self.connection.prepare(sql)?;
+        let found = statement.query_map([], |row| row.get(0))?;
+        let mut found = found.collect::<rusqlite::Result<Vec<String>>>()?;
+        found.retain(|line| line != "ok");
+        Ok(found)
+    }
+
     /// A transaction that has the right to write from its beginning, so that it cannot fail half-way for lack of it.
     pub(crate) fn writing(&mut self) -> rusqlite::Result<Transaction<'_>> {
         self.connection

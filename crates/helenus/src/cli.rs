@@ -2,6 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 pub(crate) mod compare;
+pub(crate) mod history;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -62,6 +63,8 @@ pub(crate) enum Verb {
     Bench(Box<Bench>),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
+    /// What was measured: list, show, tag, prune, export
+    History(Box<history::History>),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
@@ -320,8 +323,15 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "CQL", requires = "insert")]
     pub(crate) query: Option<String>,
     /// A word to find the run by
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,
+}
+
+fn parse_tag(text: &str) -> Result<String, String> {
+    match helenus_record::check_tag(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(error) => Err(format!("{error}; {}", error.hint())),
+    }
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {

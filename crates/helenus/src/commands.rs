@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod fake_node;
 pub(crate) mod hidden;
+pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod nodetool;

@@ -72,7 +72,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram.
     ("base64", &["helenus-model"]),
-    ("hdrhistogram", &["helenus-load", "helenus-model"]),
+    (
+        "hdrhistogram",
+        &["helenus-load", "helenus-model", "helenus-record"],
+    ),
     ("serde-saphyr", &["helenus-model"]),
     ("strsim", &["helenus-model"]),
     // The protocol's checksums.

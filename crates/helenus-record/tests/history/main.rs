@@ -2,7 +2,10 @@
 //! Refuses a cluster or a generator: every value is made here.
 
 mod errors;
+mod exports;
 mod killed;
+mod names;
+mod removal;
 mod round_trip;
 mod turns;
 mod values;

@@ -1,6 +1,7 @@
 //! Plans, intervals and results to store.
 //! Refuses randomness: the same call gives the same value.
 
+use helenus_model::comparison::Comparison;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
 use helenus_model::result::{PhaseResult, RunResult};
@@ -154,4 +155,18 @@ pub(crate) fn result(plan: &RunPlan) -> RunResult {
         .map(|place| phase(plan, place))
         .collect();
     RunResult::new(plan, &header(plan), phases, Some(&footer), 8004)
+}
+
+/// A comparison of two runs: side by side, and nothing claimed.
+pub(crate) fn comparison() -> Comparison {
+    let json = json!({
+        "format": "helenus.comparison/1",
+        "a": {"label": "before", "runs": ["r1"]},
+        "b": {"label": "after", "runs": ["r2"]},
+        "start_means": "driver-call",
+        "pairs": [{"a": ["r1"], "b": ["r2"], "a_first": true}],
+        "stopping": null,
+        "rows": [],
+    });
+    serde_json::from_value(json).expect("a comparison")
 }

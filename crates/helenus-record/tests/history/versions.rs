@@ -1,6 +1,6 @@
 //! Versions: a committed file of each that was released opens; newer ones and other programs' files are refused.
 
-use crate::values::{SEED, beginning, header, host, interval, plan, result};
+use crate::values::{SEED, beginning, comparison, header, host, interval, plan, result};
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunState};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,11 @@ fn version_1_opens() {
     let service = result.phases[0].total.service.as_ref().expect("ended");
     assert_eq!((service.count, service.histogram.count()), (4000, 4000));
     assert!(!result.phases[0].doubts.is_empty());
-    assert_eq!(history.intervals(line.id).expect("reads").len(), 1);
+    let intervals = history.intervals(line.id).expect("reads");
+    assert_eq!(intervals.len(), 1);
+    let write = &intervals[0].operations["write"];
+    assert!(!write.response.is_empty() && write.wait.is_empty());
+    assert!(!line.running, "nobody is known to write it");
     let (plan, host) = (plan(SEED), host());
     let next = history.begin_run(&beginning(&plan, &host)).expect("begins");
     assert_eq!(
@@ -103,12 +107,11 @@ fn what_is_no_history_is_refused_and_left_alone() {
     assert!(matches!(folder, HistoryError::Open { .. }), "{folder:?}");
 }
 
-/// Wrote the committed file of version 1; does nothing while that is there, so the file is never made again.
-#[test]
-fn the_file_of_version_1_is_made_once() {
-    if committed(1).exists() {
-        return;
-    }
+/// Names the file to make: `HELENUS_RECORD_TEST_MAKE=tests/data/history-v2.sqlite` before a release.
+const MAKE: &str = "HELENUS_RECORD_TEST_MAKE";
+
+/// A history of this build's version, small enough to be committed, with a run and a comparison.
+fn make(to: &Path) {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("h");
     let (plan, host) = (plan(SEED), host());
@@ -124,11 +127,41 @@ fn the_file_of_version_1_is_made_once() {
     history
         .finish_run(run, &result, Ending::of(result.verdict, false))
         .expect("finishes");
+    history
+        .add_comparison(&comparison(), 1_750_000_010_000_000_000)
+        .expect("adds");
     drop(history);
     // Small pages keep the file small.
     change(
         &path,
         "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM",
     );
-    fs_err::copy(&path, committed(1)).expect("copies");
+    fs_err::copy(&path, to).expect("copies");
+}
+
+#[test]
+fn version_2_opens() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("h");
+    if let Some(to) = std::env::var_os(MAKE) {
+        make(&Path::new(env!("CARGO_MANIFEST_DIR")).join(to));
+    }
+    // Until the version is released its file may still change, and is made for the test.
+    if committed(2).exists() {
+        fs_err::copy(committed(2), &path).expect("copies");
+    } else {
+        make(&path);
+    }
+    let history = History::open(&path).expect("opens");
+    assert_eq!(history.problems().expect("reads"), Vec::<String>::new());
+    let line = history.latest().expect("reads").expect("is there");
+    assert_eq!(
+        (line.tags, line.running),
+        (vec!["committed".to_owned()], false)
+    );
+    let intervals = history.intervals(line.id).expect("reads");
+    assert_eq!(intervals[0].operations["write"].wait.count(), 2000);
+    let stored = history.comparisons().expect("reads");
+    assert_eq!(stored[0].id.to_string(), "cmp1");
+    assert_eq!(stored[0].comparison.a.label, "before");
 }

@@ -1,6 +1,6 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
-mod render;
+pub(crate) mod render;
 
 use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg};
 use crate::commands::up::{self, Watcher};

@@ -5,7 +5,7 @@ use crate::lab::TestLab;
 use serde_json::Value;
 
 /// Each value by its kind, the version mark as it is; a list by its first entry.
-fn shape(value: &Value) -> Value {
+pub(crate) fn shape(value: &Value) -> Value {
     match value {
         Value::Null => "null".into(),
         Value::Bool(_) => "bool".into(),
@@ -17,7 +17,7 @@ fn shape(value: &Value) -> Value {
     }
 }
 
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     serde_json::to_string_pretty(&shape(value)).expect("JSON")
 }
 

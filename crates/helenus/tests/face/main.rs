@@ -8,6 +8,8 @@ mod lab;
 mod dry;
 mod help;
 mod help_up;
+mod history;
+mod history_runs;
 mod json;
 mod state;
 mod usage;

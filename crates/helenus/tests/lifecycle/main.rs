@@ -6,6 +6,8 @@
 mod lab;
 
 mod bench;
+mod hdr_log;
+mod history;
 mod interrupt;
 mod killed;
 mod lacking;

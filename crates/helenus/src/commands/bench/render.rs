@@ -13,9 +13,10 @@ use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
-use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
+use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::FailureKind;
+use helenus_model::steady::SteadyState;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -84,32 +85,73 @@ pub(super) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
 fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}\n", headline(report));
-    text.push_str(&latencies(&report.result.phases));
-    text.push_str(&failures(&report.result.phases));
-    let doubts = doubts(&report.result.phases);
+    text.push_str(&result(report.result, report.run.as_deref()));
+    text
+}
+
+/// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
+pub(crate) fn result(result: &RunResult, run: Option<&str>) -> String {
+    let mut text = latencies(&result.phases);
+    text.push_str(&failures(&result.phases));
+    text.push_str(&steadiness(&result.phases));
+    let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
         text.push('\n');
         text.push_str(&doubts);
     }
-    if let Some(generator) = &report.result.generator {
-        let cost = generator
-            .cpu_per_operation_us
-            .map_or("–".to_owned(), |us| format!("{us:.1} µs"));
-        let _infallible = write!(
-            text,
-            "\ngenerator: {cost} of CPU an operation, {} at most",
-            Bytes(generator.max_rss_bytes)
-        );
+    let late = worst_lateness(&result.phases);
+    match &result.generator {
+        Some(generator) => {
+            let cost = generator
+                .cpu_per_operation_us
+                .map_or("–".to_owned(), |us| format!("{us:.1} µs"));
+            let _infallible = writeln!(
+                text,
+                "\ngenerator: {cost} of CPU an operation, {} at most, started operations late by {late} at p99",
+                Bytes(generator.max_rss_bytes)
+            );
+        }
+        None => {
+            let _infallible = writeln!(
+                text,
+                "\ngenerator: started operations late by {late} at p99"
+            );
+        }
     }
-    let late = worst_lateness(&report.result.phases);
-    let _infallible = writeln!(text, ", started operations late by {late} at p99");
-    let run = report.run.as_deref().unwrap_or("not stored");
     let _infallible = writeln!(
         text,
-        "run {run}, seed {}; verdict: {}",
-        report.result.seed.0,
-        verdict(report.verdict)
+        "run {}, seed {}; verdict: {}",
+        run.unwrap_or("not stored"),
+        result.seed.0,
+        verdict(result.verdict)
     );
+    text
+}
+
+/// What was found of each phase's level, where somebody looked.
+fn steadiness(phases: &[PhaseResult]) -> String {
+    let mut text = String::new();
+    for phase in phases {
+        let Some(found) = &phase.steadiness else {
+            continue;
+        };
+        let word = match found.state {
+            SteadyState::Steady => "steady",
+            SteadyState::NotSteady => "not steady",
+            SteadyState::NotTold => "too short to tell whether it was steady",
+        };
+        let _infallible = write!(text, "{} was {word}", phase.name);
+        if found.cut_s > 0.0 {
+            let _infallible = write!(text, "; {:.1} s more were cut as warm-up", found.cut_s);
+        }
+        if let (Some(change), Some(at)) = (found.change, found.change_at_s) {
+            let _infallible = write!(
+                text,
+                "; its level changed by a factor of {change:.2} at {at:.1} s"
+            );
+        }
+        text.push('\n');
+    }
     text
 }
 
@@ -216,6 +258,12 @@ fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResul
         cells.push(kind.to_owned());
         cells.extend(percentiles(d));
         table.row(cells);
+        if let Some(confidence) = &d.confidence {
+            let mut cells = vec![String::new(); 6];
+            cells.push("  95 %".to_owned());
+            cells.extend(ranges(confidence));
+            table.row(cells);
+        }
         first = false;
     }
     if first {
@@ -238,6 +286,16 @@ fn percentiles(d: &Distribution) -> [String; 5] {
         ms(d.p999_us),
         ms(Some(d.max_us)),
     ]
+}
+
+/// Intervals of 95 % under the percentiles, in ms; nothing where the stretch is too short to tell.
+fn ranges(c: &Confidence) -> [String; 4] {
+    let ms = |range: Option<[f64; 2]>| {
+        range.map_or_else(String::new, |[low, high]| {
+            format!("{:.2}–{:.2}", low / 1e3, high / 1e3)
+        })
+    };
+    [ms(c.p50_us), ms(c.p95_us), ms(c.p99_us), ms(c.p999_us)]
 }
 
 /// Each doubt once, with the phases that have it.
@@ -302,7 +360,7 @@ fn verdict(verdict: Verdict) -> &'static str {
 }
 
 /// `12,345`.
-pub(super) fn thousands(n: u64) -> String {
+pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -315,7 +373,7 @@ pub(super) fn thousands(n: u64) -> String {
 }
 
 /// A rate, whole.
-pub(super) fn count(rate: f64) -> String {
+pub(crate) fn count(rate: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

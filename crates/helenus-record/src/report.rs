@@ -1,0 +1,80 @@
+//! Reports: a run or a comparison as one HTML file that opens without a network, and as a summary in Markdown.
+//! Refuses to look anything up: what a report tells was handed in; and refuses any text that is not escaped.
+//!
+//! The page carries plotly's script (of the crate's offline sources the first only: no formula is drawn), draws a
+//! chart when it comes into view, and forbids itself every network by its content security policy.
+
+mod around;
+mod bands;
+mod chart;
+mod comparison;
+mod events;
+mod markdown;
+mod page;
+mod percentiles;
+mod run;
+mod series;
+mod tables;
+mod time;
+mod words;
+
+use crate::run::StoredRun;
+use helenus_model::comparison::Comparison;
+use helenus_model::sample::Interval;
+use helenus_model::telemetry::Reading;
+
+/// The mark of a report, in the first lines of both of its files.
+pub const MARK: &str = "helenus.report/1";
+
+/// What a run's report is made from. What was not recorded is empty, and the page says so.
+#[derive(Debug, Clone, Copy)]
+pub struct RunReport<'a> {
+    /// The run with its result, plan, host and command.
+    pub run: &'a StoredRun,
+    /// Its intervals, as they were recorded.
+    pub intervals: &'a [Interval],
+    /// What nodes, host and generator did meanwhile.
+    pub readings: &'a [Reading],
+}
+
+/// What a comparison's report is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparisonReport<'a> {
+    /// Its name, such as `cmp3`.
+    pub name: &'a str,
+    /// The comparison.
+    pub comparison: &'a Comparison,
+    /// When it was made: the wall clock in nanoseconds since 1970.
+    pub made_wall_ns: u64,
+    /// Commands that make it again, the first one first.
+    pub repeat: &'a [String],
+}
+
+/// The report of a run: one HTML file.
+pub fn run_html(report: &RunReport<'_>) -> String {
+    run::page(report)
+}
+
+/// The summary of a run for a pull request, in Markdown.
+pub fn run_markdown(report: &RunReport<'_>) -> String {
+    markdown::run(report.run)
+}
+
+/// The report of a comparison: one HTML file.
+pub fn comparison_html(report: &ComparisonReport<'_>) -> String {
+    comparison::page(report)
+}
+
+/// The summary of a comparison for a pull request, in Markdown.
+pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
+    markdown::comparison(report)
+}
+
+/// Whether a file that begins so is a report of any version, and may be replaced by another.
+pub fn is_report(beginning: &str) -> bool {
+    beginning
+        .chars()
+        .take(2048)
+        .collect::<String>()
+        .contains("helenus.report/")
+}

@@ -1,0 +1,321 @@
+//! The charts of nodes and host: processors, memory by kind, disks, thread pools, compactions.
+//! Refuses to fill holes: what was not read is not drawn.
+
+use crate::report::RunReport;
+use crate::report::chart::{Chart, Style};
+use crate::report::series::{Clock, Point, growth};
+use helenus_model::telemetry::{HostSample, NodeSample, Seen};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes that get a chart of their memory each; of more, only their sums are drawn.
+const NODES_APART: usize = 6;
+
+/// Thread pools that are drawn: those in which the most tasks waited.
+const POOLS: usize = 8;
+
+/// A mebibyte.
+const MIB: f64 = 1_048_576.0;
+
+type Samples<'a> = BTreeMap<&'a str, Vec<(u64, &'a NodeSample)>>;
+
+/// Everything about the nodes.
+pub(super) fn nodes(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
+    let mut nodes: Samples<'_> = BTreeMap::new();
+    for reading in report.readings {
+        if let Seen::Node(sample) = &reading.seen {
+            nodes
+                .entry(&reading.source)
+                .or_default()
+                .push((reading.at_ns, sample));
+        }
+    }
+    let mut charts = vec![cpu(&nodes, clock), disk(&nodes, clock)];
+    charts.extend(memory(&nodes, clock));
+    charts.extend([pools(&nodes, clock), compactions(&nodes, clock)]);
+    charts.retain(|chart| !chart.is_empty());
+    charts
+}
+
+/// The colour of a node: the same in every chart.
+fn role(place: usize) -> String {
+    format!("node{}", place % 8)
+}
+
+fn counter(
+    samples: &[(u64, &NodeSample)],
+    of: impl Fn(&NodeSample) -> Option<u64>,
+) -> Vec<(u64, Option<u64>)> {
+    samples
+        .iter()
+        .map(|(at, sample)| (*at, of(sample)))
+        .collect()
+}
+
+fn cpu(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "node-cpu",
+        "Processors that each node used",
+        "processors",
+        clock,
+        false,
+    );
+    for (place, (name, samples)) in nodes.iter().enumerate() {
+        let used = growth(&counter(samples, |s| Some(s.cpu_us)), clock, 1e-6);
+        chart.line(name, &role(place), Style::Solid, &used, "processors");
+    }
+    chart
+}
+
+fn disk(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "node-disk",
+        "What each node read and wrote",
+        "MiB a second",
+        clock,
+        false,
+    );
+    for (place, (name, samples)) in nodes.iter().enumerate() {
+        let written = growth(&counter(samples, |s| s.written_bytes), clock, 1.0 / MIB);
+        let read = growth(&counter(samples, |s| s.read_bytes), clock, 1.0 / MIB);
+        chart.line(
+            &format!("{name} written"),
+            &role(place),
+            Style::Solid,
+            &written,
+            "MiB/s",
+        );
+        chart.line(
+            &format!("{name} read"),
+            &role(place),
+            Style::Dotted,
+            &read,
+            "MiB/s",
+        );
+    }
+    chart
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]
+fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
+    let points = |samples: &[(u64, &NodeSample)], of: fn(&NodeSample) -> u64| -> Vec<Point> {
+        samples
+            .iter()
+            .map(|(at, s)| (clock.at(*at), Some(of(s) as f64 / MIB)))
+            .collect()
+    };
+    if nodes.len() > NODES_APART {
+        let mut chart = Chart::over_time(
+            "memory",
+            "Resident memory of each node",
+            "MiB",
+            clock,
+            false,
+        );
+        for (place, (name, samples)) in nodes.iter().enumerate() {
+            chart.line(
+                name,
+                &role(place),
+                Style::Solid,
+                &points(samples, |s| s.rss_bytes),
+                "MiB",
+            );
+        }
+        return vec![chart];
+    }
+    let one = |(place, (name, samples)): (usize, (&&str, &Vec<(u64, &NodeSample)>))| {
+        let title = format!("{name}: resident memory by kind");
+        let mut chart = Chart::over_time(&format!("memory-{place}"), &title, "MiB", clock, false);
+        let kinds: [(&str, &str, fn(&NodeSample) -> u64); 3] = [
+            ("heap, metaspace, stacks, malloc", "anon", |s| s.anon_bytes),
+            ("mapped files: jars, archive, SSTables", "file", |s| {
+                s.file_bytes
+            }),
+            ("shared memory", "shmem", |s| s.shmem_bytes),
+        ];
+        for (said, role, of) in kinds {
+            if samples.iter().any(|(_, s)| of(s) > 0) {
+                chart.line(said, role, Style::Stacked, &points(samples, of), "MiB");
+            }
+        }
+        chart.height = 260;
+        chart
+    };
+    nodes.iter().enumerate().map(one).collect()
+}
+
+fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "pools",
+        "Tasks that wait in thread pools",
+        "tasks",
+        clock,
+        false,
+    );
+    let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for (node, samples) in nodes {
+        for pool in samples
+            .iter()
+            .flat_map(|(_, s)| &s.pools)
+            .filter(|p| p.pending > 0)
+        {
+            let seen = most.entry((node, pool.name.as_str())).or_default();
+            *seen = (*seen).max(pool.pending);
+        }
+    }
+    let mut ranked: Vec<_> = most.into_iter().collect();
+    ranked.sort_by_key(|(_, pending)| std::cmp::Reverse(*pending));
+    let left = ranked.len().saturating_sub(POOLS);
+    let styles = [Style::Solid, Style::Dashed, Style::Dotted];
+    for (rank, ((node, pool), _)) in ranked.into_iter().take(POOLS).enumerate() {
+        let place = nodes.keys().position(|n| *n == node).unwrap_or(0);
+        let points: Vec<Point> = nodes[node]
+            .iter()
+            .map(|(at, s)| {
+                let waiting = s
+                    .pools
+                    .iter()
+                    .find(|p| p.name == pool)
+                    .map_or(0, |p| p.pending);
+                (clock.at(*at), Some(f64::from(waiting)))
+            })
+            .collect();
+        chart.line(
+            &format!("{node} {pool}"),
+            &role(place),
+            styles[rank % 3],
+            &points,
+            "tasks",
+        );
+    }
+    if left > 0 {
+        chart.note = format!("{left} more pools had fewer tasks waiting.");
+    }
+    chart
+}
+
+fn compactions(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "compactions",
+        "Compactions under way",
+        "tasks",
+        clock,
+        false,
+    );
+    for (place, (name, samples)) in nodes.iter().enumerate() {
+        if samples.iter().all(|(_, s)| s.compactions.is_empty()) {
+            continue;
+        }
+        let points: Vec<Point> = samples
+            .iter()
+            .map(|(at, s)| {
+                (
+                    clock.at(*at),
+                    Some(f64::from(
+                        u32::try_from(s.compactions.len()).unwrap_or(u32::MAX),
+                    )),
+                )
+            })
+            .collect();
+        chart.line(name, &role(place), Style::Steps, &points, "tasks");
+    }
+    let tables: BTreeSet<String> = nodes
+        .values()
+        .flatten()
+        .flat_map(|(_, s)| &s.compactions)
+        .map(|c| format!("{}.{} ({})", c.keyspace, c.table, c.task))
+        .collect();
+    if !tables.is_empty() {
+        let named: Vec<String> = tables.into_iter().take(8).collect();
+        chart.note = format!("Seen: {}.", named.join(", "));
+    }
+    chart
+}
+
+/// Everything about the host.
+#[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
+pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
+    let samples: Vec<(u64, &HostSample)> = report
+        .readings
+        .iter()
+        .filter_map(|r| match &r.seen {
+            Seen::Host(sample) => Some((r.at_ns, sample)),
+            _ => None,
+        })
+        .collect();
+    let share = |of: fn(&HostSample) -> u64| -> Vec<Point> {
+        let steps = samples.windows(2).map(|pair| {
+            let ((from, a), (to, b)) = (pair[0], pair[1]);
+            let total = b.total_us.checked_sub(a.total_us).filter(|t| *t > 0);
+            let share = total.map(|t| of(b).saturating_sub(of(a)) as f64 / t as f64);
+            (clock.at(from / 2 + to / 2), share)
+        });
+        steps.collect()
+    };
+    let mut cpu = Chart::over_time(
+        "host-cpu",
+        "The host's processors",
+        "share of all",
+        clock,
+        false,
+    );
+    cpu.set(
+        "yaxis",
+        json!({"title": {"text": "share of all"}, "rangemode": "tozero", "tickformat": ".0%", "range": [0, 1]}),
+    );
+    cpu.line("busy", "busy", Style::Solid, &share(|s| s.busy_us), "");
+    cpu.line(
+        "of it others",
+        "foreign",
+        Style::Solid,
+        &share(|s| s.busy_us.saturating_sub(s.ours_us)),
+        "",
+    );
+    cpu.line(
+        "stolen by the hypervisor",
+        "stolen",
+        Style::Dashed,
+        &share(|s| s.stolen_us),
+        "",
+    );
+    let mut queue = Chart::over_time(
+        "run-queue",
+        "Threads that run or wait for a processor",
+        "threads",
+        clock,
+        false,
+    );
+    let threads: Vec<Point> = samples
+        .iter()
+        .map(|(at, s)| (clock.at(*at), Some(f64::from(s.run_queue))))
+        .collect();
+    queue.line("threads", "queue", Style::Solid, &threads, "threads");
+    let mut disk = Chart::over_time(
+        "host-disk",
+        "The host's disks",
+        "MiB a second",
+        clock,
+        false,
+    );
+    let bytes = |of: fn(&HostSample) -> Option<u64>| {
+        let counted: Vec<(u64, Option<u64>)> = samples.iter().map(|(at, s)| (*at, of(s))).collect();
+        growth(&counted, clock, 1.0 / MIB)
+    };
+    disk.line(
+        "written",
+        "busy",
+        Style::Solid,
+        &bytes(|s| s.written_bytes),
+        "MiB/s",
+    );
+    disk.line(
+        "read",
+        "foreign",
+        Style::Dotted,
+        &bytes(|s| s.read_bytes),
+        "MiB/s",
+    );
+    let mut charts = vec![cpu, queue, disk];
+    charts.retain(|chart| !chart.is_empty());
+    charts
+}

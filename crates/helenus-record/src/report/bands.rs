@@ -1,0 +1,170 @@
+//! Bands: stretches of time behind the lines, and the events they come from.
+//! Refuses to drop an event because it is short: a band is never thinner than a pixel.
+
+use crate::report::RunReport;
+use crate::report::chart::{short, text};
+use crate::report::series::Clock;
+use helenus_model::sample::{Interval, Stretch};
+use helenus_model::telemetry::{Event, EventKind, Seen};
+use serde_json::{Value, json};
+
+/// Bands of one kind that lie nearer than this share of the run are drawn as one.
+const TOGETHER: f64 = 1.0 / 500.0;
+
+/// A stretch of time behind the lines of every chart over time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Band {
+    /// Its kind: a word, a style and a switch of the legend.
+    pub(super) kind: &'static str,
+    /// On the axis.
+    pub(super) from: f64,
+    /// On the axis.
+    pub(super) to: f64,
+}
+
+impl Band {
+    /// As a shape of plotly's; the page's script gives it its colour.
+    pub(super) fn shape(&self) -> Value {
+        json!({
+            "type": "rect", "xref": "x", "yref": "paper", "layer": "below", "y0": 0, "y1": 1,
+            "x0": short(self.from), "x1": short(self.to), "name": self.kind
+        })
+    }
+}
+
+/// Every kind with what a legend says of it, in the legend's order.
+pub(super) const KINDS: [(&str, &str); 7] = [
+    ("warm-up", "warm-up, recorded apart"),
+    ("cut", "cut: the warm-up went on"),
+    ("compaction", "compaction under way"),
+    ("collection", "collection that stopped a node"),
+    ("safepoint", "node stopped for another reason"),
+    ("paused", "node paused by a signal"),
+    ("died", "node was gone"),
+];
+
+/// All bands of a run.
+pub(super) fn all(report: &RunReport<'_>, clock: Clock) -> Vec<Band> {
+    let mut bands = warm_ups(report.intervals, clock);
+    bands.extend(cuts(report, clock));
+    for (kind, _) in KINDS {
+        let mut of_kind: Vec<Band> = events(report)
+            .filter(|(_, _, event)| event.what.word() == kind)
+            .map(|(_, from_ns, event)| Band {
+                kind,
+                from: clock.at(from_ns),
+                to: clock.at(event.to_ns),
+            })
+            .filter(|band| band.to >= 0.0 && band.from <= clock.end())
+            .collect();
+        of_kind.sort_by(|a, b| a.from.total_cmp(&b.from));
+        bands.extend(together(of_kind, clock.end() * TOGETHER));
+    }
+    bands
+}
+
+/// Events of a run with their node and beginning.
+pub(super) fn events<'a>(
+    report: &RunReport<'a>,
+) -> impl Iterator<Item = (&'a str, u64, &'a Event)> {
+    report
+        .readings
+        .iter()
+        .filter_map(|reading| match &reading.seen {
+            Seen::Event(event) => Some((reading.source.as_str(), reading.at_ns, event)),
+            _ => None,
+        })
+}
+
+/// The kind of an event as the legend has it.
+pub(super) fn word(kind: EventKind) -> &'static str {
+    KINDS
+        .iter()
+        .find(|(k, _)| *k == kind.word())
+        .map_or(kind.word(), |(_, said)| said)
+}
+
+fn together(sorted: Vec<Band>, near: f64) -> Vec<Band> {
+    let mut joined: Vec<Band> = Vec::new();
+    for band in sorted {
+        match joined.last_mut() {
+            Some(last) if band.from - last.to <= near => last.to = last.to.max(band.to),
+            _ => joined.push(band),
+        }
+    }
+    joined
+}
+
+fn warm_ups(intervals: &[Interval], clock: Clock) -> Vec<Band> {
+    let runs = intervals.chunk_by(|a, b| a.phase == b.phase && a.stretch == b.stretch);
+    let bands = runs.filter_map(|run| {
+        let (first, last) = (run.first()?, run.last()?);
+        (first.stretch == Stretch::Warmup).then(|| Band {
+            kind: "warm-up",
+            from: clock.at(first.start_ns),
+            to: clock.at(last.end_ns),
+        })
+    });
+    bands.collect()
+}
+
+fn cuts(report: &RunReport<'_>, clock: Clock) -> Vec<Band> {
+    let phases = report
+        .run
+        .result
+        .iter()
+        .flat_map(|r| r.phases.iter().enumerate());
+    let bands = phases.filter_map(|(place, phase)| {
+        let cut_s = phase.steadiness.as_ref()?.cut_s;
+        let mut measured = report
+            .intervals
+            .iter()
+            .filter(|i| i.phase == place && i.stretch == Stretch::Measured);
+        let from = clock.at(measured.next()?.start_ns);
+        (cut_s > 0.0).then(|| Band {
+            kind: "cut",
+            from,
+            to: from + clock.length(cut_s),
+        })
+    });
+    bands.collect()
+}
+
+/// The phases' names at their beginnings, as annotations of plotly's.
+pub(super) fn phase_marks(report: &RunReport<'_>, clock: Clock) -> Value {
+    let plan = report.run.plan().ok();
+    let phases = report.intervals.chunk_by(|a, b| a.phase == b.phase);
+    let marks = phases.filter_map(|run| {
+        let first = run.first()?;
+        let name = plan.as_ref()?.phases.get(first.phase)?.name.clone();
+        Some(json!({
+            "x": short(clock.at(first.start_ns)), "y": 1, "xref": "x", "yref": "paper", "text": text(&name),
+            "showarrow": false, "xanchor": "left", "yanchor": "bottom"
+        }))
+    });
+    marks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_bands_become_one_and_far_ones_stay() {
+        let band = |from, to| Band {
+            kind: "collection",
+            from,
+            to,
+        };
+        let joined = together(
+            vec![
+                band(0.0, 1.0),
+                band(1.05, 1.1),
+                band(0.5, 0.6),
+                band(3.0, 3.0),
+            ],
+            0.1,
+        );
+        assert_eq!(joined, [band(0.0, 1.1), band(3.0, 3.0)]);
+    }
+}

@@ -1,0 +1,441 @@
+//! The page of a comparison: what may be claimed, by how much, and how sure that is.
+//! Refuses a claim where there is none: two single runs stand side by side, and that is all.
+
+use crate::report::ComparisonReport;
+use crate::report::chart::{Chart, short, text};
+use crate::report::page::{Head, Section, pairs, render, verbatim};
+use crate::report::words::{self, html};
+use helenus_model::comparison::{BarAnswer, Claim, Comparison, LEAST_PAIRS, Measure, Row};
+use serde_json::json;
+
+pub(super) fn page(report: &ComparisonReport<'_>) -> String {
+    let c = report.comparison;
+    let sentences = sentences(c);
+    let (badge, style) = badge(c);
+    let head = Head {
+        title: format!("{}: {} against {}", report.name, c.b.label, c.a.label),
+        kicker: format!("Helenus · comparison {}", report.name),
+        headline: sentences
+            .first()
+            .cloned()
+            .unwrap_or_else(|| "Nothing to compare".to_owned()),
+        badge: (badge, style),
+        facts: vec![
+            format!("A is {}", c.a.label),
+            format!("B is {}", c.b.label),
+            plural(c.pairs.len(), "pair"),
+            words::wall(report.made_wall_ns),
+        ],
+    };
+    let more: String = sentences
+        .iter()
+        .skip(1)
+        .map(|s| format!("<li>{}</li>", html(s)))
+        .collect();
+    let more = if more.is_empty() {
+        more
+    } else {
+        format!("<ul class=\"more\">{more}</ul>\n")
+    };
+    let lead = format!("{more}{}{}", cautions(c), bars(c));
+    let section = |id, title, body| Section { id, title, body };
+    let charts = |charts: Vec<Chart>| {
+        charts
+            .iter()
+            .filter(|c| !c.is_empty())
+            .map(|c| c.render(&[]))
+            .collect()
+    };
+    let sections = [
+        section("ratios", "How they differ", charts(forests(c))),
+        section("pairs", "Pair by pair", charts(by_pair(c))),
+        section("table", "All numbers", table(c)),
+        section("sides", "The two sides", sides(c)),
+        section("repeat", "How to repeat it", repeat(report)),
+    ];
+    render(&head, &lead, &sections)
+}
+
+fn plural(n: usize, word: &str) -> String {
+    if n == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{n} {word}s")
+    }
+}
+
+/// The verdict in a badge: the worst bar's answer, else what may be claimed.
+pub(super) fn badge(c: &Comparison) -> (String, &'static str) {
+    let worst = c.bars.iter().map(|b| b.answer).max();
+    match worst {
+        Some(BarAnswer::Crossed) => ("a bar is crossed".to_owned(), "invalid"),
+        Some(BarAnswer::CannotTell) => ("a bar cannot be told".to_owned(), "caution"),
+        Some(BarAnswer::Holds) => ("all bars hold".to_owned(), "valid"),
+        None if c.rows.iter().all(|r| r.claim == Claim::None) => ("no claim".to_owned(), "caution"),
+        None => (plural(c.pairs.len(), "pair"), "valid"),
+    }
+}
+
+/// A sentence a phase: the answer first.
+pub(super) fn sentences(c: &Comparison) -> Vec<String> {
+    let phases = words::phases(c);
+    let several = phases.len() > 1;
+    let rows = phases.iter().filter_map(|phase| words::leading(c, phase));
+    rows.map(|row| {
+        let place = if several {
+            format!("{}: ", row.phase)
+        } else {
+            String::new()
+        };
+        format!("{place}{}", sentence(row, c.pairs.len()))
+    })
+    .collect()
+}
+
+fn sentence(row: &Row, pairs: usize) -> String {
+    let what = words::measure(row.measure);
+    let (a, b) = (
+        words::value(row.measure, row.a),
+        words::value(row.measure, row.b),
+    );
+    match (row.claim, &row.estimate) {
+        (Claim::Higher | Claim::Lower, Some(e)) => {
+            format!(
+                "B's {what} is {} ({}), {}",
+                words::change(e.ratio),
+                words::interval(e),
+                plural(e.pairs, "pair")
+            )
+        }
+        (Claim::NoDifference, Some(e)) => {
+            format!(
+                "these data cannot tell: B's {what} is {}, {}",
+                words::interval(e),
+                plural(e.pairs, "pair")
+            )
+        }
+        _ if pairs <= 1 => format!("no claim: two single runs side by side, {what} {a} and {b}"),
+        _ => {
+            let pairs = plural(pairs, "pair");
+            format!("no claim: {pairs}, and {LEAST_PAIRS} are needed; {what} {a} and {b}")
+        }
+    }
+}
+
+fn cautions(c: &Comparison) -> String {
+    let items: String = c
+        .cautions
+        .iter()
+        .map(|one| {
+            format!(
+                "<li class=\"caution\"><span class=\"tag\">caution</span> <strong>{}</strong><br>\
+                 <span class=\"cure\">What helps: {}</span></li>",
+                html(&one.text),
+                html(&one.cure)
+            )
+        })
+        .collect();
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"doubts\">{items}</ul>\n")
+    }
+}
+
+fn bars(c: &Comparison) -> String {
+    let items: String = c
+        .bars
+        .iter()
+        .map(|bar| {
+            let (answer, style) = match bar.answer {
+                BarAnswer::Holds => ("holds", "valid"),
+                BarAnswer::CannotTell => ("these data cannot tell", "caution"),
+                BarAnswer::Crossed => ("crossed", "invalid"),
+            };
+            let interval = bar.low.zip(bar.high).map(|(low, high)| {
+                format!("; the interval is {} to {}", words::change(low), words::change(high))
+            });
+            format!(
+                "<li class=\"{style}\"><span class=\"tag\">{answer}</span> <code>{}</code> {}{}</li>",
+                html(&bar.text),
+                html(&bar.row),
+                html(&interval.unwrap_or_default())
+            )
+        })
+        .collect();
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"doubts\">{items}</ul>\n")
+    }
+}
+
+/// Whether more of it is better.
+fn more_is_better(measure: Measure) -> bool {
+    measure == Measure::Throughput
+}
+
+/// The colour of a row: by what its claim means for a user.
+fn role(row: &Row) -> &'static str {
+    match (row.claim, more_is_better(row.measure)) {
+        (Claim::Higher, true) | (Claim::Lower, false) => "better",
+        (Claim::Higher, false) | (Claim::Lower, true) => "worse",
+        (Claim::None | Claim::NoDifference, _) => "same",
+    }
+}
+
+/// The axis of ratios: 0.5 and 2 are equally far from 1.
+fn ratio_axis(title: &str) -> serde_json::Value {
+    let ticks = [
+        0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0,
+    ];
+    let words: Vec<String> = ticks
+        .iter()
+        .map(|r| {
+            if (*r - 1.0_f64).abs() < 1e-9 {
+                "same".to_owned()
+            } else {
+                format!("{:+.0} %", (r - 1.0) * 100.0)
+            }
+        })
+        .collect();
+    json!({"type": "log", "title": {"text": title}, "tickvals": ticks, "ticktext": words, "zeroline": false})
+}
+
+/// A forest plot a phase: each row's ratio, its interval, its pairs.
+fn forests(c: &Comparison) -> Vec<Chart> {
+    words::phases(c)
+        .iter()
+        .enumerate()
+        .map(|(place, phase)| forest(c, place, phase))
+        .collect()
+}
+
+fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
+    let rows: Vec<&Row> = c.rows.iter().filter(|r| r.phase == phase).collect();
+    let several = rows.iter().any(|r| r.operation != rows[0].operation);
+    let name = |row: &Row| {
+        let measure = words::measure(row.measure);
+        if several {
+            text(&format!("{} {measure}", row.operation))
+        } else {
+            measure.to_owned()
+        }
+    };
+    let title = format!("{phase}: B against A, with 95 % intervals");
+    let mut chart = Chart::plain(&format!("forest-{place}"), &title);
+    chart.height = 110 + 30 * u32::try_from(rows.len()).unwrap_or(20);
+    let names: Vec<String> = rows.iter().rev().map(|r| name(r)).collect();
+    let dots: Vec<(String, f64)> = rows
+        .iter()
+        .flat_map(|row| row.ratios.iter().flatten().map(|r| (name(row), short(*r))))
+        .collect();
+    let (y, x): (Vec<String>, Vec<f64>) = dots.into_iter().unzip();
+    chart.trace("pair", json!({"type": "scatter", "mode": "markers", "name": "single pairs", "x": x, "y": y,
+        "opacity": 0.55, "marker": {"size": 6, "symbol": "line-ns-open"}, "hovertemplate": "%{y}: ratio %{x}<extra>one pair</extra>"}));
+    let kinds = [
+        ("better", "better", "diamond"),
+        ("worse", "worse", "square"),
+        ("same", "no difference shown", "circle"),
+    ];
+    for (kind, said, symbol) in kinds {
+        let of: Vec<_> = rows
+            .iter()
+            .filter_map(|r| Some((*r, r.estimate?)))
+            .filter(|(r, _)| role(r) == kind)
+            .collect();
+        if of.is_empty() {
+            continue;
+        }
+        let said_of: Vec<String> = of
+            .iter()
+            .map(|(_, e)| format!("{} ({})", words::change(e.ratio), words::interval(e)))
+            .collect();
+        chart.trace(kind, json!({
+            "type": "scatter", "mode": "markers", "name": said, "text": said_of,
+            "x": of.iter().map(|(_, e)| short(e.ratio)).collect::<Vec<_>>(),
+            "y": of.iter().map(|(r, _)| name(r)).collect::<Vec<_>>(),
+            "marker": {"size": 11, "symbol": symbol}, "hovertemplate": "%{y}: %{text}<extra></extra>",
+            "error_x": {"type": "data", "symmetric": false, "thickness": 2.2, "width": 5,
+                "array": of.iter().map(|(_, e)| short(e.high - e.ratio)).collect::<Vec<_>>(),
+                "arrayminus": of.iter().map(|(_, e)| short(e.ratio - e.low)).collect::<Vec<_>>()}
+        }));
+    }
+    chart.set("xaxis", ratio_axis("B against A"));
+    chart.set(
+        "yaxis",
+        json!({"categoryorder": "array", "categoryarray": names, "automargin": true}),
+    );
+    chart.set("shapes", json!([{"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "name": "one"}]));
+    chart.note("Diamonds are better for a user, squares worse; a circle's interval holds \"the same\". Small strokes are single pairs.")
+}
+
+/// The leading rows' ratios in the order in which the pairs ran: drift would show here.
+fn by_pair(c: &Comparison) -> Vec<Chart> {
+    if c.pairs.len() < 2 {
+        return Vec::new();
+    }
+    let mut chart = Chart::plain(
+        "by-pair",
+        "The ratio of each pair, in the order in which they ran",
+    );
+    for (place, phase) in words::phases(c).iter().enumerate() {
+        let Some(row) = words::leading(c, phase) else {
+            continue;
+        };
+        let x: Vec<usize> = (1..=row.ratios.len()).collect();
+        let y: Vec<Option<f64>> = row.ratios.iter().map(|r| r.map(short)).collect();
+        let symbols: Vec<&str> = c
+            .pairs
+            .iter()
+            .map(|p| if p.a_first { "circle" } else { "circle-open" })
+            .collect();
+        let first: Vec<&str> = c
+            .pairs
+            .iter()
+            .map(|p| if p.a_first { "A first" } else { "B first" })
+            .collect();
+        let name = text(&format!("{phase} {}", words::measure(row.measure)));
+        chart.trace(&format!("operation{}", place % 6), json!({
+            "type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y, "text": first,
+            "line": {"width": 1, "dash": "dot"}, "marker": {"size": 9, "symbol": symbols},
+            "hovertemplate": "pair %{x}, %{text}: ratio %{y}"
+        }));
+    }
+    chart.set("xaxis", json!({"title": {"text": "pair"}, "dtick": 1}));
+    chart.set("yaxis", ratio_axis("B against A"));
+    chart.set("shapes", json!([{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "name": "one"}]));
+    vec![chart.note("Filled: A ran first; open: B ran first. A slope, or filled apart from open, would be a drift.")]
+}
+
+fn table(c: &Comparison) -> String {
+    let rows: String = c.rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr><th>phase</th><th>operation</th>\
+         <th>measure</th><th class=\"n\">A</th><th class=\"n\">B</th><th class=\"n\">B against A</th>\
+         <th>95 % interval</th><th>says</th><th class=\"n\">p</th><th class=\"n\">p by Holm</th>\
+         <th class=\"n\">pairs</th><th class=\"n\">detectable</th><th class=\"n\">pairs for ±5 %</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>\
+         <p class=\"note\">A and B are geometric means over restarts. <em>Detectable</em> is the smallest difference \
+         that so many pairs of such noise find in 8 of 10 cases; <em>pairs for ±5 %</em> is how many an interval of \
+         that width would take.</p>\n"
+    )
+}
+
+fn row(row: &Row) -> String {
+    let dash = || "–".to_owned();
+    let e = row.estimate.as_ref();
+    let says = match row.claim {
+        Claim::None => "no claim",
+        Claim::NoDifference => "cannot tell",
+        Claim::Higher => "higher",
+        Claim::Lower => "lower",
+    };
+    let p = |p: f64| {
+        if p < 0.001 {
+            "&lt; 0.001".to_owned()
+        } else {
+            format!("{p:.3}")
+        }
+    };
+    format!(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+         <td>{}</td><td class=\"says {}\">{says}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+         <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        html(&row.phase),
+        html(&row.operation),
+        html(words::measure(row.measure)),
+        words::value(row.measure, row.a),
+        words::value(row.measure, row.b),
+        e.map_or_else(dash, |e| words::change(e.ratio)),
+        e.map_or_else(dash, words::interval),
+        role(row),
+        e.map_or_else(dash, |e| p(e.p)),
+        e.and_then(|e| e.p_holm).map_or_else(dash, p),
+        e.map_or_else(dash, |e| e.pairs.to_string()),
+        e.map_or_else(dash, |e| words::percent(e.detectable - 1.0)),
+        e.map_or_else(dash, |e| e.pairs_for_5_percent.to_string()),
+    )
+}
+
+fn sides(c: &Comparison) -> String {
+    let rows: String = c
+        .differences
+        .iter()
+        .map(|d| {
+            format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
+                html(&d.what),
+                html(&d.a),
+                html(&d.b)
+            )
+        })
+        .collect();
+    let runs = format!(
+        "<tr><th scope=\"row\">runs</th><td>{}</td><td>{}</td></tr>",
+        html(&c.a.runs.join(", ")),
+        html(&c.b.runs.join(", "))
+    );
+    let mut body = format!(
+        "<div class=\"scroll\"><table><thead><tr><th>what</th><th>A: {}</th><th>B: {}</th></tr></thead>\
+         <tbody>{runs}{rows}</tbody></table></div>\n",
+        html(&c.a.label),
+        html(&c.b.label)
+    );
+    if c.differences.is_empty() {
+        body.push_str(
+            "<p class=\"note\">Their plans and machines differ in nothing that was recorded.</p>",
+        );
+    }
+    let left: String = c
+        .left_out
+        .iter()
+        .map(|l| format!("<li>{}: {}</li>", html(&l.run), html(&l.why)))
+        .collect();
+    if !left.is_empty() {
+        body.push_str(&format!("<h3>Left out</h3><ul>{left}</ul>\n"));
+    }
+    if let Some(s) = &c.stopping {
+        body.push_str("<h3>How many pairs, and why</h3>");
+        body.push_str(&pairs(&[
+            ("wanted half-width", words::percent(s.wanted - 1.0)),
+            ("governed by", s.governed_by.clone()),
+            ("pairs of the first stage", s.first_stage.to_string()),
+            ("pairs that the rule asked for", s.asked_for.to_string()),
+            ("most that was allowed", s.max_pairs.to_string()),
+        ]));
+    }
+    body
+}
+
+fn repeat(report: &ComparisonReport<'_>) -> String {
+    let c = report.comparison;
+    let pairs: Vec<String> = c
+        .pairs
+        .iter()
+        .enumerate()
+        .map(|(i, pair)| {
+            let (a, b) = (
+                format!("A {}", pair.a.join(" ")),
+                format!("B {}", pair.b.join(" ")),
+            );
+            let order = if pair.a_first {
+                format!("{a}, then {b}")
+            } else {
+                format!("{b}, then {a}")
+            };
+            format!("pair {}: {order}", i + 1)
+        })
+        .collect();
+    let commands: String = report
+        .repeat
+        .iter()
+        .map(|command| verbatim(command))
+        .collect();
+    let order = if pairs.is_empty() {
+        String::new()
+    } else {
+        format!("<p>In this order:</p>{}", verbatim(&pairs.join("\n")))
+    };
+    format!("{commands}{order}")
+}

@@ -1,0 +1,183 @@
+//! Summaries in Markdown, for a pull request: the answer, what stands against it, one table, how to repeat.
+//! Refuses HTML, and any text that Markdown would take for its own.
+
+use crate::report::words::{self, code, markdown as text, ms_or_dash};
+use crate::report::{ComparisonReport, MARK};
+use crate::run::StoredRun;
+use helenus_model::comparison::{BarAnswer, Claim};
+use helenus_model::result::{Distribution, PhaseResult};
+use std::fmt::Write as _;
+
+pub(super) fn run(run: &StoredRun) -> String {
+    let result = run.result.as_ref();
+    let (verdict, _) = words::verdict(result.map(|r| r.verdict));
+    let mut out = format!(
+        "<!-- {MARK} -->\n### {}: {verdict}\n\n",
+        text(&words::headline(result))
+    );
+    let summary = &run.summary;
+    let facts = [
+        Some(format!("run {}", summary.id)),
+        Some(format!("workload {}", summary.workload)),
+        summary
+            .release
+            .as_ref()
+            .map(|r| format!("Apache Cassandra {r}")),
+        summary.preset.as_ref().map(|p| format!("preset {p}")),
+        summary.jvm.as_ref().map(|j| format!("JVM {j}")),
+        Some(words::wall(summary.began_wall_ns)),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().map(|f| text(&f)).collect();
+    let _infallible = writeln!(out, "{}\n", facts.join(" · "));
+    for phase in result.iter().flat_map(|r| &r.phases) {
+        for doubt in &phase.doubts {
+            let about = doubt
+                .about
+                .as_ref()
+                .map(|a| format!(" ({a})"))
+                .unwrap_or_default();
+            let measured = words::measured(doubt);
+            let measured = if measured.is_empty() {
+                String::new()
+            } else {
+                format!(": {measured}")
+            };
+            let _infallible = writeln!(
+                out,
+                "* **{}** in {}: {}. What helps: {}",
+                words::severity(doubt.severity),
+                text(&phase.name),
+                text(&format!("{}{about}{measured}", doubt.text)),
+                text(&doubt.cure)
+            );
+        }
+    }
+    if let Some(result) = result {
+        out.push_str(
+            "\n| phase | op/s | failed | time | p50 | p99 | 95 % interval | p99.9 | max |\n",
+        );
+        out.push_str("|---|--:|--:|---|--:|--:|--:|--:|--:|\n");
+        result
+            .phases
+            .iter()
+            .for_each(|phase| out.push_str(&rows(phase)));
+        out.push_str("\nTimes in ms. – is a percentile with fewer than ten samples above it.\n");
+    }
+    let _infallible = writeln!(
+        out,
+        "\nRepeat: {} (root seed {}, Helenus {})",
+        code(&run.command),
+        summary.seed.0,
+        text(&run.helenus_version)
+    );
+    out
+}
+
+fn rows(phase: &PhaseResult) -> String {
+    let mut out = String::new();
+    let kinds = [
+        ("response", &phase.total.response),
+        ("service", &phase.total.service),
+    ];
+    for (kind, d) in kinds
+        .iter()
+        .filter_map(|(kind, d)| Some((kind, d.as_ref()?)))
+    {
+        let _infallible = writeln!(
+            out,
+            "| {} | {} | {} | {kind} | {} | {} | {} | {} | {} |",
+            text(&phase.name),
+            words::rate(phase.achieved_per_s),
+            words::count(phase.total.failures()),
+            ms_or_dash(d.p50_us),
+            ms_or_dash(d.p99_us),
+            interval(d),
+            ms_or_dash(d.p999_us),
+            words::ms(d.max_us)
+        );
+    }
+    out
+}
+
+fn interval(d: &Distribution) -> String {
+    let around = d.confidence.and_then(|c| c.p99_us);
+    around.map_or_else(
+        || "–".to_owned(),
+        |[low, high]| format!("{} to {}", words::ms(low), words::ms(high)),
+    )
+}
+
+pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
+    let c = report.comparison;
+    let (badge, _) = super::comparison::badge(c);
+    let sentences = super::comparison::sentences(c);
+    let first = sentences
+        .first()
+        .map_or("Nothing to compare", String::as_str);
+    let mut out = format!("<!-- {MARK} -->\n### {}: {badge}\n\n", text(first));
+    let _infallible = writeln!(
+        out,
+        "{} · A = {} ({} runs) · B = {} ({} runs) · {} pairs\n",
+        text(report.name),
+        text(&c.a.label),
+        c.a.runs.len(),
+        text(&c.b.label),
+        c.b.runs.len(),
+        c.pairs.len()
+    );
+    for sentence in sentences.iter().skip(1) {
+        let _infallible = writeln!(out, "* {}", text(sentence));
+    }
+    for caution in &c.cautions {
+        let _infallible = writeln!(
+            out,
+            "* **caution**: {}. What helps: {}",
+            text(&caution.text),
+            text(&caution.cure)
+        );
+    }
+    for bar in &c.bars {
+        let answer = match bar.answer {
+            BarAnswer::Holds => "holds",
+            BarAnswer::CannotTell => "these data cannot tell",
+            BarAnswer::Crossed => "crossed",
+        };
+        let _infallible = writeln!(
+            out,
+            "* bar {} of {}: **{answer}**",
+            code(&bar.text),
+            text(&bar.row)
+        );
+    }
+    out.push_str(
+        "\n| phase | operation | measure | A | B | B against A | 95 % interval | says |\n",
+    );
+    out.push_str("|---|---|---|--:|--:|--:|--:|---|\n");
+    for row in &c.rows {
+        let change = row
+            .estimate
+            .map_or_else(|| "–".to_owned(), |e| words::change(e.ratio));
+        let interval = row
+            .estimate
+            .map_or_else(|| "–".to_owned(), |e| words::interval(&e));
+        let says = match row.claim {
+            Claim::None => "no claim",
+            Claim::NoDifference => "cannot tell",
+            Claim::Higher => "higher",
+            Claim::Lower => "lower",
+        };
+        let _infallible = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {change} | {interval} | {says} |",
+            text(&row.phase),
+            text(&row.operation),
+            words::measure(row.measure),
+            words::value(row.measure, row.a),
+            words::value(row.measure, row.b)
+        );
+    }
+    for command in report.repeat {
+        let _infallible = writeln!(out, "\nRepeat: {}", code(command));
+    }
+    out
+}

@@ -1,0 +1,154 @@
+//! The percentile plot of a phase: service against response, to where ten samples stand above.
+//! Refuses to draw beyond: the last percentiles of a distribution are single samples.
+
+use crate::report::chart::{Chart, short};
+use helenus_model::histogram::SAMPLES_ABOVE;
+use helenus_model::result::{Distribution, PhaseResult};
+use serde_json::{Value, json};
+
+/// Points for each factor of ten in 1/(1 − q).
+const STEPS: u32 = 24;
+
+/// The plot of one phase; none where nothing ended.
+pub(super) fn chart(place: usize, phase: &PhaseResult) -> Option<Chart> {
+    let title = format!("{}: times by percentile", phase.name);
+    let mut chart = Chart::plain(&format!("percentiles-{place}"), &title);
+    chart.height = 340;
+    let mut furthest = 1.0_f64;
+    for (role, distribution) in [
+        ("response", &phase.total.response),
+        ("service", &phase.total.service),
+    ] {
+        let Some(d) = distribution else { continue };
+        let points = points(d);
+        furthest = points.last().map_or(furthest, |p| furthest.max(p.0));
+        let x: Vec<f64> = points.iter().map(|p| short(p.0)).collect();
+        let y: Vec<f64> = points.iter().map(|p| short(p.1)).collect();
+        let said: Vec<String> = points.iter().map(|p| percentile(p.0)).collect();
+        chart.trace(
+            role,
+            json!({
+                "type": "scatter", "mode": "lines", "name": role, "x": x, "y": y, "text": said,
+                "line": {"width": 2.2, "shape": "linear", "dash": if role == "service" { "dash" } else { "solid" }},
+                "hovertemplate": "%{text}: %{y} ms"
+            }),
+        );
+        if let Some(marks) = intervals(role, d) {
+            chart.trace(role, marks);
+        }
+    }
+    if chart.is_empty() {
+        return None;
+    }
+    let ticks: Vec<f64> = vec![2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
+    let words: Vec<String> = ticks.iter().map(|x| percentile(*x)).collect();
+    chart.set(
+        "xaxis",
+        json!({
+            "type": "log", "title": {"text": "percentile"}, "tickvals": ticks, "ticktext": words,
+            "range": [0.0, short(furthest.log10() * 1.02 + 0.01)], "showspikes": true
+        }),
+    );
+    chart.set(
+        "yaxis",
+        json!({"type": "log", "title": {"text": "ms, logarithmic"}, "exponentformat": "none", "dtick": "D2"}),
+    );
+    chart.set("hovermode", json!("x unified"));
+    Some(chart)
+}
+
+/// From the median's neighbourhood to the last percentile that ten samples stand above: (1/(1 − q), ms).
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn points(d: &Distribution) -> Vec<(f64, f64)> {
+    let last = d.count as f64 / SAMPLES_ABOVE;
+    let steps = (0..)
+        .map(|i| 10_f64.powf(f64::from(i) / f64::from(STEPS)))
+        .take_while(|x| *x < last);
+    let places = steps.chain((last > 1.0).then_some(last));
+    places
+        .filter_map(|x| Some((x, d.histogram.percentile_ns(1.0 - 1.0 / x)? as f64 / 1e6)))
+        .collect()
+}
+
+/// The intervals of the named percentiles, where they are known.
+fn intervals(role: &str, d: &Distribution) -> Option<Value> {
+    let c = d.confidence?;
+    let named = [
+        (2.0, d.p50_us, c.p50_us),
+        (10.0, d.p90_us, c.p90_us),
+        (20.0, d.p95_us, c.p95_us),
+        (100.0, d.p99_us, c.p99_us),
+        (1e3, d.p999_us, c.p999_us),
+        (1e4, d.p9999_us, c.p9999_us),
+    ];
+    let known: Vec<(f64, f64, [f64; 2])> = named
+        .into_iter()
+        .filter_map(|(x, at, around)| Some((x, at?, around?)))
+        .collect();
+    let list = |of: &dyn Fn(&(f64, f64, [f64; 2])) -> f64| -> Vec<f64> {
+        known.iter().map(|k| short(of(k))).collect()
+    };
+    (!known.is_empty()).then(|| {
+        json!({
+            "type": "scatter", "mode": "markers", "name": format!("{role}, 95 % intervals"),
+            "x": list(&|k| k.0), "y": list(&|k| k.1 / 1e3), "hoverinfo": "skip", "marker": {"size": 6},
+            "error_y": {
+                "type": "data", "symmetric": false, "thickness": 1.4, "width": 4,
+                "array": list(&|k| (k.2[1] - k.1).max(0.0) / 1e3), "arrayminus": list(&|k| (k.1 - k.2[0]).max(0.0) / 1e3)
+            }
+        })
+    })
+}
+
+/// `99.9 %` from 1,000.
+fn percentile(x: f64) -> String {
+    let below = 100.0 - 100.0 / x;
+    let nines = usize::try_from(x.log10().floor().max(0.0) as i64).unwrap_or(0);
+    let text = format!(
+        "{below:.decimals$}",
+        decimals = nines.saturating_sub(1).max(usize::from(x > 2.0)) + 1
+    );
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    format!("{text} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::histogram::Histogram;
+
+    #[test]
+    fn the_curve_ends_where_ten_samples_stand_above() {
+        let mut h = Histogram::new();
+        (1..=10_000).for_each(|i| h.record(i * 1000));
+        let d = Distribution::of(&h).expect("samples");
+        let points = points(&d);
+        let (x, ms) = *points.last().expect("points");
+        assert!(
+            (x - 1000.0).abs() < 1e-9 && (ms - 9.99).abs() < 0.01,
+            "{x} {ms}"
+        );
+        assert!(
+            points
+                .windows(2)
+                .all(|p| p[0].0 < p[1].0 && p[0].1 <= p[1].1)
+        );
+    }
+
+    #[test]
+    fn percentiles_are_named_as_people_say_them() {
+        let names: Vec<String> = [2.0, 10.0, 20.0, 100.0, 1e3, 1e4, 1e5]
+            .map(percentile)
+            .into();
+        assert_eq!(
+            names,
+            [
+                "50 %", "90 %", "95 %", "99 %", "99.9 %", "99.99 %", "99.999 %"
+            ]
+        );
+    }
+}

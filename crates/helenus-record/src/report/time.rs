@@ -1,0 +1,228 @@
+//! The charts of the load over time: throughput, latency, and the generator's own part.
+//! Refuses a percentile that too few samples stand behind: the line has a hole there.
+
+use crate::report::RunReport;
+use crate::report::chart::{Chart, Style, text};
+use crate::report::series::{Clock, Tick, growth, line, single_ticks, ticks};
+use helenus_model::histogram::Histogram;
+use helenus_model::telemetry::Seen;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Throughput and latency.
+pub(super) fn load(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
+    let single = single_ticks(report.intervals, clock);
+    let (merged, most) = ticks(report.intervals, clock, None);
+    let mut charts = vec![throughput(&single, clock), latency(&merged, most, clock)];
+    let names: BTreeSet<&str> = report
+        .intervals
+        .iter()
+        .flat_map(|i| i.operations.keys().map(String::as_str))
+        .collect();
+    if names.len() > 1 {
+        charts.push(by_operation(report, clock, &names));
+    }
+    charts
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn throughput(ticks: &[Tick], clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "throughput",
+        "Throughput",
+        "operations a second",
+        clock,
+        false,
+    );
+    let per_s = |count: fn(&Tick) -> u64| {
+        line(ticks, move |t| {
+            (t.seconds > 0.0).then(|| count(t) as f64 / t.seconds)
+        })
+    };
+    chart.line(
+        "offered",
+        "offered",
+        Style::Dashed,
+        &per_s(|t| t.all.offered),
+        "op/s",
+    );
+    chart.line(
+        "started",
+        "started",
+        Style::Dotted,
+        &per_s(|t| t.all.started),
+        "op/s",
+    );
+    chart.line(
+        "completed",
+        "completed",
+        Style::Solid,
+        &per_s(|t| t.all.completed),
+        "op/s",
+    );
+    if ticks.iter().any(|t| t.all.failures() > 0) {
+        chart.line(
+            "failed",
+            "failed",
+            Style::Solid,
+            &per_s(|t| t.all.failures()),
+            "op/s",
+        );
+    }
+    chart
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+fn as_ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn latency(ticks: &[Tick], most: usize, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "latency",
+        "Response and service time",
+        "ms, logarithmic",
+        clock,
+        true,
+    );
+    chart.height = 380;
+    let kinds: [(&str, fn(&Tick) -> &Histogram); 2] = [
+        ("response", |t| &t.all.response),
+        ("service", |t| &t.all.service),
+    ];
+    for (role, of) in kinds {
+        let percentile = |q: f64| line(ticks, move |t| of(t).percentile_ns(q).map(as_ms));
+        chart.line(
+            &format!("{role} max"),
+            role,
+            Style::Thin,
+            &line(ticks, |t| of(t).max_ns().map(as_ms)),
+            "ms",
+        );
+        chart.line(
+            &format!("{role} p99"),
+            role,
+            Style::Solid,
+            &percentile(0.99),
+            "ms",
+        );
+        chart.line(
+            &format!("{role} p50"),
+            role,
+            Style::Dotted,
+            &percentile(0.50),
+            "ms",
+        );
+    }
+    chart.note = if most > 1 {
+        format!(
+            "Up to {most} intervals are merged into one point, so that ten samples stand above each p99."
+        )
+    } else {
+        String::new()
+    };
+    chart
+}
+
+fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) -> Chart {
+    let title = "p99 by operation: response time, service time where there is no schedule";
+    let mut chart = Chart::over_time("by-operation", title, "ms, logarithmic", clock, true);
+    for (place, name) in names.iter().enumerate() {
+        let (ticks, _) = ticks(report.intervals, clock, Some(name));
+        let used: Vec<Tick> = ticks.into_iter().filter(|t| !t.all.is_empty()).collect();
+        let points = line(&used, |t| {
+            let slow = if t.all.response.is_empty() {
+                &t.all.service
+            } else {
+                &t.all.response
+            };
+            slow.percentile_ns(0.99).map(as_ms)
+        });
+        let styles = [Style::Solid, Style::Dashed, Style::Dotted];
+        chart.line(
+            name,
+            &format!("operation{}", place % 6),
+            styles[place / 6 % 3],
+            &points,
+            "ms",
+        );
+    }
+    chart
+}
+
+/// What the generator itself did.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+pub(super) fn generator(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
+    let (merged, _) = ticks(report.intervals, clock, None);
+    let single = single_ticks(report.intervals, clock);
+    let title = "The generator's delay, and waits for a slot";
+    let mut delay = Chart::over_time("delay", title, "ms, logarithmic", clock, true);
+    let p99 = |of: fn(&Tick) -> &Histogram| {
+        line(&merged, move |t| of(t).percentile_ns(0.99).map(visible))
+    };
+    let most = |of: fn(&Tick) -> &Histogram| line(&merged, move |t| of(t).max_ns().map(visible));
+    delay.line(
+        "lateness max",
+        "lateness",
+        Style::Thin,
+        &most(|t| &t.all.lateness),
+        "ms",
+    );
+    delay.line(
+        "lateness p99",
+        "lateness",
+        Style::Solid,
+        &p99(|t| &t.all.lateness),
+        "ms",
+    );
+    delay.line(
+        "slot wait max",
+        "slot",
+        Style::Thin,
+        &most(|t| &t.all.slot_wait),
+        "ms",
+    );
+    delay.line(
+        "slot wait p99",
+        "slot",
+        Style::Solid,
+        &p99(|t| &t.all.slot_wait),
+        "ms",
+    );
+    delay.note = "Lateness is the generator's own fault, a wait for a slot is not. \
+                  What is below a microsecond is drawn at one."
+        .to_owned();
+    let mut cpu = Chart::over_time(
+        "generator-cpu",
+        "The generator's thread",
+        "share of the time",
+        clock,
+        false,
+    );
+    cpu.set("yaxis", json!({"title": {"text": text("share of the time")}, "rangemode": "tozero", "tickformat": ".0%"}));
+    let busy = line(&single, |t| {
+        (t.seconds > 0.0).then(|| t.thread_cpu_ns as f64 / 1e9 / t.seconds)
+    });
+    cpu.line("on CPU", "generator", Style::Solid, &busy, "");
+    let waits: Vec<(u64, Option<u64>)> = report
+        .readings
+        .iter()
+        .filter_map(|r| match &r.seen {
+            Seen::Generator(seen) => Some((r.at_ns, Some(seen.run_queue_wait_us))),
+            _ => None,
+        })
+        .collect();
+    cpu.line(
+        "ready, waiting for a processor",
+        "queue",
+        Style::Solid,
+        &growth(&waits, clock, 1e-6),
+        "",
+    );
+    vec![delay, cpu]
+}
+
+/// A logarithmic axis has no zero.
+fn visible(ns: u64) -> f64 {
+    as_ms(ns.max(1000))
+}

@@ -1,0 +1,345 @@
+//! Words and numbers of a report: what a person reads, already escaped where it goes into a page.
+//! Refuses false precision: three digits are enough for a time, a percent needs no decimals above ten.
+
+use helenus_model::comparison::{Comparison, Estimate, Measure, Row};
+use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::result::{Distribution, PhaseResult, RunResult};
+
+/// A text as HTML shows it, in an element or in a quoted attribute.
+pub(super) fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text as Markdown shows it within a line or a cell of a table.
+pub(super) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '~' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text in Markdown's code marks, whatever marks it has itself.
+pub(super) fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ").replace('|', "\\|");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let gap = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{marks}{gap}{text}{gap}{marks}")
+}
+
+/// `12,345`.
+pub(super) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Operations a second: whole, or with a digit where there are few.
+pub(super) fn rate(per_s: f64) -> String {
+    if per_s < 10.0 {
+        return digits(per_s);
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate above ten"
+    )]
+    let whole = per_s.round() as u64;
+    count(whole)
+}
+
+/// Three significant digits, and never fewer than all before the point.
+pub(super) fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Microseconds as milliseconds, without the unit.
+pub(super) fn ms(us: f64) -> String {
+    digits(us / 1e3)
+}
+
+/// Milliseconds or –.
+pub(super) fn ms_or_dash(us: Option<f64>) -> String {
+    us.map_or_else(|| "–".to_owned(), ms)
+}
+
+/// A share as a percentage.
+pub(super) fn percent(share: f64) -> String {
+    let hundred = share * 100.0;
+    if hundred == 0.0 || hundred.abs() >= 10.0 {
+        format!("{hundred:.0} %")
+    } else if hundred.abs() >= 0.1 {
+        format!("{hundred:.1} %")
+    } else {
+        format!("{hundred:.3} %")
+    }
+}
+
+/// Bytes with binary units.
+pub(super) fn bytes(n: u64) -> String {
+    helenus_model::units::Bytes(n).to_string()
+}
+
+/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that begin with March).
+pub(super) fn wall(ns: u64) -> String {
+    let unix = ns / 1_000_000_000;
+    let days = unix / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let (h, m, s) = (unix / 3600 % 24, unix / 60 % 60, unix % 60);
+    format!(
+        "{:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02} UTC",
+        era * 400 + year + later
+    )
+}
+
+/// A verdict as a badge has it, and the name of its style.
+pub(super) fn verdict(verdict: Option<Verdict>) -> (&'static str, &'static str) {
+    match verdict {
+        Some(Verdict::Valid) => ("valid", "valid"),
+        Some(Verdict::Caution) => ("valid, with cautions", "caution"),
+        Some(Verdict::Invalid) => ("must not be believed", "invalid"),
+        None => ("broken: no result", "invalid"),
+    }
+}
+
+/// The word of a severity.
+pub(super) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Disqualifying => "disqualifying",
+        Severity::Caution => "caution",
+    }
+}
+
+/// What was measured against what is allowed: `0.062 s, allowed 0.05 s`; shares as percentages.
+pub(super) fn measured(doubt: &Doubt) -> String {
+    match doubt.unit.as_str() {
+        "count" => String::new(),
+        "share" => format!(
+            "{}; the threshold is {}",
+            percent(doubt.measured),
+            percent(doubt.threshold)
+        ),
+        unit => {
+            format!(
+                "{} {unit}; the threshold is {} {unit}",
+                digits(doubt.measured),
+                digits(doubt.threshold)
+            )
+        }
+    }
+}
+
+/// Response time where there is one, else service time; with its word.
+pub(super) fn slow(phase: &PhaseResult) -> Option<(&'static str, &Distribution)> {
+    let total = &phase.total;
+    let response = total.response.as_ref().map(|d| ("response", d));
+    response.or_else(|| total.service.as_ref().map(|d| ("service", d)))
+}
+
+/// Whether the schedule's rate was reached, to one part in a hundred.
+fn held(phase: &PhaseResult) -> bool {
+    phase
+        .rate_per_s
+        .is_some_and(|rate| phase.achieved_per_s >= rate * 0.99)
+}
+
+/// `2,000 op/s held`, `1,700 of 2,000 op/s`, `9,100 op/s reached in a closed loop of 64`.
+pub(super) fn reached(phase: &PhaseResult) -> String {
+    match phase.rate_per_s {
+        None => format!(
+            "{} op/s reached in a closed loop of {}",
+            rate(phase.achieved_per_s),
+            phase.in_flight
+        ),
+        Some(wanted) if held(phase) => format!("{} op/s held", rate(wanted)),
+        Some(wanted) => format!(
+            "only {} of {} op/s",
+            rate(phase.achieved_per_s),
+            rate(wanted)
+        ),
+    }
+}
+
+/// `response p99 4.10 ms (95 % interval 3.90 to 4.40)`.
+fn p99(phase: &PhaseResult) -> String {
+    let Some((kind, d)) = slow(phase) else {
+        return "nothing ended".to_owned();
+    };
+    let Some(p99) = d.p99_us else {
+        return format!("too few samples for a {kind} p99");
+    };
+    let interval = d
+        .confidence
+        .and_then(|c| c.p99_us)
+        .map(|[low, high]| format!(" (95 % interval {} to {})", ms(low), ms(high)))
+        .unwrap_or_default();
+    format!("{kind} p99 {} ms{interval}", ms(p99))
+}
+
+/// The answer in one sentence, without the verdict.
+pub(super) fn headline(result: Option<&RunResult>) -> String {
+    let Some(result) = result else {
+        return "No result: the run is under way, or did not come to its end".to_owned();
+    };
+    match result.phases.as_slice() {
+        [] => "No phase came to its end".to_owned(),
+        [only] => format!("{}, {}", reached(only), p99(only)),
+        phases => {
+            let first = reached(&phases[0]);
+            let times: Vec<String> = phases.iter().map(|p| short(p, &first)).collect();
+            let same = phases.iter().all(|p| reached(p) == first);
+            if same {
+                format!(
+                    "{first} in all {} phases; p99 {}",
+                    phases.len(),
+                    times.join(", ")
+                )
+            } else {
+                times.join("; ")
+            }
+        }
+    }
+}
+
+/// One phase of several: short where all reached the same.
+fn short(phase: &PhaseResult, first: &str) -> String {
+    let time = slow(phase).and_then(|(_, d)| d.p99_us);
+    let time = time.map_or_else(|| "–".to_owned(), |us| format!("{} ms", ms(us)));
+    if reached(phase) == first {
+        format!("{} {time}", phase.name)
+    } else {
+        format!("{}: {}, p99 {time}", phase.name, reached(phase))
+    }
+}
+
+/// A measure's name.
+pub(super) fn measure(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Throughput => "throughput",
+        Measure::ServiceMean => "service mean",
+        Measure::ServiceP50 => "service p50",
+        Measure::ServiceP90 => "service p90",
+        Measure::ServiceP95 => "service p95",
+        Measure::ServiceP99 => "service p99",
+        Measure::ServiceP999 => "service p99.9",
+        Measure::ResponseMean => "response mean",
+        Measure::ResponseP50 => "response p50",
+        Measure::ResponseP90 => "response p90",
+        Measure::ResponseP95 => "response p95",
+        Measure::ResponseP99 => "response p99",
+        Measure::ResponseP999 => "response p99.9",
+        Measure::NodeCpu => "nodes' CPU an operation",
+        Measure::GeneratorCpu => "generator's CPU an operation",
+    }
+}
+
+/// A measure's value with its unit.
+pub(super) fn value(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Throughput => format!("{} op/s", rate(value)),
+        Measure::NodeCpu | Measure::GeneratorCpu => format!("{} µs", digits(value)),
+        _ => format!("{} ms", ms(value)),
+    }
+}
+
+/// `12 % lower`, `3.4 % higher`, `the same`; of B over A.
+pub(super) fn change(ratio: f64) -> String {
+    let share = (ratio - 1.0).abs();
+    if share < 0.0005 {
+        return "the same".to_owned();
+    }
+    format!(
+        "{} {}",
+        percent(share),
+        if ratio < 1.0 { "lower" } else { "higher" }
+    )
+}
+
+/// `7 to 17 %` where both ends lie on one side, else `between 20 % lower and 4 % higher`.
+pub(super) fn interval(e: &Estimate) -> String {
+    let side = |bound: f64| (bound - 1.0).abs();
+    if (e.low < 1.0) == (e.high < 1.0) && (e.low - 1.0) * (e.high - 1.0) > 0.0 {
+        let (near, far) = (side(e.low).min(side(e.high)), side(e.low).max(side(e.high)));
+        let near = percent(near);
+        format!("{} to {}", near.trim_end_matches(" %"), percent(far))
+    } else {
+        format!("between {} and {}", change(e.low), change(e.high))
+    }
+}
+
+/// The row that a phase's sentence is about: all operations, response p99, else what comes nearest to it.
+pub(super) fn leading<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a Row> {
+    let wanted = [
+        Measure::ResponseP99,
+        Measure::ServiceP99,
+        Measure::ServiceMean,
+        Measure::Throughput,
+    ];
+    let of = |measure: Measure| {
+        let mut rows = comparison
+            .rows
+            .iter()
+            .filter(move |r| r.phase == phase && r.measure == measure);
+        let first = rows.clone().next();
+        rows.find(|r| r.operation == "all").or(first)
+    };
+    wanted.into_iter().find_map(of)
+}
+
+/// Phases in the order of the rows.
+pub(super) fn phases(comparison: &Comparison) -> Vec<&str> {
+    let mut phases: Vec<&str> = Vec::new();
+    for row in &comparison.rows {
+        if !phases.contains(&row.phase.as_str()) {
+            phases.push(&row.phase);
+        }
+    }
+    phases
+}

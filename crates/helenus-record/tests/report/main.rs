@@ -1,0 +1,6 @@
+//! Reports as a reader gets them: their structure, their escaping, and how they behave in a browser.
+//! Refuses a network: the pages are opened from files, with every other address refused.
+
+mod browser;
+mod structure;
+mod values;

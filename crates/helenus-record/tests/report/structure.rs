@@ -1,0 +1,214 @@
+//! What must stand in a page whatever was measured, and what must never.
+//! Refuses to look at pictures: the browser's test does.
+
+use crate::values::{comparison, run};
+use helenus_model::comparison::Claim;
+use helenus_record::report::{
+    ComparisonReport, comparison_html, comparison_markdown, is_report, run_html, run_markdown,
+};
+
+const HOSTILE: &str = "</script></title><img src=x onerror=alert(1)>\"'&|`[a](b)";
+
+/// A page without the charts' library and the other scripts that can run.
+fn without_scripts(page: &str) -> String {
+    let mut rest = page;
+    let mut kept = String::new();
+    while let Some((before, after)) = rest.split_once("<script>") {
+        kept.push_str(before);
+        rest = after.split_once("</script>").map_or("", |(_, after)| after);
+    }
+    kept + rest
+}
+
+/// The comparison's report with one command.
+fn compared(change: impl FnOnce(&mut helenus_model::comparison::Comparison)) -> (String, String) {
+    let mut value = comparison();
+    change(&mut value);
+    let repeat = ["helenus compare r20 r21".to_owned()];
+    let report = ComparisonReport {
+        name: "cmp3",
+        comparison: &value,
+        made_wall_ns: 1_795_250_000_000_000_000,
+        repeat: &repeat,
+    };
+    (comparison_html(&report), comparison_markdown(&report))
+}
+
+#[test]
+fn a_run_s_page_has_everything_in_its_order_and_stays_small() {
+    let run = run(&["write", "read", "mixed"], 40, 300);
+    let page = run_html(&run.report());
+    assert!(page.len() < 6_000_000, "{} bytes", page.len());
+    assert!(is_report(&page) && !is_report("<html>"));
+    let parts = [
+        "Content-Security-Policy",
+        "default-src 'none'",
+        "<h1>2,000 op/s held in all 3 phases",
+        "valid, with cautions",
+        "the hypervisor gave CPU to others",
+        "8.3 %",
+        "What helps: run on a host that is not shared",
+        "class=\"cards\"",
+        "chart-throughput",
+        "chart-latency",
+        "chart-by-operation",
+        "What happened on the nodes",
+        "stopped by SIGSTOP",
+        "chart-percentiles-0",
+        "chart-percentiles-2",
+        "95 % interval, by a block bootstrap",
+        "1 of 2 replicas answered",
+        "chart-delay",
+        "chart-node-cpu",
+        "chart-memory-2",
+        "chart-pools",
+        "chart-compactions",
+        "chart-host-cpu",
+        "chart-run-queue",
+        "concurrent_writes: 32",
+        "--tag nightly --seed 7",
+    ];
+    let mut from = 0;
+    for part in parts {
+        let found = page[from..]
+            .find(part)
+            .unwrap_or_else(|| panic!("{part} is not there, or not in its place"));
+        from += found;
+    }
+}
+
+#[test]
+fn no_page_names_an_address_to_fetch_from() {
+    let run = run(&["write"], 12, 200);
+    for page in [run_html(&run.report()), compared(|_| ()).0] {
+        let own = without_scripts(&page);
+        assert!(own.len() > 5_000 && own.len() < page.len() / 2);
+        for word in [
+            "http:", "https:", "//fonts", "@import", "src=", "url(", " onload", "<link", "<iframe",
+        ] {
+            assert!(!own.contains(word), "{word}");
+        }
+        // One policy, with the hashes of exactly the two scripts that run.
+        assert_eq!(page.matches("'sha256-").count(), 2);
+        assert_eq!(page.matches("<script>").count(), 2);
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let mut run = run(&["write"], 12, 200);
+    let tagged = HOSTILE.to_owned();
+    run.run.summary.tags = vec![tagged.clone()];
+    run.run.summary.workload.clone_from(&tagged);
+    run.run.command.clone_from(&tagged);
+    run.run.plan_json = run.run.plan_json.replace(
+        "\"name\":\"write\"",
+        &format!("\"name\":{}", serde_json::json!(tagged)),
+    );
+    run.run.cluster_plan = Some(serde_json::json!({ "yaml": tagged }));
+    for interval in &mut run.intervals {
+        let one = interval.operations.remove("write").expect("an operation");
+        interval.operations.insert(tagged.clone(), one.clone());
+        interval.operations.insert("other".to_owned(), one);
+    }
+    for reading in &mut run.readings {
+        reading.source = format!("{}{tagged}", reading.source);
+    }
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[0].name.clone_from(&tagged);
+    let one = result.phases[0]
+        .operations
+        .remove("write")
+        .expect("an operation");
+    result.phases[0].operations.insert(tagged.clone(), one);
+    let (compared, summary) = compared(|c| {
+        c.a.label.clone_from(&tagged);
+        c.rows
+            .iter_mut()
+            .for_each(|row| row.phase.clone_from(&tagged));
+        c.cautions[0].text.clone_from(&tagged);
+        c.bars[0].text.clone_from(&tagged);
+    });
+    for page in [run_html(&run.report()), compared] {
+        assert!(page.contains("&lt;/script&gt;"));
+        let own = without_scripts(&page);
+        assert!(
+            !own.contains("<img") && !own.contains("onerror=alert(1)>"),
+            "{own}"
+        );
+        assert_eq!(own.matches("</title>").count(), 1);
+        assert_eq!(
+            own.matches("<script type=").count(),
+            own.matches("</script>").count()
+        );
+    }
+    for summary in [run_markdown(&run.report()), summary] {
+        assert!(
+            !summary.replace("`</script", "").contains("</script><"),
+            "{summary}"
+        );
+    }
+}
+
+#[test]
+fn a_run_without_a_result_says_so_and_shows_what_it_has() {
+    let mut run = run(&["write"], 12, 200);
+    run.run.result = None;
+    run.run.summary.verdict = None;
+    run.readings.clear();
+    let page = run_html(&run.report());
+    assert!(page.contains("No result: the run is under way") && page.contains("chart-latency"));
+    assert!(page.contains("No telemetry of the nodes was recorded"));
+    run.intervals.clear();
+    assert!(!run_html(&run.report()).contains("<figure"));
+    assert!(run_markdown(&run.report()).contains("No result"));
+}
+
+#[test]
+fn the_headline_says_what_was_reached_and_how_sure_it_is() {
+    let mut run = run(&["write"], 12, 1200);
+    let said = run_markdown(&run.report());
+    assert!(
+        said.contains("2,000 op/s held, response p99 ") && said.contains("(95 % interval "),
+        "{said}"
+    );
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[0].achieved_per_s = 1700.0;
+    assert!(run_markdown(&run.report()).contains("only 1,700 of 2,000 op/s"));
+}
+
+#[test]
+fn a_comparison_claims_no_more_than_it_may() {
+    let (page, summary) = compared(|_| ());
+    for said in [&page, &summary] {
+        assert!(
+            said.contains("write: B&#39;s response p99 is 12 % lower (7.6 to 16 %), 8 pairs")
+                || said.contains("write: B's response p99 is 12 % lower (7.6 to 16 %), 8 pairs"),
+            "{summary}"
+        );
+        assert!(said.contains("read: these data cannot tell"), "{summary}");
+    }
+    for part in [
+        "chart-forest-0",
+        "chart-by-pair",
+        "detectable",
+        "-XX:+UseShenandoahGC",
+        "r19",
+        "all bars hold",
+        "pair 8:",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let (page, _) = compared(|c| {
+        c.pairs.truncate(1);
+        c.bars.clear();
+        for row in &mut c.rows {
+            row.claim = Claim::None;
+            row.estimate = None;
+            row.ratios.truncate(1);
+        }
+    });
+    assert!(
+        page.contains("no claim: two single runs side by side") && !page.contains("chart-by-pair")
+    );
+}

@@ -1,0 +1,164 @@
+//! Tables of a serving stand-in and their rows, in memory.
+//! Refuses types: a value is the bytes that came, and they are given back as they came.
+
+use super::statement::Shape;
+use helenus_cql::codec::{Bound, ColumnSpec};
+use helenus_model::cql::CqlType;
+use std::collections::HashMap;
+
+/// A table with its rows.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) keyspace: String,
+    pub(super) name: String,
+    pub(super) columns: Vec<(String, CqlType)>,
+    /// Places of the partition key's columns.
+    pub(super) partition: Vec<usize>,
+    /// Places of the clustering columns.
+    pub(super) clustering: Vec<usize>,
+    rows: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Table {
+    /// An empty table, or the key's column that is none of its columns.
+    pub(super) fn new(keyspace: String, shape: Shape) -> Result<Self, String> {
+        let mut table = Self {
+            keyspace,
+            name: shape.table.1,
+            columns: shape.columns,
+            partition: Vec::new(),
+            clustering: Vec::new(),
+            rows: HashMap::new(),
+        };
+        table.partition = table.places(&shape.partition)?;
+        table.clustering = table.places(&shape.clustering)?;
+        Ok(table)
+    }
+
+    /// Places of these columns.
+    pub(super) fn places(&self, names: &[String]) -> Result<Vec<usize>, String> {
+        let place = |name: &String| {
+            let place = self.columns.iter().position(|(known, _)| known == name);
+            place.ok_or_else(|| format!("{}.{} has no column {name}", self.keyspace, self.name))
+        };
+        names.iter().map(place).collect()
+    }
+
+    /// Places of the primary key's columns.
+    pub(super) fn key(&self) -> impl Iterator<Item = usize> {
+        self.partition.iter().chain(&self.clustering).copied()
+    }
+
+    /// The description of these columns.
+    pub(super) fn specs(&self, places: &[usize]) -> Vec<ColumnSpec> {
+        let spec = |place: &usize| ColumnSpec {
+            keyspace: self.keyspace.clone(),
+            table: self.name.clone(),
+            name: self.columns[*place].0.clone(),
+            ty: self.columns[*place].1.clone(),
+        };
+        places.iter().map(spec).collect()
+    }
+
+    /// The bytes by which a row is found; `places` names the column of each value.
+    fn key_of(&self, places: &[usize], values: &[Bound]) -> Result<Vec<u8>, String> {
+        let mut key = Vec::new();
+        for column in self.key() {
+            let at = places.iter().position(|place| *place == column);
+            match at.and_then(|at| values.get(at)) {
+                Some(Bound::Value(bytes)) => put_cell(Some(bytes), &mut key),
+                _ => {
+                    return Err(format!(
+                        "the key's column {} has no value",
+                        self.columns[column].0
+                    ));
+                }
+            }
+        }
+        Ok(key)
+    }
+
+    /// Writes values into columns of a row, which is made where there was none.
+    pub(super) fn insert(&mut self, places: &[usize], values: &[Bound]) -> Result<(), String> {
+        let key = self.key_of(places, values)?;
+        let old = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut cells = cells(old);
+        cells.resize(self.columns.len(), None);
+        for (place, value) in places.iter().zip(values) {
+            match value {
+                Bound::Value(bytes) => cells[*place] = Some(bytes),
+                Bound::Null => cells[*place] = None,
+                Bound::Unset => {}
+            }
+        }
+        let mut row = Vec::new();
+        cells.into_iter().for_each(|cell| put_cell(cell, &mut row));
+        self.rows.insert(key, row);
+        Ok(())
+    }
+
+    /// The wanted columns of the row with this key, as they stand in a result; none where there is no row.
+    pub(super) fn select(
+        &self,
+        wanted: &[usize],
+        by: &[usize],
+        values: &[Bound],
+    ) -> Result<Option<Vec<u8>>, String> {
+        let key = self.key_of(by, values)?;
+        Ok(self.rows.get(&key).map(|row| {
+            let cells = cells(row);
+            let mut out = Vec::new();
+            let wanted = wanted.iter().map(|place| cells.get(*place).copied());
+            wanted.for_each(|cell| put_cell(cell.flatten(), &mut out));
+            out
+        }))
+    }
+}
+
+/// A length and the bytes, or −1 for null.
+fn put_cell(cell: Option<&[u8]>, out: &mut Vec<u8>) {
+    let length = cell.map_or(-1, |bytes| bytes.len() as i32);
+    out.extend(length.to_be_bytes());
+    out.extend(cell.unwrap_or_default());
+}
+
+/// What [`put_cell`] wrote.
+fn cells(mut row: &[u8]) -> Vec<Option<&[u8]>> {
+    let mut cells = Vec::new();
+    while let Some((length, rest)) = row.split_first_chunk() {
+        let length = usize::try_from(i32::from_be_bytes(*length));
+        let (cell, rest) = rest.split_at(length.unwrap_or(0));
+        cells.push(length.is_ok().then_some(cell));
+        row = rest;
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_their_whole_key_and_keep_what_is_not_written() {
+        let column = |name: &str| (name.to_owned(), CqlType::Blob);
+        let shape = Shape {
+            table: (None, "t".into()),
+            columns: vec![column("v"), column("k"), column("c"), column("w")],
+            partition: vec!["k".into()],
+            clustering: vec!["c".into()],
+        };
+        let mut table = Table::new("ks".into(), shape).unwrap();
+        let value = |text: &str| Bound::Value(text.into());
+        let first = [value("1"), value("k"), value("c"), value("2")];
+        table.insert(&[0, 1, 2, 3], &first).unwrap();
+        let second = [value("c"), value("k"), Bound::Unset, Bound::Null];
+        table.insert(&[2, 1, 0, 3], &second).unwrap();
+        let read = |key: [Bound; 2]| table.select(&[3, 0], &[1, 2], &key).unwrap();
+        let row = read([value("k"), value("c")]).unwrap();
+        assert_eq!(cells(&row), [None, Some(&b"1"[..])]);
+        assert_eq!(read([value("kc"), value("")]), None);
+        assert!(table.insert(&[1], &[value("k")]).is_err());
+        assert!(table.insert(&[1, 2], &[value("k"), Bound::Null]).is_err());
+        assert!(table.places(&["x".into()]).is_err());
+    }
+}

@@ -1,0 +1,236 @@
+//! `helenus history`: what was measured, listed, shown, tagged, removed and exported.
+//! Refuses to remove what is under way or tagged without being told, and to write over a file unasked.
+
+mod export;
+pub(crate) mod show;
+
+use crate::cli::history::{History as Flags, HistoryVerb, ListFlags, Prune, StateArg, Tag};
+use crate::commands::up::plural;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::format::Format;
+use helenus_record::{
+    ComparisonId, History, HistoryError, PruneChoice, RunFilter, RunId, RunState, RunSummary,
+    check_tag, to_prune,
+};
+use serde::Serialize;
+
+pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let history = History::open_existing(&hands.paths.state.join(helenus_record::FILE))?;
+    let Some(verb) = &flags.verb else {
+        return list(&flags.list, history.as_ref(), ui);
+    };
+    // What is not there yet holds no run, and is not made by asking.
+    let mut history = history.ok_or(HistoryError::Empty)?;
+    match verb {
+        HistoryVerb::Show { name } => show::run(name, &history, ui),
+        HistoryVerb::Tag(flags) => tag(flags, &mut history, ui),
+        HistoryVerb::Prune(flags) => prune(flags, &mut history, ui),
+        HistoryVerb::Export(flags) => export::run(flags, &history, ui),
+    }
+}
+
+impl From<HistoryError> for CommandError {
+    fn from(error: HistoryError) -> Self {
+        let code = match error {
+            HistoryError::Make { .. }
+            | HistoryError::Open { .. }
+            | HistoryError::Foreign { .. }
+            | HistoryError::Newer { .. }
+            | HistoryError::NoWal { .. }
+            | HistoryError::Database(_)
+            | HistoryError::Json { .. }
+            | HistoryError::Write(_) => code::ENVIRONMENT,
+            _ => code::USAGE,
+        };
+        Self::of(code, &error).hint(error.hint())
+    }
+}
+
+fn list(flags: &ListFlags, history: Option<&History>, ui: &Ui) -> Result<u8, CommandError> {
+    let (state, running) = state(flags.state);
+    let filter = RunFilter {
+        tag: flags.tag.clone(),
+        state,
+        running,
+        release: flags.release.clone(),
+        workload: flags.workload.clone(),
+        limit: flags.limit,
+        plan_hash: None,
+    };
+    let mut runs = Vec::new();
+    let mut comparisons = Vec::new();
+    if let Some(history) = history {
+        runs = history.runs(&filter)?;
+        comparisons = history.comparisons()?;
+    }
+    let narrowed = filter != RunFilter::default();
+    runs.reverse();
+    comparisons.reverse();
+    show::list(&runs, &comparisons, flags.comparisons, narrowed, ui);
+    Ok(0)
+}
+
+/// A state as the database has it, and whether its writer shall be alive.
+fn state(arg: Option<StateArg>) -> (Option<RunState>, Option<bool>) {
+    match arg {
+        None => (None, None),
+        Some(StateArg::Running) => (Some(RunState::Broken), Some(true)),
+        Some(StateArg::Broken) => (Some(RunState::Broken), Some(false)),
+        Some(StateArg::Complete) => (Some(RunState::Complete), None),
+        Some(StateArg::Interrupted) => (Some(RunState::Interrupted), None),
+        Some(StateArg::Invalid) => (Some(RunState::Invalid), None),
+    }
+}
+
+#[derive(Serialize)]
+struct Tagged<'a> {
+    format: Format,
+    dry_run: bool,
+    tag: &'a str,
+    /// Whether the tag was taken away rather than given.
+    removed: bool,
+    runs: Vec<RunId>,
+}
+
+fn tag(flags: &Tag, history: &mut History, ui: &Ui) -> Result<u8, CommandError> {
+    let runs = history.resolve_any(&flags.runs)?;
+    check_tag(&flags.tag)
+        .map_err(HistoryError::from)
+        .or_else(|e| if flags.remove { Ok(()) } else { Err(e) })?;
+    // Every run is looked at before the first is changed.
+    for run in runs.iter().filter(|_| flags.remove) {
+        if !run.tags.contains(&flags.tag) {
+            return Err(HistoryError::NotTagged {
+                run: run.id,
+                tag: flags.tag.clone(),
+                has: run.tags.clone(),
+            }
+            .into());
+        }
+    }
+    let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+    for run in ids.iter().filter(|_| !flags.dry_run) {
+        if flags.remove {
+            history.remove_tag(*run, &flags.tag)?;
+        } else {
+            history.add_tag(*run, &flags.tag)?;
+        }
+    }
+    let tagged = Tagged {
+        format: Format::new("tagged", 1),
+        dry_run: flags.dry_run,
+        tag: &flags.tag,
+        removed: flags.remove,
+        runs: ids,
+    };
+    ui.result(&tagged, || {
+        let names = words(&tagged.runs);
+        let done = match (flags.dry_run, flags.remove) {
+            (false, false) => format!("tagged {names}: {}", flags.tag),
+            (false, true) => format!("took the tag {} from {names}", flags.tag),
+            (true, false) => format!("would tag {names}: {}", flags.tag),
+            (true, true) => format!("would take the tag {} from {names}", flags.tag),
+        };
+        format!("{done}\n")
+    });
+    Ok(0)
+}
+
+#[derive(Serialize)]
+struct Pruned {
+    format: Format,
+    dry_run: bool,
+    runs: Vec<RunId>,
+    comparisons: Vec<ComparisonId>,
+}
+
+fn prune(flags: &Prune, history: &mut History, ui: &Ui) -> Result<u8, CommandError> {
+    let (comparisons, names): (Vec<_>, Vec<_>) = flags
+        .names
+        .iter()
+        .map(|name| ComparisonId::named(name).ok_or(name))
+        .partition(Result::is_ok);
+    let comparisons: Vec<ComparisonId> = comparisons.into_iter().flatten().collect();
+    for id in &comparisons {
+        history.comparison(*id)?;
+    }
+    let mut named = Vec::new();
+    for name in names.into_iter().filter_map(Result::err) {
+        named.extend(history.resolve_any(name)?);
+    }
+    if let Some(run) = named.iter().find(|run| run.running) {
+        return Err(HistoryError::Running { run: run.id }.into());
+    }
+    let by_condition = flags.keep.is_some()
+        || flags.older_than.is_some()
+        || flags.state.is_some()
+        || flags.tag.is_some();
+    let all = history.runs(&RunFilter::default())?;
+    if let Some(tag) = &flags.tag {
+        // A tag that nothing has is a mistake, not an empty answer.
+        history.resolve_any(tag)?;
+    }
+    let choice = PruneChoice {
+        named: (!named.is_empty() || !by_condition)
+            .then(|| named.iter().map(|run| run.id).collect()),
+        state: state(flags.state).0,
+        tag: flags.tag.clone(),
+        older_than: flags.older_than,
+        keep: flags.keep.unwrap_or(0),
+        tagged: flags.tagged,
+    };
+    let going: Vec<RunSummary> = to_prune(&all, &choice, now_wall_ns())
+        .into_iter()
+        .rev()
+        .cloned()
+        .collect();
+    let pruned = Pruned {
+        format: Format::new("pruned", 1),
+        dry_run: flags.dry_run,
+        runs: going.iter().map(|run| run.id).collect(),
+        comparisons,
+    };
+    if !flags.dry_run {
+        history.remove_runs(&pruned.runs)?;
+        for id in &pruned.comparisons {
+            history.remove_comparison(*id)?;
+        }
+    }
+    ui.result(&pruned, || pruned_text(&pruned, &going));
+    Ok(0)
+}
+
+fn pruned_text(pruned: &Pruned, going: &[RunSummary]) -> String {
+    if pruned.runs.is_empty() && pruned.comparisons.is_empty() {
+        return "there is nothing to remove\n".into();
+    }
+    let word = if pruned.dry_run {
+        "would remove"
+    } else {
+        "removed"
+    };
+    let mut text = String::new();
+    if !going.is_empty() {
+        text.push_str(&show::table(going));
+        text.push_str(&format!("{word} {}\n", plural(going.len(), "run")));
+    }
+    if !pruned.comparisons.is_empty() {
+        let names: Vec<String> = pruned.comparisons.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("{word} {}\n", names.join(", ")));
+    }
+    text
+}
+
+/// The wall clock, in nanoseconds since 1970.
+fn now_wall_ns() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// `r1, r2`.
+fn words(runs: &[RunId]) -> String {
+    let names: Vec<String> = runs.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}

@@ -1,0 +1,224 @@
+//! `helenus history export`: runs as JSON, CSV or an HdrHistogram interval log.
+//! Refuses half a file: it is written beside its place, and takes it whole.
+
+use super::show::Shown;
+use super::words;
+use crate::cli::history::{Export, FormArg};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_model::format::Format;
+use helenus_record::hdr_log::{self, LogChoice};
+use helenus_record::{History, RunId, csv};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What an export to a file says of itself.
+#[derive(Serialize)]
+struct Exported {
+    format: Format,
+    dry_run: bool,
+    runs: Vec<RunId>,
+    #[serde(rename = "as")]
+    form: &'static str,
+    to: String,
+    /// Size of the file in bytes; none when nothing was written.
+    bytes: Option<usize>,
+}
+
+/// Several runs as one JSON value.
+#[derive(Serialize)]
+struct Runs<'a> {
+    format: Format,
+    runs: Vec<Shown<'a>>,
+}
+
+pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, CommandError> {
+    let runs = history.resolve_any(&flags.runs.join(","))?;
+    let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+    let form = form(flags)?;
+    check(flags, form, &ids)?;
+    let to_stdout = flags.to == Path::new("-");
+    if !to_stdout && !flags.force && flags.to.exists() {
+        let text = format!("{} exists already", flags.to.display());
+        return Err(CommandError::new(code::USAGE, text).hint("--force writes over it".to_owned()));
+    }
+    let data = match form {
+        FormArg::Json => json(flags, history, &ids)?,
+        FormArg::Csv => comma_separated(flags, history, &ids)?,
+        FormArg::Hdr => log(flags, history, &ids, ui)?,
+    };
+    if to_stdout && !flags.dry_run {
+        ui.out(&String::from_utf8_lossy(&data));
+        return Ok(0);
+    }
+    if !flags.dry_run {
+        write(&flags.to, &data).map_err(|e| unwritable(&flags.to, &e))?;
+    }
+    let exported = Exported {
+        format: Format::new("exported", 1),
+        dry_run: flags.dry_run,
+        runs: ids,
+        form: form.word(),
+        to: flags.to.display().to_string(),
+        bytes: (!flags.dry_run).then_some(data.len()),
+    };
+    ui.result(&exported, || {
+        let word = if flags.dry_run {
+            "would write"
+        } else {
+            "wrote"
+        };
+        let names = words(&exported.runs);
+        format!("{word} {names} as {} to {}\n", exported.form, exported.to)
+    });
+    Ok(0)
+}
+
+/// The form that was asked for, or the one that the file's name tells.
+fn form(flags: &Export) -> Result<FormArg, CommandError> {
+    if let Some(form) = flags.form {
+        return Ok(form);
+    }
+    if flags.to == Path::new("-") {
+        return Ok(FormArg::Json);
+    }
+    match flags.to.extension().and_then(|e| e.to_str()) {
+        Some("json") => Ok(FormArg::Json),
+        Some("csv") => Ok(FormArg::Csv),
+        Some("hdr" | "hlog") => Ok(FormArg::Hdr),
+        _ => {
+            let text = format!("the form of {} is not known", flags.to.display());
+            Err(CommandError::new(code::USAGE, text).hint(
+                "say --as json, csv or hdr, or end the name with .json, .csv or .hdr".to_owned(),
+            ))
+        }
+    }
+}
+
+/// Flags that the form has no use for are mistakes.
+fn check(flags: &Export, form: FormArg, runs: &[RunId]) -> Result<(), CommandError> {
+    let wrong =
+        |text: String, hint: &str| Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
+    if form == FormArg::Hdr && runs.len() > 1 {
+        return wrong(
+            format!("an interval log holds one run, not {}", words(runs)),
+            "whoever reads it would merge equal tags: export the runs one by one",
+        );
+    }
+    if form != FormArg::Hdr && flags.phase.is_some() {
+        return wrong(
+            "--phase is for --as hdr".into(),
+            "CSV and JSON name the phase of each row",
+        );
+    }
+    if form == FormArg::Hdr && flags.intervals {
+        return wrong(
+            "--intervals is for --as csv and json".into(),
+            "an interval log is nothing else",
+        );
+    }
+    if flags.with_warmup && form != FormArg::Hdr && !flags.intervals {
+        return wrong(
+            "--with-warmup wants --intervals".into(),
+            "no result counts the warm-up",
+        );
+    }
+    Ok(())
+}
+
+fn json(flags: &Export, history: &History, ids: &[RunId]) -> Result<Vec<u8>, CommandError> {
+    let stored = ids
+        .iter()
+        .map(|id| history.run(*id))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut runs = Vec::new();
+    for run in &stored {
+        let mut shown = Shown::of(run)?;
+        if flags.intervals {
+            let all = history.intervals(run.summary.id)?;
+            let wanted = hdr_log::counted(run, &all, flags.with_warmup);
+            shown.intervals = Some(wanted.cloned().collect());
+        }
+        runs.push(shown);
+    }
+    let all = Runs {
+        format: Format::new("stored-runs", 1),
+        runs,
+    };
+    let mut bytes =
+        serde_json::to_vec_pretty(&all).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn comma_separated(
+    flags: &Export,
+    history: &History,
+    ids: &[RunId],
+) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let columns = if flags.intervals {
+        csv::INTERVAL_COLUMNS
+    } else {
+        csv::RESULT_COLUMNS
+    };
+    csv::write_heads(&mut bytes, columns)?;
+    for id in ids {
+        let run = history.run(*id)?;
+        if flags.intervals {
+            csv::write_intervals(
+                &mut bytes,
+                &run,
+                &history.intervals(*id)?,
+                flags.with_warmup,
+            )?;
+        } else {
+            csv::write_result(&mut bytes, &run)?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn log(flags: &Export, history: &History, ids: &[RunId], ui: &Ui) -> Result<Vec<u8>, CommandError> {
+    let mut bytes = Vec::new();
+    let choice = LogChoice {
+        phase: flags.phase.clone(),
+        with_warmup: flags.with_warmup,
+    };
+    for id in ids {
+        let run = history.run(*id)?;
+        let written = hdr_log::write(&mut bytes, &run, &history.intervals(*id)?, &choice)?;
+        if written.lacks_wait {
+            ui.caution(&format!(
+                "{id} was recorded before the wait of each operation was kept: its log has no -wt"
+            ));
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whole or not at all: whoever is killed here leaves at most a file beside it.
+fn write(path: &Path, data: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let done = fs::write(&beside, data).and_then(|()| fs::rename(&beside, path));
+    if done.is_err() {
+        let _never_made = fs::remove_file(&beside);
+    }
+    done
+}
+
+/// Names the file that was asked for, not the one beside it.
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    let why = match error.raw_os_error() {
+        Some(number) => std::io::Error::from_raw_os_error(number).to_string(),
+        None => error.to_string(),
+    };
+    CommandError::new(
+        code::ENVIRONMENT,
+        format!("cannot write {}: {why}", path.display()),
+    )
+    .hint("--to wants a folder that is there and yours to write".to_owned())
+}

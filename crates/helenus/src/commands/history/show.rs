@@ -1,0 +1,341 @@
+//! The list of runs and comparisons, and one of them whole.
+//! Refuses to draw results itself: the tables are those that `bench` prints.
+
+use crate::commands::bench::render;
+use crate::commands::up::plural;
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use helenus_model::comparison::Side;
+use helenus_model::doubt::Verdict;
+use helenus_model::format::Format;
+use helenus_model::result::RunResult;
+use helenus_model::sample::{Header, Interval};
+use helenus_record::when::Utc;
+use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    format: Format,
+    runs: &'a [RunSummary],
+    comparisons: Vec<ComparisonLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct ComparisonLine<'a> {
+    id: ComparisonId,
+    made_wall_ns: u64,
+    a: &'a Side,
+    b: &'a Side,
+    pairs: usize,
+}
+
+impl<'a> ComparisonLine<'a> {
+    fn of(one: &'a StoredComparison) -> Self {
+        Self {
+            id: one.id,
+            made_wall_ns: one.made_wall_ns,
+            a: &one.comparison.a,
+            b: &one.comparison.b,
+            pairs: one.comparison.pairs.len(),
+        }
+    }
+}
+
+/// A run as `show` and `export` write it.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    format: Format,
+    run: RunId,
+    summary: &'a RunSummary,
+    command: &'a str,
+    helenus: &'a str,
+    /// The plan that ran, as it was hashed.
+    plan: Value,
+    host: &'a Value,
+    cluster_plan: Option<&'a Value>,
+    life: Option<&'a str>,
+    header: Option<&'a Header>,
+    /// Latencies are in microseconds, as the names of the fields say.
+    result: Option<&'a RunResult>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) intervals: Option<Vec<Interval>>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn of(run: &'a StoredRun) -> Result<Self, CommandError> {
+        let plan = serde_json::from_str(&run.plan_json)
+            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        Ok(Self {
+            format: Format::new("stored-run", 1),
+            run: run.summary.id,
+            summary: &run.summary,
+            command: &run.command,
+            helenus: &run.helenus_version,
+            plan,
+            host: &run.host,
+            cluster_plan: run.cluster_plan.as_ref(),
+            life: run.life.as_deref(),
+            header: run.header.as_ref(),
+            result: run.result.as_ref(),
+            intervals: None,
+        })
+    }
+}
+
+/// Everything that is listed, the newest last; `narrowed` where flags left something out.
+pub(super) fn list(
+    runs: &[RunSummary],
+    comparisons: &[StoredComparison],
+    only_comparisons: bool,
+    narrowed: bool,
+    ui: &Ui,
+) {
+    let listed = Listed {
+        format: Format::new("history", 1),
+        runs,
+        comparisons: comparisons.iter().map(ComparisonLine::of).collect(),
+    };
+    ui.result(&listed, || {
+        if only_comparisons {
+            comparison_table(&listed.comparisons)
+        } else if runs.is_empty() && narrowed {
+            "no run is like that; `helenus history` lists them all\n".into()
+        } else if runs.is_empty() {
+            "there is no run yet; `helenus bench` makes one\n".into()
+        } else {
+            let mut text = table(runs);
+            text.push_str("times in ms, moments in UTC; – is a percentile with fewer than 10 samples above it\n");
+            if !comparisons.is_empty() {
+                let count = plural(comparisons.len(), "comparison");
+                let _infallible = writeln!(text, "{count}: `helenus history --comparisons`");
+            }
+            text
+        }
+    });
+}
+
+/// Runs as a table: a row for each phase, the run's own facts in the first of them.
+pub(super) fn table(runs: &[RunSummary]) -> String {
+    let mut table = Table::new(&[
+        "run",
+        "when",
+        "state",
+        "verdict",
+        "workload",
+        "release",
+        "preset",
+        "tags",
+        "phase",
+        ">rate",
+        ">op/s",
+        ">service p99",
+        ">response p99",
+    ]);
+    for run in runs {
+        let mut own = vec![
+            run.id.to_string(),
+            Utc::of_ns(run.began_wall_ns).to_minute(),
+            state(run),
+            run.verdict.map_or("", verdict).to_owned(),
+            run.workload.clone(),
+            run.release.clone().unwrap_or_default(),
+            run.preset.clone().unwrap_or_default(),
+            run.tags.join(" "),
+        ];
+        for phase in &run.phases {
+            let ended = phase.verdict.is_some();
+            let ms = |us: Option<f64>, there: bool| match us {
+                Some(us) => format!("{:.2}", us / 1e3),
+                None if ended && there => "–".to_owned(),
+                None => String::new(),
+            };
+            let rate = phase.rate_per_s.map_or("closed".to_owned(), render::count);
+            own.extend([
+                phase.name.clone(),
+                rate,
+                phase.achieved_per_s.map_or_else(String::new, render::count),
+                ms(phase.service_p99_us, true),
+                ms(phase.response_p99_us, phase.rate_per_s.is_some()),
+            ]);
+            table.row(std::mem::replace(&mut own, vec![String::new(); 8]));
+        }
+        if run.phases.is_empty() {
+            table.row(own);
+        }
+    }
+    table.render()
+}
+
+fn comparison_table(comparisons: &[ComparisonLine<'_>]) -> String {
+    if comparisons.is_empty() {
+        return "there is no comparison yet; `helenus compare` makes one\n".into();
+    }
+    let mut table = Table::new(&["comparison", "when", "a", "b", ">pairs"]);
+    for one in comparisons {
+        let side = |side: &Side| format!("{} ({})", side.label, plural(side.runs.len(), "run"));
+        table.row([
+            one.id.to_string(),
+            Utc::of_ns(one.made_wall_ns).to_minute(),
+            side(one.a),
+            side(one.b),
+            one.pairs.to_string(),
+        ]);
+    }
+    table.render()
+}
+
+/// What became of a run, in the list's word.
+fn state(run: &RunSummary) -> String {
+    if run.running {
+        "running".to_owned()
+    } else {
+        run.state.to_string()
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "valid",
+        Verdict::Caution => "caution",
+        Verdict::Invalid => "invalid",
+    }
+}
+
+pub(super) fn run(name: &str, history: &History, ui: &Ui) -> Result<u8, CommandError> {
+    if let Some(id) = ComparisonId::named(name) {
+        let stored = history.comparison(id)?;
+        comparison(&stored, ui);
+        return Ok(0);
+    }
+    let id = history.resolve_one(name)?.id;
+    let stored = history.run(id)?;
+    let shown = Shown::of(&stored)?;
+    let intervals = history.intervals(id)?.len();
+    ui.result(&shown, || text(&stored, &shown, intervals));
+    Ok(0)
+}
+
+#[derive(Serialize)]
+struct ShownComparison<'a> {
+    format: Format,
+    #[serde(flatten)]
+    stored: &'a StoredComparison,
+}
+
+/// A stored comparison; whoever draws comparisons takes this over.
+pub(crate) fn comparison(stored: &StoredComparison, ui: &Ui) {
+    let shown = ShownComparison {
+        format: Format::new("stored-comparison", 1),
+        stored,
+    };
+    ui.result(&shown, || {
+        let StoredComparison { id, comparison, .. } = stored;
+        let side = |side: &Side| format!("{} ({})", side.label, side.runs.join(", "));
+        format!(
+            "{id}, {}: {} against {}, {}\n",
+            Utc::of_ns(stored.made_wall_ns),
+            side(&comparison.a),
+            side(&comparison.b),
+            plural(comparison.pairs.len(), "pair")
+        )
+    });
+}
+
+fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
+    let summary = &run.summary;
+    let mut text = format!("run {}: {}", summary.id, state(summary));
+    let _infallible = writeln!(text, ", began {} UTC", Utc::of_ns(summary.began_wall_ns));
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _infallible = writeln!(text, "{name:<11} {value}");
+        }
+    };
+    fact("tags", summary.tags.join(" "));
+    fact("command", run.command.clone());
+    fact("helenus", run.helenus_version.clone());
+    fact("cluster", cluster(run));
+    fact("host", host(&run.host));
+    fact(
+        "workload",
+        format!(
+            "{}, seed {}, plan {:.12}",
+            summary.workload, summary.seed.0, summary.plan_hash
+        ),
+    );
+    fact("place", place(run));
+    fact("intervals", intervals.to_string());
+    for phase in shown.plan["phases"].as_array().into_iter().flatten() {
+        fact("phase", planned(phase));
+    }
+    text.push('\n');
+    match &run.result {
+        Some(result) => text.push_str(&render::result(result, Some(&summary.id.to_string()))),
+        None if summary.running => text.push_str("it is under way: there is no result yet\n"),
+        None => text.push_str("it is broken: whoever ran it was killed, and there is no result\n"),
+    }
+    text
+}
+
+fn cluster(run: &StoredRun) -> String {
+    let summary = &run.summary;
+    let Some(release) = &summary.release else {
+        return "one that was named".to_owned();
+    };
+    let mut text = format!("Cassandra {release}");
+    let nodes = run
+        .cluster_plan
+        .as_ref()
+        .and_then(|p| p["nodes"].as_array());
+    if let Some(nodes) = nodes {
+        let _infallible = write!(text, ", {}", plural(nodes.len(), "node"));
+    }
+    for (word, value) in [("preset", &summary.preset), ("JVM", &summary.jvm)] {
+        if let Some(value) = value {
+            let _infallible = write!(text, ", {word} {value}");
+        }
+    }
+    text
+}
+
+fn host(host: &Value) -> String {
+    let processor = host["processor"].as_str().unwrap_or("an unknown processor");
+    let kernel = host["kernel"].as_str().unwrap_or("unknown");
+    match host["cores"].as_u64() {
+        Some(cores) => format!("{cores} cores of {processor}, kernel {kernel}"),
+        None => format!("{processor}, kernel {kernel}"),
+    }
+}
+
+fn place(run: &StoredRun) -> String {
+    let place = &run.summary.place;
+    let experiment = match &place.experiment_name {
+        Some(name) => format!("experiment {} ({name})", place.experiment),
+        None => format!("experiment {}", place.experiment),
+    };
+    let trial = match &place.trial_name {
+        Some(name) => format!("trial {name}"),
+        None => format!("trial {}", place.trial),
+    };
+    format!("{experiment}, {trial}, restart {}", place.restart)
+}
+
+/// A phase of the plan in a line; plans of other versions have what they have.
+fn planned(phase: &Value) -> String {
+    let mut text = phase["name"].as_str().unwrap_or_default().to_owned();
+    match phase["rate_per_s"].as_f64() {
+        Some(rate) => {
+            let _infallible = write!(text, ": {}/s", render::count(rate));
+        }
+        None => text.push_str(": closed loop"),
+    }
+    if let Some(in_flight) = phase["in_flight"].as_u64() {
+        let _infallible = write!(text, ", {in_flight} in flight");
+    }
+    if let Some(warmup) = phase["warmup_ms"].as_u64() {
+        let _infallible = write!(text, ", {warmup} ms warm-up");
+    }
+    text
+}
