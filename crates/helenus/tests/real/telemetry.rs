@@ -119,20 +119,17 @@ pub(crate) fn a_compaction_storm_is_told_by_node() {
     assert!(doubt(&phase, "collection").is_none(), "{phase}");
 }
 
-/// Processes that keep one processor busy, and end with the value.
+/// Ordinary processes that keep one processor busy, and end with the value.
 struct Spinners(Vec<Child>);
 
 impl Spinners {
-    /// Before all others where that is allowed: the generator asks for priority too.
     fn on(cpu: &CpuSet) -> Self {
         let spin = || {
             let child = Command::new("sh")
                 .args(["-c", "while :; do :; done"])
                 .spawn()
                 .expect("a shell");
-            let pid = Pid::from_child(&child);
-            sched_setaffinity(Some(pid), cpu).expect("a pinned process");
-            let _not_allowed = setpriority_process(Some(pid), -20);
+            sched_setaffinity(Some(Pid::from_child(&child)), cpu).expect("a pinned process");
             child
         };
         Self((0..4).map(|_| spin()).collect())
@@ -148,8 +145,8 @@ impl Drop for Spinners {
     }
 }
 
-/// Pins the generator that this bench has started, once it is there.
-fn pin_generator_of(bench: &Child, cpu: &CpuSet) {
+/// The generator that this bench has started, once it is there.
+fn generator_of(bench: &Child) -> Pid {
     let begin = Instant::now();
     loop {
         let children = format!("/proc/{0}/task/{0}/children", bench.id());
@@ -157,16 +154,30 @@ fn pin_generator_of(bench: &Child, cpu: &CpuSet) {
         for child in children.split_whitespace() {
             let words = fs_err::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
             if String::from_utf8_lossy(&words).contains("__load") {
-                for thread in fs_err::read_dir(format!("/proc/{child}/task")).expect("threads") {
-                    let name = thread.expect("a thread").file_name();
-                    let id = name.to_string_lossy().parse().expect("a number");
-                    sched_setaffinity(Pid::from_raw(id), cpu).expect("a pinned thread");
-                }
-                return;
+                return Pid::from_raw(child.parse().expect("a number")).expect("a process");
             }
         }
         assert!(begin.elapsed() < PATIENCE, "no generator");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Holds the generator to that processor, as a process among others. It asks for priority when its phase begins, and
+/// real-time priority (which it gets where that is allowed) would spare it: so that is taken from it again and again
+/// until the warm-up must be over.
+fn starve(generator: Pid, cpu: &CpuSet) {
+    let pid = generator.as_raw_pid().to_string();
+    for _ in 0..12 {
+        sched_setaffinity(Some(generator), cpu).expect("a pinned process");
+        let ordinary = Command::new("chrt")
+            .args(["--other", "--pid", "0", &pid])
+            .status();
+        assert!(
+            ordinary.is_ok_and(|status| status.success()),
+            "chrt of util-linux"
+        );
+        setpriority_process(Some(generator), 0).expect("an ordinary priority");
+        std::thread::sleep(Duration::from_millis(250));
     }
 }
 
@@ -177,12 +188,11 @@ pub(crate) fn a_starved_generator_blames_itself() {
     let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu));
     let mut cpu = CpuSet::new();
     cpu.set(last.expect("a processor"));
-    let run = "bench --cluster c --phases write --rate 300 --duration 4s --warmup 3s --format json";
+    let run = "bench --cluster c --phases write --rate 200 --duration 4s --warmup 3s --format json";
     let bench = home.start(&run.split(' ').collect::<Vec<_>>());
-    pin_generator_of(&bench, &cpu);
-    // Its connections stand by then.
-    std::thread::sleep(Duration::from_secs(2));
+    let generator = generator_of(&bench);
     let spinners = Spinners::on(&cpu);
+    starve(generator, &cpu);
     let said = end(bench);
     drop(spinners);
     let phase = phase(&said);
