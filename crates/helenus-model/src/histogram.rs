@@ -27,6 +27,17 @@ pub enum HistogramError {
     Bytes(String),
 }
 
+/// Samples that the histogram does not tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The largest duration that counts here, in nanoseconds: what percentiles are read as.
+    pub top_ns: u64,
+    /// Its middle, in nanoseconds: what means are made of.
+    pub middle_ns: u64,
+    /// Samples.
+    pub count: u64,
+}
+
 impl Default for Histogram {
     fn default() -> Self {
         Self::new()
@@ -120,6 +131,15 @@ impl Histogram {
             .sum()
     }
 
+    /// The buckets that hold samples, from the shortest duration on. Equal `top_ns` of two histograms is the same bucket.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        self.0.iter_recorded().map(|step| Bucket {
+            top_ns: self.0.highest_equivalent(step.value_iterated_to()),
+            middle_ns: self.0.median_equivalent(step.value_iterated_to()),
+            count: step.count_since_last_iteration(),
+        })
+    }
+
     /// HDR's V2 bytes in base64; the empty histogram is the empty text.
     pub fn to_text(&self) -> String {
         if self.is_empty() {
@@ -202,6 +222,19 @@ mod tests {
         assert!(h.max_ns().is_some_and(|max| max >= LONGEST_NS));
         assert!(Histogram::from_text("!").is_err());
         assert!(Histogram::from_text("AAAA").is_err());
+    }
+
+    #[test]
+    fn buckets_hold_every_sample_and_are_the_same_in_every_histogram() {
+        let long = of(&[1, 5_000, 5_001, 70_000_000, 3_000_000_000]);
+        let short = of(&[5_001]);
+        let counts: Vec<u64> = long.buckets().map(|b| b.count).collect();
+        assert_eq!(counts, [1, 2, 1, 1]);
+        let same = short.buckets().next().expect("one");
+        let found = long.buckets().find(|b| b.top_ns == same.top_ns);
+        assert_eq!(found.map(|b| b.count), Some(2));
+        assert!(same.middle_ns <= same.top_ns && same.top_ns >= 5_001);
+        assert_eq!(Histogram::new().buckets().count(), 0);
     }
 
     proptest! {
