@@ -263,7 +263,7 @@ mod tests {
             prop_assert_eq!(&left, &right);
             let all: Vec<u64> = a.iter().chain(&b).chain(&c).copied().collect();
             prop_assert_eq!(&left, &of(&all));
-            prop_assert_eq!(left.buckets().map(|(_, n)| n).sum::<u64>(), all.len() as u64);
+            prop_assert_eq!(left.buckets().map(|b| b.count).sum::<u64>(), all.len() as u64);
             let read = Histogram::from_text(&left.to_log_text());
             prop_assert_eq!(read.map_err(|e| e.to_string()), Ok(left.clone()));
             prop_assert_eq!(Histogram::from_text(&left.to_text()).map_err(|e| e.to_string()), Ok(left));

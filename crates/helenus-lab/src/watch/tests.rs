@@ -54,6 +54,7 @@ fn interval(start_ns: u64, stretch: Stretch) -> SampleLine {
         end_ns: start_ns + 100_000_000,
         thread_cpu_ns: 0,
         operations: BTreeMap::new(),
+        tenths: vec![],
     })
 }
 
