@@ -26,3 +26,4 @@ pub use driver::Driver;
 pub use reading::{Accumulator, ReadError, SampleReader};
 pub use secrets::Secrets;
 pub use serve::{ServeEnd, serve};
+pub use sys::stand;

@@ -73,7 +73,7 @@ pub(crate) fn cpus() -> Vec<u32> {
 /// Real-time priority is asked for only where there is a schedule (`paced`): such a thread runs at once when
 /// its timer fires, whatever group or session the other work belongs to (nice values count only within one).
 /// In a closed loop there is nothing to be late for, and a real-time thread that never waits would starve the node.
-pub(crate) fn stand(raise: bool, paced: bool) -> Standing {
+pub fn stand(raise: bool, paced: bool) -> Standing {
     // One nanosecond instead of the default 50 µs, by which the kernel may delay a timer. Always allowed.
     let slack = set_current_timer_slack(NonZeroU64::new(1)).and_then(|()| current_timer_slack());
     let me = Some(gettid());

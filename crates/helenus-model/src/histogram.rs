@@ -29,6 +29,17 @@ pub enum HistogramError {
     Bytes(String),
 }
 
+/// Samples that the histogram does not tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The largest duration that counts here, in nanoseconds: what percentiles are read as.
+    pub top_ns: u64,
+    /// Its middle, in nanoseconds: what means are made of.
+    pub middle_ns: u64,
+    /// Samples.
+    pub count: u64,
+}
+
 impl Default for Histogram {
     fn default() -> Self {
         Self::new()
@@ -122,11 +133,13 @@ impl Histogram {
             .sum()
     }
 
-    /// The buckets that hold anything, from the lowest on: the highest duration of each in nanoseconds, and its count.
-    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0
-            .iter_recorded()
-            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+    /// The buckets that hold samples, from the shortest duration on. Equal `top_ns` of two histograms is the same bucket.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        self.0.iter_recorded().map(|step| Bucket {
+            top_ns: self.0.highest_equivalent(step.value_iterated_to()),
+            middle_ns: self.0.median_equivalent(step.value_iterated_to()),
+            count: step.count_since_last_iteration(),
+        })
     }
 
     /// HDR's V2 bytes in base64; the empty histogram is the empty text.
@@ -224,6 +237,19 @@ mod tests {
         assert!(Histogram::from_text("AAAA").is_err());
     }
 
+    #[test]
+    fn buckets_hold_every_sample_and_are_the_same_in_every_histogram() {
+        let long = of(&[1, 5_000, 5_001, 70_000_000, 3_000_000_000]);
+        let short = of(&[5_001]);
+        let counts: Vec<u64> = long.buckets().map(|b| b.count).collect();
+        assert_eq!(counts, [1, 2, 1, 1]);
+        let same = short.buckets().next().expect("one");
+        let found = long.buckets().find(|b| b.top_ns == same.top_ns);
+        assert_eq!(found.map(|b| b.count), Some(2));
+        assert!(same.middle_ns <= same.top_ns && same.top_ns >= 5_001);
+        assert_eq!(Histogram::new().buckets().count(), 0);
+    }
+
     proptest! {
         #[test]
         fn merging_is_associative_and_commutative_and_text_round_trips(
@@ -237,7 +263,7 @@ mod tests {
             prop_assert_eq!(&left, &right);
             let all: Vec<u64> = a.iter().chain(&b).chain(&c).copied().collect();
             prop_assert_eq!(&left, &of(&all));
-            prop_assert_eq!(left.buckets().map(|(_, n)| n).sum::<u64>(), all.len() as u64);
+            prop_assert_eq!(left.buckets().map(|b| b.count).sum::<u64>(), all.len() as u64);
             let read = Histogram::from_text(&left.to_log_text());
             prop_assert_eq!(read.map_err(|e| e.to_string()), Ok(left.clone()));
             prop_assert_eq!(Histogram::from_text(&left.to_text()).map_err(|e| e.to_string()), Ok(left));

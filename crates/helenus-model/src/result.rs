@@ -9,6 +9,7 @@ use crate::sample::{
     FailureKind, Footer, Header, OperationInterval, PhaseEnd, Standing, StartMeans,
 };
 use crate::seed::Seed;
+use crate::stats::Blocks;
 use crate::steady::Steadiness;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -197,6 +198,26 @@ pub struct Confidence {
     pub p999_us: Option<[f64; 2]>,
     /// Around p99.99.
     pub p9999_us: Option<[f64; 2]>,
+}
+
+impl Confidence {
+    /// The intervals of a distribution that was merged from these consecutive histograms (such as those of its seconds),
+    /// resampled from the seed; none with fewer than six. A percentile with fewer than ten samples above it has none.
+    pub fn of(blocks: &[&Histogram], seed: Seed) -> Option<Self> {
+        let blocks = Blocks::of(blocks, seed)?;
+        let us = |ends: [f64; 2]| ends.map(|ns| ns / 1e3);
+        let percentile = |quantile| blocks.percentile_ns(quantile).map(us);
+        Some(Self {
+            blocks: blocks.count(),
+            mean_us: Some(us(blocks.mean_ns())),
+            p50_us: percentile(0.50),
+            p90_us: percentile(0.90),
+            p95_us: percentile(0.95),
+            p99_us: percentile(0.99),
+            p999_us: percentile(0.999),
+            p9999_us: percentile(0.9999),
+        })
+    }
 }
 
 impl Distribution {

@@ -10,6 +10,8 @@ mod clusters;
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/telemetry.rs"]
+mod telemetry;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -72,6 +74,22 @@ fn main() {
         trial(
             "one_s_own_schema_is_written_and_found",
             bench::ones_own_schema_is_written_and_found,
+        ),
+        trial(
+            "a_short_run_says_so_and_carries_what_was_seen",
+            telemetry::a_short_run_says_so_and_carries_what_was_seen,
+        ),
+        trial(
+            "a_gc_bound_node_is_told_by_name",
+            telemetry::a_gc_bound_node_is_told_by_name,
+        ),
+        trial(
+            "a_compaction_storm_is_told_by_node",
+            telemetry::a_compaction_storm_is_told_by_node,
+        ),
+        trial(
+            "a_starved_generator_blames_itself",
+            telemetry::a_starved_generator_blames_itself,
         ),
         trial(
             "kill_9_at_ten_moments_of_up",

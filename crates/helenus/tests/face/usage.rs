@@ -107,14 +107,14 @@ fn durations() {
     shot!(bare().run(&["up", "--ready-within", "30"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '30' for '--ready-within <TIME>': "30" is not a duration: write a number with ms, s, m or h, such as 30s
+    error: invalid value '30' for '--ready-within <TIME>': "30" is not a duration: write a number with ms, s, m, h or d, such as 30s
 
     For more information, try '--help'.
     "#);
     shot!(bare().run(&["bench", "--duration", "1 day"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '1 day' for '--duration <TIME>': "1 day" is not a duration: write a number with ms, s, m or h, such as 30s
+    error: invalid value '1 day' for '--duration <TIME>': "1 day" is not a duration: write a number with ms, s, m, h or d, such as 30s
 
     For more information, try '--help'.
     "#);

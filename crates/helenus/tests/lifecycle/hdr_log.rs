@@ -47,7 +47,7 @@ fn of_result(shown: &Value, phase: usize) -> Buckets {
             let histogram = Histogram::from_text(text).expect("a histogram");
             buckets.insert(
                 format!("{}-{suffix}", name.to_uppercase()),
-                histogram.buckets().collect(),
+                histogram.buckets().map(|b| (b.top_ns, b.count)).collect(),
             );
         }
     }

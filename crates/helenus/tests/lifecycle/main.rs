@@ -12,5 +12,6 @@ mod interrupt;
 mod killed;
 mod lacking;
 mod misbehaving;
+mod serving;
 mod two_homes;
 mod verbs;

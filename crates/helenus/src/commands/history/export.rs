@@ -212,10 +212,8 @@ fn write(path: &Path, data: &[u8]) -> std::io::Result<()> {
 
 /// Names the file that was asked for, not the one beside it.
 fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
-    let why = match error.raw_os_error() {
-        Some(number) => std::io::Error::from_raw_os_error(number).to_string(),
-        None => error.to_string(),
-    };
+    let why =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     CommandError::new(
         code::ENVIRONMENT,
         format!("cannot write {}: {why}", path.display()),

@@ -337,5 +337,12 @@ fn planned(phase: &Value) -> String {
     if let Some(warmup) = phase["warmup_ms"].as_u64() {
         let _infallible = write!(text, ", {warmup} ms warm-up");
     }
+    let extent = &phase["extent"];
+    if let Some(ms) = extent["duration_ms"].as_u64() {
+        let _infallible = write!(text, ", {ms} ms measured");
+    }
+    if let Some(count) = extent["count"].as_u64() {
+        let _infallible = write!(text, ", {} operations", render::thousands(count));
+    }
     text
 }

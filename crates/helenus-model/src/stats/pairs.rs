@@ -1,0 +1,192 @@
+//! Means of paired log ratios: intervals, the pairs they need, what they can find, and many of them at once.
+//! Refuses an interval from fewer than two pairs.
+
+use super::{mean, normal_cdf, standard_deviation, t_cdf, t_quantile};
+
+/// What additions of equal numbers may differ by: below it there is no difference, and no noise.
+const ROUNDING: f64 = 1e-12;
+
+/// A mean with what its interval stands on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// Standard deviation of one value.
+    pub sd: f64,
+    /// Values in the mean.
+    pub count: usize,
+    /// Degrees of freedom of the standard deviation.
+    pub degrees: usize,
+}
+
+impl Interval {
+    /// Standard error of the mean.
+    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+    pub fn standard_error(&self) -> f64 {
+        self.sd / (self.count as f64).sqrt()
+    }
+
+    /// Both ends at the two-sided level `alpha` (0.05 for an interval of 95 %).
+    pub fn ends(&self, alpha: f64) -> [f64; 2] {
+        let half = t_quantile(1.0 - alpha / 2.0, self.degrees) * self.standard_error();
+        [self.mean - half, self.mean + half]
+    }
+
+    /// Two-sided p value of *the true mean is `value`*.
+    pub fn p(&self, value: f64) -> f64 {
+        let off = (self.mean - value).abs();
+        if off <= ROUNDING {
+            return 1.0;
+        }
+        (2.0 * t_cdf(-off / self.standard_error(), self.degrees)).clamp(0.0, 1.0)
+    }
+}
+
+/// Mean and interval of independent values; none below two.
+pub fn interval(values: &[f64]) -> Option<Interval> {
+    Some(Interval {
+        mean: mean(values)?,
+        sd: standard_deviation(values).map(|sd| if sd <= ROUNDING { 0.0 } else { sd })?,
+        count: values.len(),
+        degrees: values.len() - 1,
+    })
+}
+
+/// Stein's interval: the mean over all values, with standard deviation and degrees of freedom of the first
+/// `first_stage` alone. None where the first stage has fewer than two values.
+pub fn two_stage_interval(values: &[f64], first_stage: usize) -> Option<Interval> {
+    let first = interval(values.get(..first_stage.min(values.len()))?)?;
+    Some(Interval {
+        mean: mean(values)?,
+        count: values.len(),
+        ..first
+    })
+}
+
+/// Most pairs that anybody is told; above it the answer is *this many or more*.
+const PAIRS_MOST: usize = 1_000_000;
+
+/// The fewest pairs (two at least) whose interval of level `alpha` has a half-width of at most `half`, both on the log
+/// scale, if their standard deviation is `sd`.
+#[expect(clippy::cast_precision_loss, reason = "at most a million")]
+pub fn pairs_needed(sd: f64, half: f64, alpha: f64) -> usize {
+    let enough = |n: usize| t_quantile(1.0 - alpha / 2.0, n - 1) * sd <= half * (n as f64).sqrt();
+    fewest(2, enough)
+}
+
+/// The smallest n from `least` on that is `enough`, which must stay so once it is.
+fn fewest(least: usize, enough: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (least, least);
+    while !enough(high) {
+        if high >= PAIRS_MOST {
+            return PAIRS_MOST;
+        }
+        low = high + 1;
+        high = (high * 2).min(PAIRS_MOST);
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    high
+}
+
+/// Stein's second stage (1945): how many pairs in all, after `first_stage` pairs showed the standard deviation `sd`, so
+/// that the interval of level `alpha` gets a half-width of at most `half`. Never fewer than the first stage had.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and a million"
+)]
+pub fn second_stage(sd: f64, first_stage: usize, half: f64, alpha: f64) -> usize {
+    let t = t_quantile(1.0 - alpha / 2.0, first_stage.saturating_sub(1));
+    let pairs = (t * sd / half).powi(2).ceil().min(PAIRS_MOST as f64);
+    first_stage.max(pairs as usize)
+}
+
+/// The smallest true mean that `count` values of standard deviation `sd` find at level `alpha` with the given power,
+/// by the noncentral t distribution; `degrees` are those of the standard deviation.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+pub fn detectable(sd: f64, count: usize, degrees: usize, alpha: f64, power: f64) -> f64 {
+    let t = t_quantile(1.0 - alpha / 2.0, degrees);
+    let (mut low, mut high) = (0.0, 2.0 * t + 10.0);
+    // The power grows with the noncentrality; sixty halvings exhaust a double.
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if power_at(middle, t, degrees) < power {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high * sd / (count as f64).sqrt()
+}
+
+/// P(|T| > t) of the noncentral t distribution: the normal tail, averaged over the chi distribution of the estimated
+/// standard deviation by Simpson's rule.
+#[expect(clippy::cast_precision_loss, reason = "degrees and steps are small")]
+fn power_at(noncentrality: f64, t: f64, degrees: usize) -> f64 {
+    const STEPS: usize = 400;
+    let nu = degrees.max(1) as f64;
+    // s = estimated over true standard deviation; 12 of its own standard deviations hold all of it.
+    let spread = 12.0 / (2.0 * nu).sqrt();
+    let (from, to) = ((1.0 - spread).max(1e-9), 1.0 + spread);
+    let density = |s: f64| ((nu - 1.0) * s.ln() - nu * (s * s - 1.0) / 2.0).exp();
+    let beyond = |s: f64| normal_cdf(noncentrality - t * s) + normal_cdf(-noncentrality - t * s);
+    let step = (to - from) / STEPS as f64;
+    let (mut whole, mut found) = (0.0, 0.0);
+    for place in 0..=STEPS {
+        let s = from + step * place as f64;
+        let weight = match place {
+            0 | STEPS => 1.0,
+            odd if odd % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
+        whole += weight * density(s);
+        found += weight * density(s) * beyond(s);
+    }
+    found / whole
+}
+
+/// Places of the p values from the smallest on.
+fn by_size(p: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    order
+}
+
+/// Holm's adjusted p values (1979), in the order of `p`: to be compared with the level of the whole family.
+#[expect(clippy::cast_precision_loss, reason = "families are small")]
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut adjusted = vec![1.0; p.len()];
+    let mut so_far: f64 = 0.0;
+    for (rank, place) in by_size(p).into_iter().enumerate() {
+        so_far = so_far.max(p[place] * (p.len() - rank) as f64).min(1.0);
+        adjusted[place] = so_far;
+    }
+    adjusted
+}
+
+/// The level at which Holm judges each p value, in the order of `p`: `alpha` over the tests that are left when its turn
+/// comes. After the first that is not rejected, all others keep that one's level.
+#[expect(clippy::cast_precision_loss, reason = "families are small")]
+pub fn holm_levels(p: &[f64], alpha: f64) -> Vec<f64> {
+    let order = by_size(p);
+    let mut levels = vec![alpha; p.len()];
+    for (rank, place) in order.iter().enumerate() {
+        let level = alpha / (p.len() - rank) as f64;
+        levels[*place] = level;
+        if p[*place] > level {
+            order[rank..]
+                .iter()
+                .for_each(|other| levels[*other] = level);
+            break;
+        }
+    }
+    levels
+}

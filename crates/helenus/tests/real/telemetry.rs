@@ -1,0 +1,209 @@
+//! Runs with one fault each, on real Cassandra: each shows its own doubt, and nothing disqualifying besides.
+//! Refuses to say how large a fault's number is: that it is above its threshold is enough.
+
+use crate::clusters::number;
+use crate::home::{Home, Said};
+use rustix::process::{Pid, setpriority_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_json::Value;
+use std::io::Read as _;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// Longest wait for something that comes within a second.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The one phase of a bench's report.
+#[track_caller]
+fn phase(said: &Said) -> Value {
+    let phases = said.json()["result"]["phases"].clone();
+    assert_eq!(phases.as_array().map(Vec::len), Some(1), "{said}");
+    phases[0].clone()
+}
+
+/// The doubt of this kind, if it was raised.
+fn doubt<'a>(phase: &'a Value, kind: &str) -> Option<&'a Value> {
+    let mut doubts = phase["doubts"].as_array().expect("doubts").iter();
+    doubts.find(|d| d["kind"] == kind)
+}
+
+/// Nothing disqualifies this phase but doubts of these kinds.
+#[track_caller]
+fn disqualified_by_nothing_but(phase: &Value, kinds: &[&str]) {
+    for doubt in phase["doubts"].as_array().expect("doubts") {
+        let own = kinds.iter().any(|kind| doubt["kind"] == *kind);
+        assert!(own || doubt["severity"] == "caution", "{doubt} in {phase}");
+    }
+}
+
+/// What a bench that was left running says at its end.
+fn end(mut bench: Child) -> Said {
+    let mut stdout = String::new();
+    let mut pipe = bench.stdout.take().expect("a pipe");
+    pipe.read_to_string(&mut stdout).expect("text");
+    Said {
+        code: bench.wait().expect("it ends").code().unwrap_or(-1),
+        stdout,
+        stderr: String::new(),
+    }
+}
+
+pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
+    let home = Home::new();
+    home.helenus(&["up", "c"]).ok();
+    let words =
+        "bench --cluster c --phases write --rate 300 --duration 2s --warmup 1s --format json";
+    let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
+    let phase = phase(&said);
+    assert!(doubt(&phase, "short").is_some(), "{phase}");
+    disqualified_by_nothing_but(&phase, &[]);
+    let around = &phase["around"];
+    for key in [
+        "nodes_cpu_us",
+        "nodes_cpu_per_operation_us",
+        "compaction_share",
+        "collection_share",
+        "collections",
+        "generator_run_queue_share",
+        "steal_share",
+        "foreign_cpu_share",
+        "nodes_written_bytes",
+    ] {
+        assert!(around[key].is_number(), "{key} in {around}");
+    }
+    assert!(number(&around["nodes_cpu_us"]) > 0.0, "{around}");
+    // The archive is still mapped beside the log of collections.
+    let listed = home.helenus(&["list", "--format", "json"]).ok().json();
+    let node = &listed["clusters"][0]["nodes"][0];
+    assert_eq!(node["archive_used"], true, "{listed}");
+    let log = home.path().join("state/clusters/c/node1/logs/gc.log");
+    let log = fs_err::read_to_string(log).expect("a log of collections");
+    assert!(log.starts_with('[') && log.contains("ns]["), "{log}");
+}
+
+pub(crate) fn a_gc_bound_node_is_told_by_name() {
+    let home = Home::new();
+    let words = "bench --preset tiny --heap 48M --phases write --rate 1200 --in-flight 256 --duration 6s \
+                 --warmup 2s --format json";
+    let said = home.helenus(&words.split_whitespace().collect::<Vec<_>>());
+    let phase = phase(&said);
+    let Some(collection) = doubt(&phase, "collection") else {
+        panic!("no doubt about collections: {phase}");
+    };
+    assert_eq!(collection["about"], "node1", "{phase}");
+    assert_eq!(collection["measured"], phase["around"]["collection_share"]);
+    assert!(number(&phase["around"]["collections"]) > 1.0, "{phase}");
+    disqualified_by_nothing_but(&phase, &[]);
+    assert!(doubt(&phase, "compaction").is_none(), "{phase}");
+}
+
+pub(crate) fn a_compaction_storm_is_told_by_node() {
+    let home = Home::new();
+    // So slow that what a few seconds wrote is compacted for longer than the run is.
+    let up = "up c --preset bench --set compaction_throughput=128KiB/s";
+    home.helenus(&up.split(' ').collect::<Vec<_>>()).ok();
+    let fill = "bench --cluster c --phases write --closed --duration 3s --warmup 0s";
+    home.helenus(&fill.split(' ').collect::<Vec<_>>());
+    home.helenus(&["nodetool", "c", "flush"]).ok();
+    let mut storm = home.start(&["nodetool", "c", "compact"]);
+    let run = "bench --cluster c --phases write --rate 500 --duration 5s --warmup 2s --format json";
+    let said = home.helenus(&run.split(' ').collect::<Vec<_>>());
+    storm.kill().expect("it lives or has ended");
+    storm.wait().expect("it ends");
+    let phase = phase(&said);
+    let Some(compaction) = doubt(&phase, "compaction") else {
+        panic!("no doubt about compactions: {phase}");
+    };
+    assert_eq!(compaction["about"], "node1", "{phase}");
+    disqualified_by_nothing_but(&phase, &[]);
+    assert!(doubt(&phase, "collection").is_none(), "{phase}");
+}
+
+/// Ordinary processes that keep one processor busy, and end with the value.
+struct Spinners(Vec<Child>);
+
+impl Spinners {
+    fn on(cpu: &CpuSet) -> Self {
+        let spin = || {
+            let child = Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .spawn()
+                .expect("a shell");
+            sched_setaffinity(Some(Pid::from_child(&child)), cpu).expect("a pinned process");
+            child
+        };
+        Self((0..4).map(|_| spin()).collect())
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _gone = child.kill();
+            let _gone = child.wait();
+        }
+    }
+}
+
+/// The generator that this bench has started, once it is there.
+fn generator_of(bench: &Child) -> Pid {
+    let begin = Instant::now();
+    loop {
+        let children = format!("/proc/{0}/task/{0}/children", bench.id());
+        let children = fs_err::read_to_string(children).unwrap_or_default();
+        for child in children.split_whitespace() {
+            let words = fs_err::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            if String::from_utf8_lossy(&words).contains("__load") {
+                return Pid::from_raw(child.parse().expect("a number")).expect("a process");
+            }
+        }
+        assert!(begin.elapsed() < PATIENCE, "no generator");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Holds the generator to that processor, as a process among others. It asks for priority when its phase begins, and
+/// real-time priority (which it gets where that is allowed) would spare it: so that is taken from it again and again
+/// until the warm-up must be over.
+fn starve(generator: Pid, cpu: &CpuSet) {
+    let pid = generator.as_raw_pid().to_string();
+    for _ in 0..12 {
+        sched_setaffinity(Some(generator), cpu).expect("a pinned process");
+        let ordinary = Command::new("chrt")
+            .args(["--other", "--pid", "0", &pid])
+            .status();
+        assert!(
+            ordinary.is_ok_and(|status| status.success()),
+            "chrt of util-linux"
+        );
+        setpriority_process(Some(generator), 0).expect("an ordinary priority");
+        std::thread::sleep(Duration::from_millis(250));
+    }
+}
+
+pub(crate) fn a_starved_generator_blames_itself() {
+    let home = Home::new();
+    home.helenus(&["up", "c"]).ok();
+    let all = sched_getaffinity(None).expect("processors");
+    let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu));
+    let mut cpu = CpuSet::new();
+    cpu.set(last.expect("a processor"));
+    let run = "bench --cluster c --phases write --rate 200 --duration 4s --warmup 3s --format json";
+    let bench = home.start(&run.split(' ').collect::<Vec<_>>());
+    let generator = generator_of(&bench);
+    let spinners = Spinners::on(&cpu);
+    starve(generator, &cpu);
+    let said = end(bench);
+    drop(spinners);
+    let phase = phase(&said);
+    assert_eq!(said.code, 5, "{said}");
+    let own = ["generator_late", "generator_saturated"];
+    assert!(
+        own.iter().any(|kind| doubt(&phase, kind).is_some()),
+        "{phase}"
+    );
+    disqualified_by_nothing_but(&phase, &own);
+    for other in ["compaction", "collection"] {
+        assert!(doubt(&phase, other).is_none(), "{phase}");
+    }
+}
