@@ -423,7 +423,7 @@ fn exports() {
     shot!(lab.run(&["history", "export", "r1", "--to", "no/such/run.hdr"]), @"
     exit code: 3
     --- standard error
-    error: cannot write no/such/run.hdr: No such file or directory (os error 2)
+    error: cannot write no/such/run.hdr: its folder is not there
     hint: --to wants a folder that is there and yours to write
     ");
     let log = lab.done(&["history", "export", "r1", "--as", "hdr", "--phase", "read"]);

@@ -212,8 +212,10 @@ fn write(path: &Path, data: &[u8]) -> std::io::Result<()> {
 
 /// Names the file that was asked for, not the one beside it.
 fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
-    let why =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "its folder is not there".to_owned(),
+        _ => error.to_string(),
+    };
     CommandError::new(
         code::ENVIRONMENT,
         format!("cannot write {}: {why}", path.display()),
