@@ -5,11 +5,12 @@ use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent};
 use crate::compare::{facts_of_plan, history_file, wall_ns};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::comparison::{
-    BarSpec, CompareError, Comparison, LEAST_PAIRS, Options, RunFacts, Stopping, TwoStage, compare,
-    pairs_needed,
+    CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, LEAST_PAIRS, Options, RunFacts,
+    Stopping, compare,
 };
 use helenus_model::doubt::Verdict;
 use helenus_model::pairing::{NextRun, Pairing, SideName};
+use helenus_model::result::RunResult;
 use helenus_model::seed::Seed;
 use helenus_record::{ComparisonId, ExperimentId, History, HistoryError, RunId, RunPlace};
 
@@ -49,7 +50,7 @@ pub struct AbRequest {
     /// Order and data come from it; both sides of a pair share their data.
     pub seed: Seed,
     /// Bars to hold.
-    pub bars: Vec<BarSpec>,
+    pub bars: Vec<FailOn>,
 }
 
 /// What happens on the way.
@@ -130,6 +131,28 @@ pub enum AbError {
     Interrupted,
 }
 
+/// A run that has ended.
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    pair: u32,
+    result: RunResult,
+    facts: Vec<Fact>,
+}
+
+impl Kept {
+    fn facts(&self) -> RunFacts<'_> {
+        RunFacts {
+            run: self.name.clone(),
+            restart: Some(self.name.clone()),
+            pair: Some(self.pair),
+            began_wall_ns: self.result.began_wall_ns,
+            result: &self.result,
+            facts: self.facts.clone(),
+        }
+    }
+}
+
 struct Ab<'a> {
     hands: &'a Hands,
     request: &'a AbRequest,
@@ -138,7 +161,7 @@ struct Ab<'a> {
     experiment: Option<ExperimentId>,
     pairing: Pairing,
     rate_per_s: Option<f64>,
-    runs: [Vec<RunFacts>; 2],
+    runs: [Vec<Kept>; 2],
     doubts: std::collections::BTreeMap<String, usize>,
     stopping: Option<Stopping>,
 }
@@ -271,16 +294,20 @@ impl Ab<'_> {
             }
         }
         self.pairing.ended(pair, side, good);
-        let name = finished
-            .run
-            .map_or_else(|| format!("{}{}", side.letter(), pair + 1), |id| RunId::to_string(&id));
-        self.runs[side.place()].push(RunFacts {
-            restart: Some(name.clone()),
-            run: name,
-            began_wall_ns: finished.result.began_wall_ns,
-            pair: Some(pair),
-            facts: facts_of_plan(&finished.plan, finished.cluster.as_ref().map(|c| &c.plan)),
+        let name = finished.run.map_or_else(
+            || format!("{}{}", side.letter(), pair + 1),
+            |id| RunId::to_string(&id),
+        );
+        let mut facts = facts_of_plan(&finished.plan, finished.cluster.as_ref().map(|c| &c.plan));
+        facts.extend(finished.archive_used.map(|used| Fact {
+            what: CLASS_ARCHIVE.to_owned(),
+            value: if used { "used" } else { "not used" }.to_owned(),
+        }));
+        self.runs[side.place()].push(Kept {
+            name,
+            pair: u32::try_from(pair).unwrap_or(u32::MAX),
             result: finished.result,
+            facts,
         });
         Ok(true)
     }
@@ -293,31 +320,37 @@ impl Ab<'_> {
         if self.stopping.is_some() {
             return Ok(());
         }
-        let first = compare(&self.runs[0], &self.runs[1], &self.options())?;
-        let (asked_for, governed_by) = pairs_needed(&first, wanted);
+        let first = self.compare()?;
+        let needed = first.pairs_needed(wanted);
         let stopping = Stopping {
             wanted,
-            governed_by,
+            governed_by: needed
+                .as_ref()
+                .map_or_else(String::new, |n| n.governed_by.clone()),
             first_stage: self.pairing.good(),
-            asked_for,
+            asked_for: needed.map_or(self.pairing.good(), |n| n.pairs),
             max_pairs,
         };
         (self.events)(AbEvent::Decided(&stopping));
-        self.pairing.want(asked_for.min(max_pairs).max(stopping.first_stage));
+        self.pairing
+            .want(stopping.asked_for.min(max_pairs).max(stopping.first_stage));
         self.stopping = Some(stopping);
         Ok(())
     }
 
-    fn options(&self) -> Options {
-        Options {
-            labels: self.request.labels.clone(),
+    fn compare(&self) -> Result<Comparison, CompareError> {
+        let [label_a, label_b] = self.request.labels.clone();
+        let options = Options {
+            label_a,
+            label_b,
             bars: self.request.bars.clone(),
-            two_stage: self.stopping.clone().map(|stopping| TwoStage { stopping }),
-        }
-    }
-
-    fn compare(&self) -> Result<Comparison, AbError> {
-        Ok(compare(&self.runs[0], &self.runs[1], &self.options())?)
+            two_stage: self.stopping.as_ref().map(|s| s.first_stage),
+        };
+        let [a, b] = [&self.runs[0], &self.runs[1]]
+            .map(|runs| runs.iter().map(Kept::facts).collect::<Vec<_>>());
+        let mut comparison = compare(&a, &b, &options)?;
+        comparison.stopping.clone_from(&self.stopping);
+        Ok(comparison)
     }
 
     fn interrupted(self) -> Result<AbFinished, AbError> {

@@ -2,8 +2,11 @@
 //! Refuses to pair anything itself: `helenus_model::comparison` does.
 
 use helenus_cluster::lifecycle::Hands;
-use helenus_model::comparison::{BarSpec, CompareError, Comparison, Options, RunFacts, compare};
+use helenus_model::comparison::{
+    CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, compare,
+};
 use helenus_model::plan::{self, ClusterPlan};
+use helenus_model::result::RunResult;
 use helenus_model::run_plan::{Extent, RunPlan};
 use helenus_record::{ComparisonId, History, HistoryError, RunSummary, StoredRun};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,17 +38,11 @@ pub enum StoredError {
 ///
 /// # Errors
 /// Names that nothing has, or runs that do not go together.
-pub fn stored(
-    hands: &Hands,
-    sides: &[String],
-    bars: Vec<BarSpec>,
-) -> Result<Made, StoredError> {
+pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made, StoredError> {
     let mut history = History::open(&history_file(hands))?;
     let (a, b) = match sides {
         [name] => {
-            let id: ComparisonId = name
-                .parse()
-                .map_err(|_| StoredError::OneSide(name.clone()))?;
+            let id = ComparisonId::named(name).ok_or_else(|| StoredError::OneSide(name.clone()))?;
             let comparison = history.comparison(id)?.comparison;
             let id = Some(id);
             return Ok(Made { comparison, id });
@@ -53,19 +50,20 @@ pub fn stored(
         [a, b, ..] => (a, b),
         [] => return Err(StoredError::OneSide("nothing".to_owned())),
     };
-    let runs = |name: &str| -> Result<Vec<RunFacts>, StoredError> {
+    let read = |name: &str| -> Result<Vec<Stored>, StoredError> {
         let found = history.resolve_all(name)?;
-        found
-            .iter()
-            .filter_map(|line| run_facts(&history, line).transpose())
-            .collect()
+        let read = |line| Stored::read(&history, line).transpose();
+        let stored: Result<_, HistoryError> = found.into_iter().filter_map(read).collect();
+        Ok(stored?)
     };
     let options = Options {
-        labels: [a.clone(), b.clone()],
+        label_a: a.clone(),
+        label_b: b.clone(),
         bars,
         two_stage: None,
     };
-    let comparison = compare(&runs(a)?, &runs(b)?, &options)?;
+    let (a, b) = (read(a)?, read(b)?);
+    let comparison = compare(&facts(&a), &facts(&b), &options)?;
     let id = Some(history.add_comparison(&comparison, wall_ns())?);
     Ok(Made { comparison, id })
 }
@@ -75,39 +73,62 @@ pub(crate) fn history_file(hands: &Hands) -> std::path::PathBuf {
     hands.paths.state.join(helenus_record::FILE)
 }
 
-/// A stored run for the comparison; none where it has no result.
-fn run_facts(history: &History, line: &RunSummary) -> Result<Option<RunFacts>, StoredError> {
-    let stored = history.run(line.id)?;
-    let facts = stored_facts(&stored)?;
-    let place = &line.place;
-    // The number of a pair means something only within an experiment of several trials.
-    let paired = place.trial_name.is_some();
-    Ok(stored.result.map(|result| RunFacts {
-        run: line.id.to_string(),
-        restart: Some(place.restart_id.to_string()),
-        began_wall_ns: line.began_wall_ns,
-        pair: paired.then_some(place.restart as usize),
-        result,
-        facts,
-    }))
+/// A run out of the history, with its line there.
+struct Stored {
+    line: RunSummary,
+    result: RunResult,
+    facts: Vec<Fact>,
 }
 
-fn stored_facts(stored: &StoredRun) -> Result<Vec<(String, String)>, HistoryError> {
+impl Stored {
+    /// None where it has no result.
+    fn read(history: &History, line: RunSummary) -> Result<Option<Self>, HistoryError> {
+        let stored = history.run(line.id)?;
+        let facts = stored_facts(&stored)?;
+        Ok(stored.result.map(|result| Self {
+            line,
+            result,
+            facts,
+        }))
+    }
+
+    fn facts(&self) -> RunFacts<'_> {
+        let place = &self.line.place;
+        // The number of a pair means something only within an experiment of several trials.
+        let paired = place.trial_name.is_some();
+        RunFacts {
+            run: self.line.id.to_string(),
+            restart: Some(place.restart_id.to_string()),
+            pair: paired.then_some(place.restart),
+            began_wall_ns: self.line.began_wall_ns,
+            result: &self.result,
+            facts: self.facts.clone(),
+        }
+    }
+}
+
+fn facts(runs: &[Stored]) -> Vec<RunFacts<'_>> {
+    runs.iter().map(Stored::facts).collect()
+}
+
+fn stored_facts(stored: &StoredRun) -> Result<Vec<Fact>, HistoryError> {
     let cluster = stored
         .cluster_plan
         .clone()
         .and_then(|plan| serde_json::from_value::<ClusterPlan>(plan).ok());
     let mut facts = facts_of_plan(&stored.plan()?, cluster.as_ref());
-    facts.extend(stored.summary.jvm.clone().map(|jvm| ("JVM".to_owned(), jvm)));
-    facts.push(("Helenus".to_owned(), stored.helenus_version.clone()));
+    facts.extend(stored.summary.jvm.clone().map(|jvm| fact(JDK, jvm)));
+    facts.push(fact("Helenus", stored.helenus_version.clone()));
     Ok(facts)
 }
 
+fn fact(what: &str, value: String) -> Fact {
+    let what = what.to_owned();
+    Fact { what, value }
+}
+
 /// What sets a run apart: its phases, its level, and the settings of its cluster.
-pub(crate) fn facts_of_plan(
-    plan: &RunPlan,
-    cluster: Option<&ClusterPlan>,
-) -> Vec<(String, String)> {
+pub(crate) fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
     let word = |value: serde_json::Result<serde_json::Value>| {
         value
             .ok()
@@ -115,27 +136,24 @@ pub(crate) fn facts_of_plan(
             .unwrap_or_default()
     };
     let mut facts = vec![
-        (
-            "consistency level".to_owned(),
+        fact(
+            "consistency level",
             word(serde_json::to_value(plan.consistency)),
         ),
-        ("pacing".to_owned(), word(serde_json::to_value(plan.pacing))),
+        fact("pacing", word(serde_json::to_value(plan.pacing))),
     ];
     for phase in &plan.phases {
         let name = &phase.name;
-        let rate = phase
-            .rate_per_s
-            .map_or("closed loop".to_owned(), |rate| format!("{rate}/s"));
         let extent = match phase.extent {
-            Extent::DurationMs(ms) => format!("{} s", ms / 1000),
+            Extent::DurationMs(ms) => format!("{} ms", ms),
             Extent::Count(n) => format!("{n} operations"),
         };
-        facts.push((format!("rate of {name}"), rate));
-        facts.push((format!("in flight of {name}"), phase.in_flight.to_string()));
-        facts.push((format!("length of {name}"), extent));
-        facts.push((format!("rows of {name}"), phase.population.to_string()));
+        let in_flight = phase.in_flight.to_string();
+        facts.push(fact(&format!("in flight of {name}"), in_flight));
+        facts.push(fact(&format!("length of {name}"), extent));
     }
-    facts.extend(cluster.into_iter().flat_map(plan::facts));
+    let settings = cluster.into_iter().flat_map(plan::facts);
+    facts.extend(settings.map(|(what, value)| fact(&what, value)));
     facts
 }
 

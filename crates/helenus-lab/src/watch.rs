@@ -105,10 +105,7 @@ impl Watch {
         }
         let tasks = compactions(&readings, monotonic_ns());
         readings.extend(tasks);
-        Seen {
-            readings,
-            told,
-        }
+        Seen { readings, told }
     }
 }
 

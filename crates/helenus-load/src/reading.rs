@@ -6,8 +6,8 @@ use helenus_model::format::FormatError;
 use helenus_model::probe::Probe;
 use helenus_model::result::{Beside, Measured, PhaseResult, RunResult};
 use helenus_model::run_plan::{Phase, RunPlan};
-use helenus_model::seed::Seed;
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine};
+use helenus_model::seed::Seed;
 use std::io::BufRead;
 
 /// Why sample lines could not be used.

@@ -301,7 +301,9 @@ fn samples_of_another_plan_and_cut_streams_are_noticed() {
     for line in lines.iter().take(3) {
         gathered.take(line).expect("ours");
     }
-    let cut = gathered.finish(&|_, _| Beside::default()).expect("a result");
+    let cut = gathered
+        .finish(&|_, _| Beside::default())
+        .expect("a result");
     let kinds: Vec<_> = cut.phases[0].doubts.iter().map(|d| d.kind).collect();
     assert!(kinds.contains(&DoubtKind::StoppedEarly));
 }

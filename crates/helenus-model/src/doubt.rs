@@ -1,6 +1,7 @@
 //! Doubts: what stands between a number and believing it, with a fixed text, a cure, a severity and a threshold.
 //! Refuses to soften: the same facts always raise the same doubts.
 
+use crate::steady::FLOOR;
 use crate::telemetry::{EventKind, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ pub mod threshold {
     pub const SHORT_S: f64 = 10.0;
     /// Samples for a p99 that ten samples stand above.
     pub const SAMPLES: f64 = 1000.0;
+    /// Half the width of the 95 % interval around p99, as a share of p99.
+    pub const P99_HALF_WIDTH: f64 = 0.25;
     /// Share of the stretch that other work or the hypervisor took.
     pub const HOST_BUSY: f64 = 0.05;
     /// Share of the stretch in which a compaction was under way.
@@ -65,6 +68,10 @@ pub enum DoubtKind {
     Short,
     /// Too few samples for a p99.
     FewSamples,
+    /// The interval around p99 is wide.
+    WideInterval,
+    /// There was no one level behind the warm-up.
+    NotSteady,
     /// The hypervisor took CPU.
     StolenHost,
     /// Other processes took CPU.
@@ -94,6 +101,8 @@ impl DoubtKind {
             | Self::StoppedEarly => Severity::Disqualifying,
             Self::Short
             | Self::FewSamples
+            | Self::WideInterval
+            | Self::NotSteady
             | Self::StolenHost
             | Self::BusyHost
             | Self::JdkUnsupported
@@ -118,6 +127,8 @@ impl DoubtKind {
             Self::StoppedEarly => "the run was stopped before its end",
             Self::Short => "the measured stretch is short",
             Self::FewSamples => "too few samples for a p99",
+            Self::WideInterval => "p99 is known only roughly",
+            Self::NotSteady => "not steady: the level changed within the measured stretch",
             Self::StolenHost => "the hypervisor gave CPU to others",
             Self::BusyHost => "other processes used the CPU",
             Self::JdkUnsupported => "the release does not support this JDK",
@@ -142,6 +153,10 @@ impl DoubtKind {
             Self::StoppedEarly => "run it again and let it end",
             Self::Short => "run for at least 10 s",
             Self::FewSamples => "run longer, or at a higher rate",
+            Self::WideInterval => "run longer; the interval stands beside the number",
+            Self::NotSteady => {
+                "give it a longer warm-up, or run long enough for the change to pass"
+            }
             Self::StolenHost => "run on a host that is not shared",
             Self::BusyHost => "stop the other work, or keep it off these processors",
             Self::JdkUnsupported => "use a JDK that the release supports",
@@ -159,6 +174,8 @@ impl DoubtKind {
             Self::BehindSchedule | Self::Short => "s",
             Self::GeneratorLate | Self::ClockStepped => "ms",
             Self::GeneratorSaturated
+            | Self::WideInterval
+            | Self::NotSteady
             | Self::Errors
             | Self::StolenHost
             | Self::BusyHost
@@ -303,6 +320,10 @@ pub struct PhaseFacts {
     pub clock_step_ns: u64,
     /// True when the run was stopped before the phase's end.
     pub stopped_early: bool,
+    /// By how much the level changed, as a share, where the phase was not steady.
+    pub unsteady_change: Option<f64>,
+    /// Half the width of the interval around the p99 of response (in a closed loop: service), as a share of it.
+    pub p99_half_width: Option<f64>,
 }
 
 /// The doubts that these facts raise, the disqualifying ones first.
@@ -310,6 +331,7 @@ pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     judge_generator(facts, &mut doubts);
     judge_operations(facts, outside, &mut doubts);
+    judge_steadiness(facts, &mut doubts);
     judge_outside(outside, &mut doubts);
     doubts.sort_by(|a, b| b.severity.cmp(&a.severity).then(a.kind.cmp(&b.kind)));
     doubts
@@ -382,6 +404,15 @@ fn judge_operations(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut Vec
             threshold::SAMPLES,
         );
     }
+}
+
+fn judge_steadiness(facts: &PhaseFacts, doubts: &mut Vec<Doubt>) {
+    use DoubtKind as K;
+    if let Some(change) = facts.unsteady_change {
+        raise(doubts, K::NotSteady, change, FLOOR);
+    }
+    let width = facts.p99_half_width.unwrap_or(0.0);
+    above(doubts, K::WideInterval, width, threshold::P99_HALF_WIDTH);
 }
 
 fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
@@ -498,6 +529,15 @@ mod tests {
         );
         assert_eq!(case(|f| f.duration_s = 9.9), [DoubtKind::Short]);
         assert_eq!(case(|f| f.ended = 999), [DoubtKind::FewSamples]);
+        assert!(case(|f| f.p99_half_width = Some(0.25)).is_empty());
+        assert_eq!(
+            case(|f| f.p99_half_width = Some(0.26)),
+            [DoubtKind::WideInterval]
+        );
+        assert_eq!(
+            case(|f| f.unsteady_change = Some(0.3)),
+            [DoubtKind::NotSteady]
+        );
     }
 
     #[test]

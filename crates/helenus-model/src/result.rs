@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod around;
+mod sure;
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -309,6 +310,7 @@ impl PhaseResult {
         let merged = merged(blocks);
         let mut total = OperationInterval::default();
         merged.values().for_each(|one| total.merge(one));
+        let whole = in_all(blocks, &total, seed);
         let duration_s = end.measured_to_ns.saturating_sub(end.measured_from_ns) as f64 / 1e9;
         let per_s = |n: f64| {
             if duration_s > 0.0 {
@@ -333,6 +335,11 @@ impl PhaseResult {
             response_p99_ns: slow.rough_percentile_ns(0.99),
             clock_step_ns: end.clock_step_ns,
             stopped_early: end.stopped_early,
+            unsteady_change: steadiness.and_then(Steadiness::unsteady_change),
+            p99_half_width: sure::p99_half_width(match phase.rate_per_s {
+                Some(_) => whole.response.as_ref(),
+                None => whole.service.as_ref(),
+            }),
         };
         let doubts = judge(&facts, outside);
         Self {
@@ -345,10 +352,15 @@ impl PhaseResult {
             backlog: end.backlog,
             abandoned: end.abandoned,
             standing: end.standing,
-            total: OperationResult::of(&total),
+            total: whole,
             operations: merged
                 .iter()
-                .map(|(name, one)| (name.clone(), OperationResult::of(one)))
+                .map(|(name, one)| {
+                    let parts: Vec<_> = blocks.iter().filter_map(|b| b.get(name)).collect();
+                    let result = OperationResult::of(one);
+                    let seed = seed.derive(name);
+                    (name.clone(), sure::with_confidence(result, &parts, seed))
+                })
                 .collect(),
             first_failures: end.first_failures.clone(),
             steadiness: steadiness.cloned(),
@@ -359,10 +371,26 @@ impl PhaseResult {
     }
 }
 
-/// All blocks of each operation, merged.
-fn merged(
+/// All operations together.
+fn in_all(
     blocks: &[&BTreeMap<String, OperationInterval>],
-) -> BTreeMap<String, OperationInterval> {
+    total: &OperationInterval,
+    seed: Seed,
+) -> OperationResult {
+    let parts: Vec<OperationInterval> = blocks
+        .iter()
+        .map(|block| {
+            let mut part = OperationInterval::default();
+            block.values().for_each(|one| part.merge(one));
+            part
+        })
+        .collect();
+    let parts: Vec<&OperationInterval> = parts.iter().collect();
+    sure::with_confidence(OperationResult::of(total), &parts, seed)
+}
+
+/// All blocks of each operation, merged.
+fn merged(blocks: &[&BTreeMap<String, OperationInterval>]) -> BTreeMap<String, OperationInterval> {
     let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
     for (name, one) in blocks.iter().copied().flatten() {
         merged.entry(name.clone()).or_default().merge(one);

@@ -25,6 +25,15 @@ pub struct Steadiness {
     pub points: usize,
 }
 
+impl Steadiness {
+    /// By how much the level changed, as a share, where the phase was not steady.
+    pub fn unsteady_change(&self) -> Option<f64> {
+        let ratio = self.change.filter(|ratio| *ratio > 0.0);
+        let change = ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        (self.state == SteadyState::NotSteady).then_some(change)
+    }
+}
+
 /// Answers about steadiness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -196,7 +205,6 @@ mod tests {
                     let steady = count(SteadyState::Steady, |seed| {
                         judge(&series(seed, seconds, phi, noise, |_| 1.0), 2.0, may_cut)
                     });
-                    println!("{seconds} s, phi {phi}, noise {noise}, cut {may_cut}: {steady}");
                     // Eight measured seconds of strong noise are few: neighbouring batches are not independent.
                     let least = if seconds == 10 { 92 } else { 95 };
                     assert!(steady * 100 >= least * ROUNDS, "{steady} of {ROUNDS}");
@@ -210,7 +218,6 @@ mod tests {
         let cut: f64 = (0..ROUNDS)
             .map(|seed| judge(&series(seed, 65, 0.5, 0.2, |_| 1.0), 5.0, true).cut_s)
             .sum();
-        println!("{cut}");
         assert!(cut / (ROUNDS as f64) < 1.0, "{cut} s in all");
     }
 
@@ -227,7 +234,6 @@ mod tests {
             assert!(found.cut_s == wanted || found.cut_s == 0.0, "{found:?}");
         }
         let middle = median(&ends).expect("some");
-        println!("{middle}, {steady} steady");
         assert!((6.0..12.0).contains(&middle), "{middle}");
         assert!(steady * 100 >= 95 * ROUNDS, "{steady} of {ROUNDS}");
         // Where nothing may be cut, it is not steady.
@@ -273,7 +279,6 @@ mod tests {
                     let level = |at| 1.0 + 0.5 * (at - 5.0) / (end - 5.0);
                     judge(&series(seed, seconds, 0.5, 0.1, level), 5.0, may_cut)
                 });
-                println!("{seconds} s, cut {may_cut}: {step} {drift}");
                 assert!(step * 100 >= 98 * ROUNDS, "{step} of {ROUNDS}");
                 assert!(drift * 100 >= 95 * ROUNDS, "{drift} of {ROUNDS}");
             }
@@ -301,7 +306,6 @@ mod tests {
                 assert!(found.cut_s < 5.0, "{found:?}");
                 found
             });
-            println!("{at}: {steady}");
             assert!(steady * 100 >= 95 * ROUNDS, "{steady} of {ROUNDS}");
         }
     }

@@ -201,7 +201,7 @@ pub(crate) struct Up {
     pub(crate) dry_run: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   helenus bench                          an ephemeral node, standard1 at half of what it can do
   helenus bench --rate 2000 --in-flight 64 --duration 60s --format json

@@ -205,7 +205,8 @@ fn drawn_table(
         let power = |ratio| drawn::power(&ratios, ratio, 10.min(ratios.len()), seed);
         let [two, five, ten] = [1.02, 1.05, 1.10].map(|ratio| power(ratio).unwrap_or_default());
         let errors = (0.035..=0.065).contains(&none.false_share);
-        let found = ten >= 0.8 || !["service_p50_us", "response_p50_us", "node_cpu_us"].contains(&measure);
+        let found =
+            ten >= 0.8 || !["service_p50_us", "response_p50_us", "node_cpu_us"].contains(&measure);
         holds &= errors && found;
         writeln!(
             text,
@@ -232,7 +233,10 @@ fn latte_table(
 ) -> Result<(), Box<dyn Error>> {
     let rows = latte::marked(rig, rounds, seed)?;
     if rows.is_empty() {
-        writeln!(text, "\nlatte: NOT RUN (LATTE=path/to/latte with stage pool)")?;
+        writeln!(
+            text,
+            "\nlatte: NOT RUN (LATTE=path/to/latte with stage pool)"
+        )?;
         return Ok(());
     }
     writeln!(
@@ -296,7 +300,10 @@ fn live_table(live: &Journal, text: &mut String) -> Result<bool, Box<dyn Error>>
     }
     let (trials, wrong) = noise;
     holds &= wrong <= 8;
-    writeln!(text, "\nNothing differs, live: {wrong} false of {trials} (at most 8 of 80).")?;
+    writeln!(
+        text,
+        "\nNothing differs, live: {wrong} false of {trials} (at most 8 of 80)."
+    )?;
     Ok(holds)
 }
 

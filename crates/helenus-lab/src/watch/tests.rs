@@ -4,7 +4,7 @@
 use super::*;
 use helenus_model::format::Format;
 use helenus_model::run_plan::{self, Consistency, Pacing};
-use helenus_model::sample::{self, Header, PhaseEnd, Standing, StartMeans};
+use helenus_model::sample::{self, Header, PhaseEnd, Standing, StartMeans, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{GENERATOR, HOST};
 use helenus_model::workload::Workload;

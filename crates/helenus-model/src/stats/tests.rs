@@ -218,7 +218,6 @@ fn blocks_tell_how_far_a_percentile_may_be_off() {
         p99 += holds(blocks.percentile_ns(0.99).unwrap(), truth(2.326_348));
         means += holds(blocks.mean_ns(), 1e6 * (0.173_333_f64 / 2.0).exp());
     }
-    println!("{p50} {p99} {means}");
     for held in [p50, p99, means] {
         assert!((86..=99).contains(&held), "{held} of 100 held the truth");
     }

@@ -4,7 +4,7 @@
 use helenus_model::comparison::Comparison;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
-use helenus_model::result::{PhaseResult, RunResult};
+use helenus_model::result::{Beside, Measured, PhaseResult, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::{
     self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
@@ -109,12 +109,7 @@ pub(crate) fn header(plan: &RunPlan) -> Header {
 }
 
 fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
-    let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
-    for n in 1..3 {
-        for (name, one) in interval(place, n).operations {
-            merged.entry(name).or_default().merge(&one);
-        }
-    }
+    let blocks: Vec<_> = (1..3).map(|n| interval(place, n).operations).collect();
     let end = PhaseEnd {
         phase: place,
         measured_from_ns: 1_000_000_000,
@@ -137,7 +132,18 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         steal_share: Some(0.1),
         ..OutsideFacts::default()
     };
-    PhaseResult::new(&plan.phases[place], &merged, &end, &outside)
+    let measured = Measured {
+        phase: &plan.phases[place],
+        blocks: &blocks.iter().collect::<Vec<_>>(),
+        end: &end,
+        steadiness: None,
+        seed: SEED,
+    };
+    let beside = Beside {
+        outside,
+        ..Beside::default()
+    };
+    PhaseResult::new(&measured, &beside)
 }
 
 /// A result with both phases, failures, and doubts of both severities.

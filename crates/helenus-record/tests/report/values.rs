@@ -7,7 +7,9 @@ use helenus_model::comparison::{
 };
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
-use helenus_model::result::{Around, Confidence, Distribution, PhaseResult, RunResult};
+use helenus_model::result::{
+    Around, Beside, Confidence, Distribution, Measured, PhaseResult, RunResult,
+};
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Share};
 use helenus_model::sample::{
     self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
@@ -21,7 +23,7 @@ use helenus_model::telemetry::{
 };
 use helenus_model::workload::Workload;
 use helenus_record::report::RunReport;
-use helenus_record::{RunState, RunSummary, StoredRun};
+use helenus_record::{ExperimentId, RunPlacement, RunState, RunSummary, StoredRun};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -151,6 +153,7 @@ fn interval(phase: &Phase, place: usize, warm_up: bool, at: u64, samples: u64) -
         operations: operations
             .map(|(i, share)| (share.operation.clone(), one(i as u64)))
             .collect(),
+        tenths: vec![],
     }
 }
 
@@ -237,6 +240,8 @@ fn node(at: u64, place: u64, cpu_us: u64) -> NodeSample {
         file_bytes: 95 << 20,
         shmem_bytes: 12 << 20,
         threads: 88,
+        answered: true,
+        collections: Some(at / 10),
         read_bytes: Some(at * 12_000),
         written_bytes: Some(at * 600_000 + if busy { 9_000_000 } else { 0 }),
         pools: vec![
@@ -289,10 +294,6 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         .iter()
         .filter(|i| i.phase == place && i.stretch == Stretch::Measured)
         .collect();
-    let mut merged: BTreeMap<String, OperationInterval> = BTreeMap::new();
-    for (name, one) in measured.iter().flat_map(|i| &i.operations) {
-        merged.entry(name.clone()).or_default().merge(one);
-    }
     let end = PhaseEnd {
         phase: place,
         measured_from_ns: measured.first().map_or(0, |i| i.start_ns),
@@ -315,7 +316,19 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         max_errors: Some(0.01),
         ..OutsideFacts::default()
     };
-    let mut result = PhaseResult::new(&plan.phases[place], &merged, &end, &outside);
+    let blocks: Vec<_> = measured.iter().map(|i| &i.operations).collect();
+    let measured = Measured {
+        phase: &plan.phases[place],
+        blocks: &blocks,
+        end: &end,
+        steadiness: None,
+        seed: plan.seed,
+    };
+    let beside = Beside {
+        outside,
+        ..Beside::default()
+    };
+    let mut result = PhaseResult::new(&measured, &beside);
     if let Some(rate) = result.rate_per_s {
         result.achieved_per_s = rate * 0.999;
     }
@@ -399,6 +412,16 @@ fn stored(plan: RunPlan, result: RunResult) -> StoredRun {
             plan_hash: plan.hash(),
             seed: plan.seed,
             tags: vec!["nightly".to_owned()],
+            running: false,
+            place: RunPlacement {
+                experiment: ExperimentId::named("e1").expect("a name"),
+                experiment_name: None,
+                trial: 0,
+                trial_name: None,
+                restart_id: 12,
+                restart: 0,
+                restart_known: true,
+            },
             phases: vec![],
         },
         plan_json: serde_json::to_string(&plan).expect("a plan"),

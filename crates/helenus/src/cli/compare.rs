@@ -51,6 +51,8 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {
         Ok(n) if n.is_finite() && n >= 0.1 && n <= 100.0 => Ok(n / 100.0),
-        _ => Err(format!("{text:?} is no percentage from 0.1% to 100%, such as 5%")),
+        _ => Err(format!(
+            "{text:?} is no percentage from 0.1% to 100%, such as 5%"
+        )),
     }
 }

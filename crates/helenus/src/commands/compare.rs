@@ -13,7 +13,7 @@ use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
-use helenus_model::comparison::{BarSpec, DEFAULT_PAIRS, LEAST_PAIRS, answer};
+use helenus_model::comparison::{BarAnswer, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS};
 use helenus_model::seed::Seed;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -30,10 +30,11 @@ pub(crate) fn run(flags: &Compare, hands: &Hands, ui: &Ui) -> Result<u8, Command
     }
 }
 
-fn bars(texts: &[String]) -> Result<Vec<BarSpec>, CommandError> {
+fn bars(texts: &[String]) -> Result<Vec<FailOn>, CommandError> {
     let parse = |text: &String| {
-        BarSpec::parse(text).map_err(|e| {
-            CommandError::new(code::USAGE, format!("--fail-on {text:?}: {e}")).hint(e.hint())
+        FailOn::parse(text).map_err(|e| {
+            let hint = e.hint();
+            CommandError::of(code::USAGE, &e).hint(hint)
         })
     };
     texts.iter().map(parse).collect()
@@ -41,7 +42,7 @@ fn bars(texts: &[String]) -> Result<Vec<BarSpec>, CommandError> {
 
 fn of_stored(
     sides: &[String],
-    bars: Vec<BarSpec>,
+    bars: Vec<FailOn>,
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
@@ -56,13 +57,13 @@ fn of_stored(
             .hint("name two sides, or a comparison such as cmp1".to_owned()),
     })?;
     render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
-    Ok(answer(&made.comparison.bars).exit_code())
+    Ok(exit_code(&made.comparison))
 }
 
 fn interleaved(
     flags: &Compare,
     files: [&PathBuf; 2],
-    bars: Vec<BarSpec>,
+    bars: Vec<FailOn>,
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
@@ -99,14 +100,23 @@ fn interleaved(
         let why = with_causes(error);
         ui.caution(&format!("the comparison is not in the history: {why}"));
     }
-    render::show(&finished.comparison, finished.id.map(|id| id.to_string()), ui);
+    render::show(
+        &finished.comparison,
+        finished.id.map(|id| id.to_string()),
+        ui,
+    );
     if finished.interrupted {
         return Err(CommandError::new(
             code::INTERRUPTED,
             "interrupted, and cleaned up; the pairs so far are above",
         ));
     }
-    Ok(answer(&finished.comparison.bars).exit_code())
+    Ok(exit_code(&finished.comparison))
+}
+
+/// 0 without bars.
+fn exit_code(comparison: &Comparison) -> u8 {
+    comparison.answer().map_or(0, BarAnswer::exit_code)
 }
 
 fn rule(flags: &Compare) -> Rule {
@@ -195,7 +205,11 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
         most_restarts: 2 * most,
         about_s: estimate(request, 2 * pairs).as_secs(),
         most_about_s: estimate(request, 2 * most).as_secs(),
-        bars: request.bars.iter().map(ToString::to_string).collect(),
+        bars: request
+            .bars
+            .iter()
+            .map(|bar| bar.text().to_owned())
+            .collect(),
         order,
     };
     ui.result(&plan, || {

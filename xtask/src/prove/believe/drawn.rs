@@ -113,7 +113,12 @@ mod tests {
         let drawn = nothing_differs(&pool, Seed(3)).unwrap();
         assert!((0.03..0.07).contains(&drawn.false_share), "{drawn:?}");
         let at = |ratio| power(&pool, ratio, 8, Seed(3)).unwrap();
-        assert!(at(1.02) < at(1.05) && at(1.05) < at(1.10), "{} {}", at(1.02), at(1.10));
+        assert!(
+            at(1.02) < at(1.05) && at(1.05) < at(1.10),
+            "{} {}",
+            at(1.02),
+            at(1.10)
+        );
         assert!(at(1.10) > 0.95);
     }
 

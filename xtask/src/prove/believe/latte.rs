@@ -73,7 +73,9 @@ fn p_values(table: &str) -> Vec<(String, f64)> {
         };
         // A change in percent stands before the p value.
         if words.len() > 3 && words[words.len() - 2].ends_with('%') && (0.0..=1.0).contains(&p) {
-            let digits = words.iter().position(|w| w.starts_with(|c: char| c.is_ascii_digit()) && !w.ends_with('%'));
+            let digits = words
+                .iter()
+                .position(|w| w.starts_with(|c: char| c.is_ascii_digit()) && !w.ends_with('%'));
             let label = words[..digits.unwrap_or(1).max(1)].join(" ");
             found.push((label, p));
         }

@@ -31,7 +31,12 @@ pub(super) struct Kind {
 
 /// As a workflow of continuous integration would have it: short runs, eight pairs, two bars.
 const WORKFLOW: &[&str] = &[
-    "--pairs", "8", "--fail-on", "p50>+5%", "--fail-on", "p99>+15%",
+    "--pairs",
+    "8",
+    "--fail-on",
+    "p50>+5%",
+    "--fail-on",
+    "p99>+15%",
 ];
 
 /// Six pairs of short runs: enough for a verdict.
@@ -42,7 +47,8 @@ const SAME: &str = "jvm = ['-Dfake.life_sd=0.02']\n";
 
 const LONG: &str = "phases = 'write'\nrate = 6000\nwarmup = '300ms'\nduration = '1500ms'\n";
 const SHORT: &str = "phases = 'write'\nrate = 3000\nwarmup = '200ms'\nduration = '700ms'\n";
-const SLOW: &str = "preset = 'dev'\nphases = ['write', 'read']\nrate = 800\nwarmup = '2s'\nduration = '4s'\n";
+const SLOW: &str =
+    "preset = 'dev'\nphases = ['write', 'read']\nrate = 800\nwarmup = '2s'\nduration = '4s'\n";
 
 /// All kinds, in the order in which a sitting takes them.
 pub(super) const KINDS: &[Kind] = &[
@@ -136,7 +142,9 @@ pub(super) fn trial(rig: &Rig, kind: &Kind, round: usize) -> Result<Outcome, Box
     };
     let (a, b) = (file("a.toml", kind.a)?, file("b.toml", kind.b)?);
     let seed = (round + 1).to_string();
-    let mut args = vec!["compare", "--ab", &a, &b, "--seed", &seed, "--format", "json"];
+    let mut args = vec![
+        "compare", "--ab", &a, &b, "--seed", &seed, "--format", "json",
+    ];
     args.extend(kind.flags);
     let watch = Watch::begin()?;
     let mut command = rig.command(&args);
@@ -166,7 +174,13 @@ pub(super) fn trial(rig: &Rig, kind: &Kind, round: usize) -> Result<Outcome, Box
 /// Ratio and interval of the measures that are looked at, all operations together.
 fn row_measures(row: &Value) -> Measures {
     let measure = row["measure"].as_str().unwrap_or_default();
-    let looked_at = ["response_p50", "response_p99", "service_p50", "service_p99", "node_cpu"];
+    let looked_at = [
+        "response_p50",
+        "response_p99",
+        "service_p50",
+        "service_p99",
+        "node_cpu",
+    ];
     let mut found = Measures::new();
     if row["operation"] != "all" || !looked_at.contains(&measure) {
         return found;
@@ -174,7 +188,10 @@ fn row_measures(row: &Value) -> Measures {
     let phase = row["phase"].as_str().unwrap_or_default();
     for end in ["ratio", "low", "high"] {
         if let Some(value) = row["estimate"][end].as_f64() {
-            found.insert(format!("{phase}_{measure}_{end}"), (value * 1e4).round() / 1e4);
+            found.insert(
+                format!("{phase}_{measure}_{end}"),
+                (value * 1e4).round() / 1e4,
+            );
         }
     }
     found

@@ -52,8 +52,23 @@ pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> 
     // Each round has data of its own: the same in the two restarts of a pair.
     let seed = (1000 + round / 2).to_string();
     let args = [
-        "bench", "--cluster", "pool", "--phases", "write", "--rate", RATE, "--warmup", "3s",
-        "--duration", "5s", "--seed", &seed, "--tag", "pool", "--format", "json",
+        "bench",
+        "--cluster",
+        "pool",
+        "--phases",
+        "write",
+        "--rate",
+        RATE,
+        "--warmup",
+        "3s",
+        "--duration",
+        "5s",
+        "--seed",
+        &seed,
+        "--tag",
+        "pool",
+        "--format",
+        "json",
     ];
     let output = rig.command(&args).output()?;
     let report: Value = serde_json::from_slice(&output.stdout)
@@ -97,7 +112,10 @@ pub(super) fn measures(
     keep("steal", around["steal_share"].as_f64());
     keep("foreign", around["foreign_cpu_share"].as_f64());
     let generator = &report["result"]["generator"];
-    keep("generator_cpu_us", generator["cpu_per_operation_us"].as_f64());
+    keep(
+        "generator_cpu_us",
+        generator["cpu_per_operation_us"].as_f64(),
+    );
     if measures.contains_key("service_p50_us") {
         Ok(measures)
     } else {

@@ -443,9 +443,10 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use helenus_model::doubt::OutsideFacts;
+    use helenus_model::result::{Beside, Measured};
     use helenus_model::run_plan::Phase;
     use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
+    use helenus_model::seed::Seed;
     use std::collections::BTreeMap;
 
     fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
@@ -472,7 +473,14 @@ mod tests {
         };
         let merged = BTreeMap::from([("write".to_owned(), one)]);
         let plan = Phase::steady("write", 2000.0, 64, 10_000);
-        PhaseResult::new(&plan, &merged, &end, &OutsideFacts::default())
+        let measured = Measured {
+            phase: &plan,
+            blocks: &[&merged],
+            end: &end,
+            steadiness: None,
+            seed: Seed(1),
+        };
+        PhaseResult::new(&measured, &Beside::default())
     }
 
     #[test]

@@ -32,9 +32,9 @@ impl<'a> Live<'a> {
     pub(super) fn see(&mut self, event: &AbEvent<'_>) {
         match event {
             AbEvent::FindsRate => self.ui.note("one run of A finds the rate for all"),
-            AbEvent::Rate(rate) => self
-                .ui
-                .note(&format!("every restart without a rate of its own runs at {rate}/s")),
+            AbEvent::Rate(rate) => self.ui.note(&format!(
+                "every restart without a rate of its own runs at {rate}/s"
+            )),
             AbEvent::Begins {
                 pair,
                 of,
@@ -48,8 +48,10 @@ impl<'a> Live<'a> {
                     format!(", {} left", minutes(left))
                 });
                 self.took.get_or_insert((Instant::now(), 0));
-                self.within
-                    .prefix(format!("pair {pair} of {of}, {}{time_left}: ", side.letter()));
+                self.within.prefix(format!(
+                    "pair {pair} of {of}, {}{time_left}: ",
+                    side.letter()
+                ));
             }
             AbEvent::Bench(event) => self.within.see(event),
             AbEvent::Ended {
@@ -86,7 +88,11 @@ impl<'a> Live<'a> {
 fn in_a_line(finished: &Finished) -> String {
     let mut text = String::new();
     for phase in &finished.result.phases {
-        let slow = phase.total.response.as_ref().or(phase.total.service.as_ref());
+        let slow = phase
+            .total
+            .response
+            .as_ref()
+            .or(phase.total.service.as_ref());
         let at = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
         let (p50, p99) = slow.map_or((None, None), |d| (d.p50_us, d.p99_us));
         let _infallible = write!(

@@ -58,9 +58,8 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
     let bench = bench_command();
     let mut words = vec!["helenus".to_owned(), "bench".to_owned()];
     for (key, value) in &entries {
-        let told = |text: String| {
-            CommandError::new(code::USAGE, format!("{}: {text}", at(key.span())))
-        };
+        let told =
+            |text: String| CommandError::new(code::USAGE, format!("{}: {text}", at(key.span())));
         let name = key.get_ref().as_str();
         let arg = known(&bench, name).map_err(|(text, hint)| told(text).hint(hint))?;
         words.extend(flags(&arg, name, value).map_err(told)?);
@@ -207,8 +206,10 @@ mod tests {
 
     #[test]
     fn the_keys_are_the_flags() {
-        let recipe = of("preset = 'dev'\nheap = '500M'\nrate = 2000\nclosed = false\n\
-                         phases = ['write', 'read']\nset = ['a=1', 'b=2']\njvm = '-Xss256k'\n")
+        let recipe = of(
+            "preset = 'dev'\nheap = '500M'\nrate = 2000\nclosed = false\n\
+                         phases = ['write', 'read']\nset = ['a=1', 'b=2']\njvm = '-Xss256k'\n",
+        )
         .expect("reads");
         assert_eq!(recipe.label, "big-heap");
         let flags = recipe.flags;

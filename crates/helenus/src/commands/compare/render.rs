@@ -33,7 +33,12 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
     };
     line(&headline(of));
     for side in [("A", &of.a), ("B", &of.b)] {
-        line(&format!("  {}  {}: {}", side.0, side.1.label, runs(&side.1.runs)));
+        line(&format!(
+            "  {}  {}: {}",
+            side.0,
+            side.1.label,
+            runs(&side.1.runs)
+        ));
     }
     for difference in &of.differences {
         line(&format!(
@@ -58,7 +63,12 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
             (Some(low), Some(high)) => format!(" ({} to {})", signed(low), signed(high)),
             _ => String::new(),
         };
-        line(&format!("bar {}: {} {}{interval}", bar.text, bar.row, answer(bar.answer)));
+        line(&format!(
+            "bar {}: {} {}{interval}",
+            bar.text,
+            bar.row,
+            answer(bar.answer)
+        ));
     }
     for left in &of.left_out {
         line(&format!("left out: {}, {}", left.run, left.why));
@@ -108,19 +118,25 @@ pub(crate) fn headline(of: &Comparison) -> String {
         .map(|(row, estimate)| sentence(row, &estimate))
         .collect();
     if found.is_empty() {
-        return format!("no difference found in {pairs} pairs (see what these data could have shown)");
+        return format!(
+            "no difference found in {pairs} pairs (see what these data could have shown)"
+        );
     }
     format!("B against A in {pairs} pairs: {}", found.join("; "))
 }
 
 fn sentence(row: &Row, estimate: &Estimate) -> String {
-    let word = if estimate.ratio > 1.0 { "higher" } else { "lower" };
+    let word = if estimate.ratio > 1.0 {
+        "higher"
+    } else {
+        "lower"
+    };
     let mut ends = [(estimate.low - 1.0).abs(), (estimate.high - 1.0).abs()];
     ends.sort_by(f64::total_cmp);
     format!(
         "{} {} {} {word} ({} to {})",
         row.phase,
-        measure(row.measure),
+        row.measure.words(),
         percent((estimate.ratio - 1.0).abs()),
         percent(ends[0]),
         percent(ends[1])
@@ -130,14 +146,24 @@ fn sentence(row: &Row, estimate: &Estimate) -> String {
 fn table(of: &Comparison) -> String {
     let interval = format!("{:.0} % interval", LEVEL * 100.0);
     let mut table = Table::new(&[
-        "phase", "operation", "measure", ">A", ">B", ">B/A", &interval, ">p", ">p (Holm)", ">finds",
-        ">±5 % needs", "",
+        "phase",
+        "operation",
+        "measure",
+        ">A",
+        ">B",
+        ">B/A",
+        &interval,
+        ">p",
+        ">p (Holm)",
+        ">finds",
+        ">±5 % needs",
+        "",
     ]);
     for row in &of.rows {
         let mut cells = vec![
             row.phase.clone(),
             row.operation.clone(),
-            measure(row.measure).to_owned(),
+            row.measure.words().to_owned(),
             value(row.measure, row.a),
             value(row.measure, row.b),
         ];
@@ -193,32 +219,11 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The measure's words.
-fn measure(of: Measure) -> &'static str {
-    match of {
-        Measure::Throughput => "throughput",
-        Measure::ServiceMean => "service mean",
-        Measure::ServiceP50 => "service p50",
-        Measure::ServiceP90 => "service p90",
-        Measure::ServiceP95 => "service p95",
-        Measure::ServiceP99 => "service p99",
-        Measure::ServiceP999 => "service p99.9",
-        Measure::ResponseMean => "response mean",
-        Measure::ResponseP50 => "response p50",
-        Measure::ResponseP90 => "response p90",
-        Measure::ResponseP95 => "response p95",
-        Measure::ResponseP99 => "response p99",
-        Measure::ResponseP999 => "response p99.9",
-        Measure::NodeCpu => "node CPU/op",
-        Measure::GeneratorCpu => "generator CPU/op",
-    }
-}
-
 fn value(of: Measure, number: f64) -> String {
     let mut text = String::new();
     let _infallible = match of {
         Measure::Throughput => write!(text, "{number:.0}/s"),
-        Measure::NodeCpu | Measure::GeneratorCpu => write!(text, "{number:.1} µs"),
+        Measure::NodeCpu | Measure::GeneratorCpu => write!(text, "{number:.1} µs/op"),
         _ if number >= 10_000.0 => write!(text, "{:.1} ms", number / 1e3),
         _ => write!(text, "{:.3} ms", number / 1e3),
     };
