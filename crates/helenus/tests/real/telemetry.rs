@@ -102,11 +102,11 @@ pub(crate) fn a_compaction_storm_is_told_by_node() {
     // So slow that what a few seconds wrote is compacted for longer than the run is.
     let up = "up c --preset bench --set compaction_throughput=128KiB/s";
     home.helenus(&up.split(' ').collect::<Vec<_>>()).ok();
-    let fill = "bench --cluster c --phases write --closed --duration 3s --warmup 0s";
+    let fill = "bench --cluster c --phases write --closed --duration 2s --warmup 0s";
     home.helenus(&fill.split(' ').collect::<Vec<_>>());
     home.helenus(&["nodetool", "c", "flush"]).ok();
     let mut storm = home.start(&["nodetool", "c", "compact"]);
-    let run = "bench --cluster c --phases write --rate 500 --duration 5s --warmup 2s --format json";
+    let run = "bench --cluster c --phases write --rate 500 --duration 4s --warmup 2s --format json";
     let said = home.helenus(&run.split(' ').collect::<Vec<_>>());
     storm.kill().expect("it lives or has ended");
     storm.wait().expect("it ends");
