@@ -1,6 +1,7 @@
-//! Foreign text: statements, lock files, JDKs' release files, histograms, sample lines, plans.
+//! Foreign text: statements, lock files, JDKs' release files, logs of collections, histograms, sample lines, plans.
 #![no_main]
 
+use helenus_model::gc_log::GcLog;
 use helenus_model::histogram::Histogram;
 use helenus_model::release::{Lock, parse_java_version, parse_release_file};
 use helenus_model::run_plan::RunPlan;
@@ -18,6 +19,10 @@ fuzz_target!(|text: &str| {
     let _refused = Bytes::parse(text);
     let _refused = parse_duration(text);
     let _refused = parse_rate(text);
+    let mut log = GcLog::default();
+    for stop in text.lines().filter_map(|line| log.take(line)) {
+        let _short = stop.event("node1");
+    }
     let _refused = Histogram::from_text(text);
     let _refused = serde_json::from_str::<SampleLine>(text);
     if let Ok(plan) = serde_json::from_str::<RunPlan>(text) {

@@ -344,7 +344,7 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         cut_s: 1.5,
         change: None,
         change_at_s: None,
-        points: measured.len() * 10,
+        points: blocks.len() * 10,
     });
     result.around = Around {
         nodes_cpu_per_operation_us: Some(612.0),

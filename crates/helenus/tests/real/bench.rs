@@ -7,10 +7,13 @@ use serde_json::Value;
 use std::io::Read as _;
 use std::time::Duration;
 
-/// Doubts that speak of the host on which the test happens to run, not of what is tested.
-const OF_THE_HOST: [&str; 5] = [
+/// Doubts that speak of the host on which the test happens to run and of small nodes, not of what is tested.
+const OF_THE_HOST: [&str; 8] = [
     "generator_late",
     "generator_saturated",
+    "generator_waited",
+    "compaction",
+    "collection",
     "stolen_host",
     "busy_host",
     "short",

@@ -102,11 +102,11 @@ pub(crate) fn a_compaction_storm_is_told_by_node() {
     // So slow that what a few seconds wrote is compacted for longer than the run is.
     let up = "up c --preset bench --set compaction_throughput=128KiB/s";
     home.helenus(&up.split(' ').collect::<Vec<_>>()).ok();
-    let fill = "bench --cluster c --phases write --closed --duration 3s --warmup 0s";
+    let fill = "bench --cluster c --phases write --closed --duration 2s --warmup 0s";
     home.helenus(&fill.split(' ').collect::<Vec<_>>());
     home.helenus(&["nodetool", "c", "flush"]).ok();
     let mut storm = home.start(&["nodetool", "c", "compact"]);
-    let run = "bench --cluster c --phases write --rate 500 --duration 5s --warmup 2s --format json";
+    let run = "bench --cluster c --phases write --rate 500 --duration 4s --warmup 2s --format json";
     let said = home.helenus(&run.split(' ').collect::<Vec<_>>());
     storm.kill().expect("it lives or has ended");
     storm.wait().expect("it ends");
@@ -132,7 +132,8 @@ impl Spinners {
             sched_setaffinity(Some(Pid::from_child(&child)), cpu).expect("a pinned process");
             child
         };
-        Self((0..4).map(|_| spin()).collect())
+        // So many that a turn comes late, yet often enough for all operations to be sent.
+        Self((0..12).map(|_| spin()).collect())
     }
 }
 
@@ -183,12 +184,13 @@ fn starve(generator: Pid, cpu: &CpuSet) {
 
 pub(crate) fn a_starved_generator_blames_itself() {
     let home = Home::new();
-    home.helenus(&["up", "c"]).ok();
+    // A heap that is seldom collected: what may be late is measured by the response times.
+    home.helenus(&["up", "c", "--preset", "dev"]).ok();
     let all = sched_getaffinity(None).expect("processors");
     let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| all.is_set(*cpu));
     let mut cpu = CpuSet::new();
     cpu.set(last.expect("a processor"));
-    let run = "bench --cluster c --phases write --rate 200 --duration 4s --warmup 3s --format json";
+    let run = "bench --cluster c --phases write --rate 150 --duration 4s --warmup 3s --format json";
     let bench = home.start(&run.split(' ').collect::<Vec<_>>());
     let generator = generator_of(&bench);
     let spinners = Spinners::on(&cpu);
