@@ -12,7 +12,7 @@ mod pairs;
 mod tests;
 
 pub use blocks::{Blocks, FEWEST_BLOCKS, MOST_BLOCKS};
-pub use change::{Change, FEWEST_BATCHES, FLOOR, LEVEL, MOST_BATCHES, change_point};
+pub use change::{Change, FEWEST_BATCHES, FEWEST_FOR_CHANGE, LEVEL, MOST_BATCHES, change_point};
 pub use draw::Draw;
 pub use mser::{BATCH, FEWEST_FOR_MSER, Truncation, mser5};
 pub use pairs::{
@@ -21,6 +21,9 @@ pub use pairs::{
 };
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// Standard deviation of a normal distribution over its median absolute deviation.
+pub const SCALE: f64 = 1.4826;
 
 /// Student's distribution with `degrees` degrees of freedom; at least one.
 #[expect(clippy::cast_precision_loss, reason = "degrees far below 2^53")]

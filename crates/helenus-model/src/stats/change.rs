@@ -7,8 +7,8 @@ use crate::seed::Seed;
 /// Level of the test: how often one level may be called two.
 pub const LEVEL: f64 = 0.01;
 
-/// The smallest change that counts, as a share: 10 %. Below it a phase is not unsteady, however sure the change is.
-pub const FLOOR: f64 = 0.10;
+/// Points below which nothing is told: the fewest batches with the fewest points.
+pub const FEWEST_FOR_CHANGE: usize = FEWEST_BATCHES * FEWEST_POINTS;
 
 /// Batches that are made where there are points for them.
 pub const MOST_BATCHES: usize = 24;
@@ -23,7 +23,7 @@ const POINTS_IN_BATCH: usize = 8;
 const FEWEST_POINTS: usize = 6;
 
 /// Orders of the batches that are drawn.
-const ORDERS: usize = 2_000;
+const ORDERS: usize = 1_000;
 
 /// The largest change of level in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,17 +37,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// True where the change is significant at [`LEVEL`] and larger than [`FLOOR`], up or down.
-    pub fn counts(&self) -> bool {
-        self.p <= LEVEL && self.ratio.ln().abs() > (1.0 + FLOOR).ln()
+    /// True where the change is significant at [`LEVEL`] and larger than the share `floor`, up or down.
+    pub fn counts(&self, floor: f64) -> bool {
+        self.p <= LEVEL && self.ratio.ln().abs() > (1.0 + floor).ln()
     }
 }
 
-/// The largest change of level; none where there are too few points for [`FEWEST_BATCHES`] batches of six.
+/// The largest change of level; none below [`FEWEST_FOR_CHANGE`] points.
 ///
 /// Ranks make one batch with a stall count for one batch; medians do the same for the size of the change.
 pub fn change_point(points: &[f64]) -> Option<Change> {
-    if points.len() < FEWEST_BATCHES * FEWEST_POINTS {
+    if points.len() < FEWEST_FOR_CHANGE {
         return None;
     }
     let count = (points.len() / POINTS_IN_BATCH).clamp(FEWEST_BATCHES, MOST_BATCHES);
@@ -95,7 +95,7 @@ fn pettitt(ranks: &[f64]) -> (usize, f64) {
 }
 
 /// The share of random orders of these ranks that depart at least as far.
-#[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+#[expect(clippy::cast_precision_loss, reason = "a thousand")]
 fn p_of(ranks: &[f64], found: f64) -> f64 {
     // A fixed seed: the same points always get the same answer.
     let mut draw = Draw::new(Seed(0).derive("orders of batches"));

@@ -1,13 +1,17 @@
 //! MSER-5: where the beginning of a series ends and its level begins.
 //! Refuses an end in the second half: too little is left to call it a level.
 
-use super::{mean, median};
+use super::{SCALE, mean, median};
 
 /// Points in a batch: the 5 of MSER-5 (White 1997; White, Cobb and Spratt 2000).
 pub const BATCH: usize = 5;
 
 /// Points below which nothing is looked for: ten batches.
 pub const FEWEST_FOR_MSER: usize = 10 * BATCH;
+
+/// Share of the batches in which the point is looked for. A little more than half: a series that never settles has its
+/// best point at the end of what is searched, and that is past half.
+const SEARCHED: f64 = 0.6;
 
 /// Batches on each side that a batch is compared with before it counts as an outlier.
 const NEIGHBOURS: usize = 4;
@@ -44,8 +48,8 @@ pub fn mser5(points: &[f64]) -> Truncation {
         sum += value;
         squares += value * value;
         let left = (n - cut) as f64;
-        // The last five batches alone can lie together by chance (White's own rule).
-        if n - cut >= BATCH {
+        // Farther back, a few batches that lie together by chance would win.
+        if cut as f64 <= n as f64 * SEARCHED {
             let error = (squares - sum * sum / left).max(0.0) / (left * left);
             if error <= best.0 {
                 best = (error, cut);
@@ -62,8 +66,6 @@ pub fn mser5(points: &[f64]) -> Truncation {
 /// Hampel's filter: a value farther from the median of its neighbourhood than three of its scaled median deviations is
 /// put to that median.
 fn without_outliers(values: &[f64]) -> Vec<f64> {
-    /// Of a normal distribution, the standard deviation over the median deviation.
-    const SCALE: f64 = 1.4826;
     let cleaned = values.iter().enumerate().map(|(place, value)| {
         let from = place.saturating_sub(NEIGHBOURS);
         let to = (place + NEIGHBOURS + 1).min(values.len());

@@ -162,7 +162,9 @@ fn mser_finds_the_end_of_a_beginning() {
         panic!("no end")
     };
     assert!((100..130).contains(&end), "{end}");
-    assert_eq!(mser5(&series(600, 400)), Truncation::NoEnd);
+    assert_eq!(mser5(&series(600, 330)), Truncation::NoEnd);
+    let drift: Vec<f64> = (0..600).map(f64::from).collect();
+    assert_eq!(mser5(&drift), Truncation::NoEnd);
     let mut stalled = series(600, 0);
     stalled[120..130].fill(50.0);
     let Truncation::At(end) = mser5(&stalled) else {
@@ -177,14 +179,14 @@ fn a_change_has_a_place_and_a_size() {
     let change = change_point(&step).unwrap();
     assert_eq!(change.at, 100);
     near(change.ratio, 1.4, 1e-9);
-    assert!(change.counts());
+    assert!(change.counts(0.1));
     let small: Vec<f64> = step.iter().map(|v| 1.0 + (v - 1.0) / 5.0).collect();
     let change = change_point(&small).unwrap();
-    assert!(change.p <= LEVEL && !change.counts(), "below the floor");
+    assert!(change.p <= LEVEL && !change.counts(0.1), "below the floor");
     assert_eq!(change_point(&step[..71]), None);
     assert!(change_point(&step[..72]).is_some());
     let flat = change_point(&[1.0; 100]).unwrap();
-    assert!(flat.p > 0.9 && !flat.counts());
+    assert!(flat.p > 0.9 && !flat.counts(0.1));
 }
 
 /// Seconds of samples around a level that wanders from one second to the next.
@@ -207,7 +209,7 @@ fn blocks_tell_how_far_a_percentile_may_be_off() {
     // Level: variance 0.01 / (1 − 0.25); with the samples' own 0.16 together 0.1733.
     let truth = |z: f64| 1e6 * (z * 0.173_333_f64.sqrt()).exp();
     let (mut p50, mut p99, mut means) = (0, 0, 0);
-    for round in 0..200 {
+    for round in 0..100 {
         let parts = seconds(30, 100, &mut draw);
         let refs: Vec<&Histogram> = parts.iter().collect();
         let blocks = Blocks::of(&refs, Seed(round)).unwrap();
@@ -216,9 +218,8 @@ fn blocks_tell_how_far_a_percentile_may_be_off() {
         p99 += holds(blocks.percentile_ns(0.99).unwrap(), truth(2.326_348));
         means += holds(blocks.mean_ns(), 1e6 * (0.173_333_f64 / 2.0).exp());
     }
-    println!("{p50} {p99} {means}");
     for held in [p50, p99, means] {
-        assert!((176..=199).contains(&held), "{held} of 200 held the truth");
+        assert!((86..=99).contains(&held), "{held} of 100 held the truth");
     }
 }
 
