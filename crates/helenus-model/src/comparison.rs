@@ -1,6 +1,18 @@
 //! A comparison of two sides, `helenus.comparison/1`: pairs of restarts, ratios with intervals, and what may be claimed.
 //! Refuses a claim from two single runs, and to mix what *start* means.
 
+mod bar;
+mod compare;
+mod measure;
+mod pairs;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use bar::{BarError, FailOn};
+pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
+pub use measure::ALL;
+
 use crate::format::Format;
 use crate::sample::StartMeans;
 use serde::{Deserialize, Serialize};
@@ -16,6 +28,12 @@ pub const LEAST_PAIRS: usize = 6;
 
 /// Pairs that are run where nobody says.
 pub const DEFAULT_PAIRS: usize = 8;
+
+/// The fact of a run that says whether its nodes used a class-data archive; a difference in it is a caution.
+pub const CLASS_ARCHIVE: &str = "class archive";
+
+/// The fact of a run that names its JDK; a difference in it is a caution.
+pub const JDK: &str = "JDK";
 
 /// A comparison. Every ratio is B over A: above 1, B has more of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,6 +151,13 @@ pub struct Row {
     pub claim: Claim,
 }
 
+impl Row {
+    /// Phase, operation and measure, such as `write all response p99`.
+    pub fn name(&self) -> String {
+        format!("{} {} {}", self.phase, self.operation, self.measure.words())
+    }
+}
+
 /// The interval of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -235,4 +260,23 @@ pub enum BarAnswer {
     CannotTell,
     /// It is crossed: the whole interval is on the bad side. Exit code 1.
     Crossed,
+}
+
+impl BarAnswer {
+    /// The exit code: 0, 6 or 1.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Holds => 0,
+            Self::CannotTell => 6,
+            Self::Crossed => 1,
+        }
+    }
+}
+
+impl Comparison {
+    /// The answer to all bars together: crossed where one is, else unknown where one is, else they hold. None where no
+    /// bar was set.
+    pub fn answer(&self) -> Option<BarAnswer> {
+        self.bars.iter().map(|bar| bar.answer).max()
+    }
 }

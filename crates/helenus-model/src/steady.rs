@@ -180,7 +180,7 @@ mod tests {
             let at = 0.1 * place as f64 + 0.05;
             (at, 1e6 * level(at) * (noise * now).exp())
         };
-        (0..seconds * 10).map(|place| point(place)).collect()
+        (0..seconds * 10).map(point).collect()
     }
 
     /// How many of the rounds end in this state.

@@ -1,0 +1,115 @@
+//! What can be compared: its words, its unit, and where it stands in a result.
+//! Refuses a number that a result does not have: response times without a schedule, percentiles of few samples.
+
+use super::Measure;
+use crate::result::{Distribution, OperationResult, PhaseResult};
+
+/// The name of all operations together.
+pub const ALL: &str = "all";
+
+impl Measure {
+    /// All of them, in the order of rows.
+    pub const EVERY: [Self; 15] = [
+        Self::Throughput,
+        Self::ResponseMean,
+        Self::ResponseP50,
+        Self::ResponseP90,
+        Self::ResponseP95,
+        Self::ResponseP99,
+        Self::ResponseP999,
+        Self::ServiceMean,
+        Self::ServiceP50,
+        Self::ServiceP90,
+        Self::ServiceP95,
+        Self::ServiceP99,
+        Self::ServiceP999,
+        Self::NodeCpu,
+        Self::GeneratorCpu,
+    ];
+
+    /// Its words, such as `response p99`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::ServiceMean => "service mean",
+            Self::ServiceP50 => "service p50",
+            Self::ServiceP90 => "service p90",
+            Self::ServiceP95 => "service p95",
+            Self::ServiceP99 => "service p99",
+            Self::ServiceP999 => "service p99.9",
+            Self::ResponseMean => "response mean",
+            Self::ResponseP50 => "response p50",
+            Self::ResponseP90 => "response p90",
+            Self::ResponseP95 => "response p95",
+            Self::ResponseP99 => "response p99",
+            Self::ResponseP999 => "response p99.9",
+            Self::NodeCpu => "node CPU",
+            Self::GeneratorCpu => "generator CPU",
+        }
+    }
+
+    /// The unit of its numbers: operations a second, or microseconds (of CPU for each operation).
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput => "op/s",
+            Self::NodeCpu | Self::GeneratorCpu => "µs/op",
+            _ => "µs",
+        }
+    }
+
+    /// True where more of it is better.
+    pub fn more_is_better(self) -> bool {
+        self == Self::Throughput
+    }
+
+    /// Its value in an operation of a phase, in its unit; none where the result has none or nothing above zero.
+    pub(super) fn value(self, phase: &PhaseResult, operation: &str) -> Option<f64> {
+        let all = operation == ALL;
+        let one = if all {
+            &phase.total
+        } else {
+            phase.operations.get(operation)?
+        };
+        let value = match self {
+            Self::Throughput if all => Some(phase.achieved_per_s),
+            Self::Throughput => throughput(phase, one),
+            Self::NodeCpu if all => phase.around.nodes_cpu_per_operation_us,
+            Self::GeneratorCpu if all => generator_cpu(phase),
+            Self::NodeCpu | Self::GeneratorCpu => None,
+            _ => self.of_distribution(self.distribution(one)?),
+        };
+        value.filter(|v| v.is_finite() && *v > 0.0)
+    }
+
+    fn distribution(self, one: &OperationResult) -> Option<&Distribution> {
+        if self.words().starts_with("response") {
+            one.response.as_ref()
+        } else {
+            one.service.as_ref()
+        }
+    }
+
+    fn of_distribution(self, of: &Distribution) -> Option<f64> {
+        match self {
+            Self::ServiceMean | Self::ResponseMean => Some(of.mean_us),
+            Self::ServiceP50 | Self::ResponseP50 => of.p50_us,
+            Self::ServiceP90 | Self::ResponseP90 => of.p90_us,
+            Self::ServiceP95 | Self::ResponseP95 => of.p95_us,
+            Self::ServiceP99 | Self::ResponseP99 => of.p99_us,
+            Self::ServiceP999 | Self::ResponseP999 => of.p999_us,
+            Self::Throughput | Self::NodeCpu | Self::GeneratorCpu => None,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn throughput(phase: &PhaseResult, one: &OperationResult) -> Option<f64> {
+    (phase.duration_s > 0.0).then(|| one.completed as f64 / phase.duration_s)
+}
+
+/// CPU of the generator's thread in the measured stretch, for each operation that ended, in microseconds.
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn generator_cpu(phase: &PhaseResult) -> Option<f64> {
+    let ended = phase.total.completed + phase.total.failures();
+    (ended > 0).then(|| phase.thread_busy * phase.duration_s * 1e6 / ended as f64)
+}
