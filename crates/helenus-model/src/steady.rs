@@ -184,12 +184,12 @@ mod tests {
         let mut draw = Draw::new(Seed(seed).derive("points"));
         let own = (1.0 - phi * phi).sqrt();
         let mut now = draw.normal();
-        let mut point = |place: usize| {
+        let point = |place: usize| {
             now = phi * now + own * draw.normal();
             let at = 0.1 * place as f64 + 0.05;
             (at, 1e6 * level(at) * (noise * now).exp())
         };
-        (0..seconds * 10).map(|place| point(place)).collect()
+        (0..seconds * 10).map(point).collect()
     }
 
     /// How many of the rounds end in this state.

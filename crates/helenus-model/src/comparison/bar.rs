@@ -159,7 +159,7 @@ impl BarError {
                 instead(found, known.iter().map(String::as_str).collect())
             }
             Self::Absent { .. } => {
-                "response times need a rate, a percentile ten samples above it, the nodes' CPU nodes of this machine"
+                "response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine"
                     .to_owned()
             }
         }

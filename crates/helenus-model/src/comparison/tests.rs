@@ -1,2 +1,610 @@
 //! Comparisons of made-up runs: pairs, claims, bars, refusals.
 //! Refuses real runs: what is compared here is known beforehand.
+
+use super::*;
+use crate::doubt::{Doubt, DoubtKind, Severity, Verdict};
+use crate::histogram::Histogram;
+use crate::result::{Around, Distribution, OperationResult, PhaseResult, RunResult};
+use crate::run_plan::Pacing;
+use crate::sample::Standing;
+use crate::seed::Seed;
+use crate::stats::Draw;
+use std::collections::BTreeMap;
+
+/// Times around a median, in microseconds.
+fn times(p50: f64) -> Option<Distribution> {
+    Some(Distribution {
+        count: 60_000,
+        min_us: p50 / 4.0,
+        mean_us: p50 * 1.1,
+        p50_us: Some(p50),
+        p90_us: Some(p50 * 1.5),
+        p95_us: Some(p50 * 2.0),
+        p99_us: Some(p50 * 4.0),
+        p999_us: None,
+        p9999_us: None,
+        max_us: p50 * 40.0,
+        confidence: None,
+        histogram: Histogram::new(),
+    })
+}
+
+fn operation(p50: f64, scheduled: bool) -> OperationResult {
+    OperationResult {
+        completed: 60_000,
+        service: times(p50),
+        response: times(p50 * 1.2).filter(|_| scheduled),
+        ..OperationResult::default()
+    }
+}
+
+fn phase(name: &str, operations: &[&str], p50: f64, rate: Option<f64>) -> PhaseResult {
+    let one = || operation(p50, rate.is_some());
+    PhaseResult {
+        name: name.to_owned(),
+        rate_per_s: rate,
+        achieved_per_s: rate.unwrap_or(1e6 / p50),
+        in_flight: 64,
+        duration_s: 30.0,
+        thread_busy: 0.2,
+        backlog: 0,
+        abandoned: 0,
+        standing: Standing::default(),
+        total: one(),
+        operations: operations
+            .iter()
+            .map(|name| ((*name).to_owned(), one()))
+            .collect(),
+        first_failures: BTreeMap::new(),
+        steadiness: None,
+        around: Around {
+            nodes_cpu_per_operation_us: Some(p50 / 2.0),
+            ..Around::default()
+        },
+        doubts: vec![],
+        verdict: Verdict::Valid,
+    }
+}
+
+fn result(phases: Vec<PhaseResult>) -> RunResult {
+    RunResult {
+        format: Format::new("run", 1),
+        plan_hash: "hash".to_owned(),
+        workload: "standard1".to_owned(),
+        seed: Seed(1),
+        start_means: StartMeans::DriverCall,
+        pacing: Pacing::Sleep,
+        began_wall_ns: 0,
+        generator: None,
+        phases,
+        verdict: Verdict::Valid,
+    }
+}
+
+/// A run of a write phase at 2,000/s.
+fn write(p50: f64) -> RunResult {
+    result(vec![phase("write", &["write"], p50, Some(2000.0))])
+}
+
+fn facts<'a>(name: &str, began: u64, result: &'a RunResult) -> RunFacts<'a> {
+    RunFacts {
+        run: name.to_owned(),
+        restart: None,
+        pair: None,
+        began_wall_ns: began,
+        result,
+        facts: vec![],
+    }
+}
+
+/// A's and B's results by pair, A first, in turn.
+fn in_turn<'a>(a: &'a [RunResult], b: &'a [RunResult]) -> [Vec<RunFacts<'a>>; 2] {
+    let side = |letter: char, results: &'a [RunResult], after: u64| -> Vec<RunFacts<'a>> {
+        let named = (0..).zip(results);
+        named
+            .map(|(n, result)| facts(&format!("{letter}{n}"), 10 * n + after, result))
+            .collect()
+    };
+    [side('a', a, 1), side('b', b, 2)]
+}
+
+fn options(bars: &[&str]) -> Options {
+    Options {
+        label_a: "before".to_owned(),
+        label_b: "after".to_owned(),
+        bars: bars.iter().map(|bar| FailOn::parse(bar).unwrap()).collect(),
+        two_stage: None,
+    }
+}
+
+/// Compares medians by pair.
+fn compared(a: &[f64], b: &[f64], bars: &[&str]) -> Comparison {
+    let results = [a, b].map(|side| side.iter().map(|p50| write(*p50)).collect::<Vec<_>>());
+    let [a, b] = in_turn(&results[0], &results[1]);
+    compare(&a, &b, &options(bars)).unwrap()
+}
+
+fn row<'c>(of: &'c Comparison, name: &str) -> &'c Row {
+    of.rows.iter().find(|row| row.name() == name).unwrap()
+}
+
+const A: [f64; 8] = [400.0, 410.0, 395.0, 405.0, 398.0, 402.0, 407.0, 393.0];
+
+fn times_of(by: f64) -> Vec<f64> {
+    // A little noise of its own in each pair.
+    let noise = [1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.005, 0.995];
+    A.iter().zip(noise).map(|(a, n)| a * by * n).collect()
+}
+
+#[test]
+fn a_difference_is_claimed_with_its_interval() {
+    let found = compared(&A, &times_of(1.1), &[]);
+    let p50 = row(&found, "write all response p50");
+    let estimate = p50.estimate.unwrap();
+    assert_eq!(
+        (p50.claim, estimate.pairs, estimate.degrees),
+        (Claim::Higher, 8, 7)
+    );
+    assert!((estimate.ratio - 1.1).abs() < 0.002, "{estimate:?}");
+    assert!(estimate.low > 1.08 && estimate.high < 1.12);
+    assert!((p50.b / p50.a - estimate.ratio).abs() < 1e-9);
+    assert!(estimate.p < 1e-5 && estimate.p_holm.unwrap() > estimate.p);
+    assert!(estimate.detectable > 1.01 && estimate.detectable < 1.03);
+    assert_eq!(p50.ratios.len(), 8);
+    let lower = compared(&A, &times_of(0.9), &[]);
+    assert_eq!(row(&lower, "write all node CPU").claim, Claim::Lower);
+    let same = compared(&A, &times_of(1.0), &[]);
+    assert_eq!(
+        row(&same, "write all service p99").claim,
+        Claim::NoDifference
+    );
+    assert!(same.cautions.is_empty(), "{:?}", same.cautions);
+    assert!(same.pairs.iter().all(|pair| pair.a_first));
+    let json = serde_json::to_string(&found).unwrap();
+    let read: Comparison = serde_json::from_str(&json).unwrap();
+    assert_eq!((&read.pairs, read.rows.len()), (&found.pairs, 13));
+    assert_eq!(row(&read, "write all response p50").claim, Claim::Higher);
+}
+
+#[test]
+fn rows_stand_in_a_fixed_order_and_the_headline_is_adjusted() {
+    let found = compared(&A, &times_of(1.1), &[]);
+    let told: Vec<String> = found
+        .rows
+        .iter()
+        .map(|row| {
+            let holm = row.estimate.and_then(|e| e.p_holm).is_some();
+            format!("{}{}", row.name(), if holm { " *" } else { "" })
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    write all throughput
+    write all response mean
+    write all response p50 *
+    write all response p90
+    write all response p95
+    write all response p99 *
+    write all service mean
+    write all service p50
+    write all service p90
+    write all service p95
+    write all service p99
+    write all node CPU *
+    write all generator CPU
+    "#);
+}
+
+#[test]
+fn nothing_is_claimed_of_few() {
+    let one = compared(&A[..1], &times_of(1.5)[..1], &["p50>+5%"]);
+    let p50 = row(&one, "write all response p50");
+    assert_eq!((p50.estimate, p50.claim), (None, Claim::None));
+    assert_eq!(one.answer(), Some(BarAnswer::CannotTell));
+    let five = compared(&A[..5], &times_of(1.5)[..5], &["p50>+5%"]);
+    let p50 = row(&five, "write all response p50");
+    assert!(p50.estimate.is_some_and(|e| e.low > 1.4));
+    assert_eq!(p50.claim, Claim::None);
+    assert_eq!(five.answer(), Some(BarAnswer::CannotTell));
+    insta::assert_snapshot!(five.cautions[0].text, @"5 pairs of restarts: nothing is claimed below 6");
+    let six = compared(&A[..6], &times_of(1.5)[..6], &["p50>+5%"]);
+    assert_eq!(six.answer(), Some(BarAnswer::Crossed));
+}
+
+#[test]
+fn a_closed_loop_has_throughput_in_its_headline_and_no_response() {
+    let closed = |p50: f64| result(vec![phase("read", &["read"], p50, None)]);
+    let a: Vec<RunResult> = A.iter().map(|p50| closed(*p50)).collect();
+    let b: Vec<RunResult> = times_of(1.2).into_iter().map(closed).collect();
+    let [a, b] = in_turn(&a, &b);
+    let found = compare(&a, &b, &options(&["throughput<-5%", "read.p99>+5%"])).unwrap();
+    assert!(
+        found
+            .rows
+            .iter()
+            .all(|row| !row.name().contains("response"))
+    );
+    let headline = found
+        .rows
+        .iter()
+        .filter(|r| r.estimate.unwrap().p_holm.is_some());
+    let names: Vec<String> = headline.map(Row::name).collect();
+    assert_eq!(
+        names.join(", "),
+        "read all throughput, read all service p50, read all service p99, read all node CPU"
+    );
+    let rows: Vec<&str> = found.bars.iter().map(|bar| bar.row.as_str()).collect();
+    assert_eq!(rows, ["read all throughput", "read all service p99"]);
+    assert_eq!(found.answer(), Some(BarAnswer::Crossed));
+}
+
+#[test]
+fn a_family_wise_level_is_kept_without_any_difference() {
+    // Three rows with noise of their own, all bars at no change: any answer but *cannot tell* is wrong.
+    let bars = ["p50>+0%", "cpu>+0%", "generator-cpu>+0%"];
+    let mut draw = Draw::new(Seed(9));
+    let mut wrong = [0, 0];
+    for _ in 0..600 {
+        let mut side = || -> Vec<RunResult> {
+            let mut noise = || (0.1 * draw.normal()).exp();
+            let one = (0..6).map(|_| {
+                let mut one = write(400.0 * noise());
+                one.phases[0].around.nodes_cpu_per_operation_us = Some(200.0 * noise());
+                one.phases[0].thread_busy = 0.2 * noise();
+                one
+            });
+            one.collect()
+        };
+        let (a, b) = (side(), side());
+        let [a, b] = in_turn(&a, &b);
+        let found = compare(&a, &b, &options(&bars)).unwrap();
+        let claim = row(&found, "write all response p50").claim;
+        wrong[0] += usize::from(claim != Claim::NoDifference);
+        wrong[1] += usize::from(found.bars.iter().any(|b| b.answer != BarAnswer::CannotTell));
+    }
+    // 30 are expected, with a standard error of 5.3.
+    assert!((18..=42).contains(&wrong[0]), "{wrong:?} of 600");
+    assert!((16..=42).contains(&wrong[1]), "{wrong:?} of 600");
+}
+
+#[test]
+fn invalid_runs_go_with_their_pair() {
+    let mut results: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
+    results[2].verdict = Verdict::Invalid;
+    let b: Vec<RunResult> = times_of(1.0).into_iter().map(write).collect();
+    let [a, b] = in_turn(&results, &b);
+    let found = compare(&a, &b[..7], &options(&[])).unwrap();
+    assert_eq!(found.pairs.len(), 6);
+    let told: Vec<String> = found
+        .left_out
+        .iter()
+        .map(|l| format!("{}: {}", l.run, l.why))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    a7: the other side has fewer restarts
+    a2: it must not be believed: see its doubts
+    b2: a2 of its pair must not be believed
+    "#);
+    assert_eq!(found.pairs[2].a, ["a3"]);
+    assert_eq!(found.pairs[2].b, ["b3"]);
+    let spoilt = compare(&a[2..3], &b[..1], &options(&[])).unwrap_err();
+    insta::assert_snapshot!(format!("{spoilt} | {}", spoilt.hint()), @"no pair of restarts is left: a2: it must not be believed: see its doubts; b0: a2 of its pair must not be believed | cure the doubts of these runs and run them again: helenus history show tells them");
+}
+
+#[test]
+fn pair_numbers_win_over_time() {
+    let results: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
+    let mut a: Vec<RunFacts> = (0..3)
+        .map(|n| facts(&format!("a{n}"), n, &results[0]))
+        .collect();
+    let mut b: Vec<RunFacts> = (0..3)
+        .map(|n| facts(&format!("b{n}"), 9 - n, &results[1]))
+        .collect();
+    for (n, (a, b)) in (0..).zip(a.iter_mut().zip(&mut b)) {
+        (a.pair, b.pair) = (Some(n), Some(n));
+    }
+    b[2].pair = Some(7);
+    let found = compare(&a, &b, &options(&[])).unwrap();
+    let pairs: Vec<_> = found
+        .pairs
+        .iter()
+        .map(|p| (p.a[0].as_str(), p.b[0].as_str()))
+        .collect();
+    assert_eq!(pairs, [("a0", "b0"), ("a1", "b1")]);
+    let left: Vec<&str> = found.left_out.iter().map(|l| l.run.as_str()).collect();
+    assert_eq!(left, ["a2", "b2"]);
+    b[2].pair = Some(1);
+    let found = compare(&a, &b, &options(&[])).unwrap();
+    assert_eq!(found.pairs[1].b, ["b2"], "the one that began first");
+    assert!(found.left_out[0].why.contains("earlier restart in pair 1"));
+    // Without numbers on both sides the order of beginning decides.
+    b[0].pair = None;
+    let found = compare(&a, &b, &options(&[])).unwrap();
+    assert_eq!(found.pairs[0].b, ["b2"]);
+}
+
+#[test]
+fn runs_of_one_restart_are_one() {
+    let results = [400.0, 441.0, 420.0, 420.0].map(write);
+    let mut a: Vec<RunFacts> = (0..2)
+        .map(|n| facts(&format!("a{n}"), n as u64, &results[n]))
+        .collect();
+    a.iter_mut()
+        .for_each(|run| run.restart = Some("one".to_owned()));
+    let b = [facts("b0", 5, &results[2]), facts("b1", 6, &results[3])];
+    let found = compare(&a, &b, &options(&[])).unwrap();
+    assert_eq!(found.pairs.len(), 1);
+    assert_eq!(found.pairs[0].a, ["a0", "a1"]);
+    assert_eq!(found.left_out[0].run, "b1");
+    let p50 = row(&found, "write all service p50");
+    assert!(
+        (p50.a - 420.0).abs() < 1e-9,
+        "the geometric mean: {}",
+        p50.a
+    );
+    assert!((p50.ratios[0].unwrap() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn cautions_say_what_stands_against_it() {
+    let mut a: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
+    let mut b: Vec<RunResult> = times_of(1.0).into_iter().map(write).collect();
+    a.iter_mut()
+        .chain(&mut b)
+        .for_each(|run| run.verdict = Verdict::Caution);
+    b.iter_mut()
+        .for_each(|run| run.phases[0].rate_per_s = Some(1500.0));
+    let kind = DoubtKind::ArchiveMix;
+    a[0].phases[0].doubts.push(Doubt {
+        kind,
+        severity: Severity::Caution,
+        measured: 1.0,
+        threshold: 0.0,
+        unit: "count".to_owned(),
+        text: kind.text().to_owned(),
+        cure: kind.cure().to_owned(),
+        about: None,
+    });
+    let [mut a, mut b] = in_turn(&a, &b);
+    b.iter_mut().for_each(|run| run.began_wall_ns += 1000);
+    let fact = |what: &str, value: &str| Fact {
+        what: what.to_owned(),
+        value: value.to_owned(),
+    };
+    a.iter_mut()
+        .for_each(|run| run.facts.push(fact(CLASS_ARCHIVE, "yes")));
+    b.iter_mut()
+        .for_each(|run| run.facts.push(fact(CLASS_ARCHIVE, "no")));
+    b.iter_mut()
+        .for_each(|run| run.facts.push(fact("heap", "2G")));
+    a[3].facts.push(fact("heap", "1G"));
+    a[4].facts.push(fact("heap", "2G"));
+    let found = compare(&a, &b, &options(&[])).unwrap();
+    let told: Vec<String> = found
+        .cautions
+        .iter()
+        .map(|c| format!("{}\n  {}", c.text, c.cure))
+        .chain(
+            found
+                .differences
+                .iter()
+                .map(|d| format!("{}: {} / {}", d.what, d.a, d.b)),
+        )
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    all of one side ran before all of the other: what drifted in time counts as their difference
+      run the two sides in turn: helenus compare --ab
+    a class-data archive was used in one node and not in another: in 1 of 16 runs
+      use the archive in all nodes or in none
+    16 of 16 runs carry cautions
+      look at each with `helenus history show`, and cure what they share
+    the runs of A are not of one kind: heap is 1G, 2G
+      compare runs that share every setting of their side
+    the sides differ in class archive: yes and no
+      use the class-data archive on both sides or on neither
+    the sides differ in rate of write: 2000/s and 1500/s
+      give both sides the same --rate: times at different rates are times of different loads
+    class archive: yes / no
+    rate of write: 2000/s / 1500/s
+    heap: 1G, 2G / 2G
+    "#);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let (one, mut other) = (write(400.0), write(400.0));
+    let a = [facts("r1", 1, &one)];
+    let refused = |result: &RunResult| {
+        let error = compare(&a, &[facts("r2", 2, result)], &options(&[])).unwrap_err();
+        format!("{error} | {}", error.hint())
+    };
+    other.start_means = StartMeans::Socket;
+    insta::assert_snapshot!(refused(&other), @"r1 and r2 measure times from different starts: driver-call and socket | measure both sides with the same build of helenus; times from different starts are not compared");
+    let mut other = write(400.0);
+    other.workload = "custom".to_owned();
+    insta::assert_snapshot!(refused(&other), @"r1 ran the workload standard1 and r2 ran custom | compare runs of one workload");
+    let other = result(vec![phase("read", &["read"], 400.0, None)]);
+    insta::assert_snapshot!(refused(&other), @"the runs have no phase in common: r1 has write, r2 has read | run both sides with the same --phases");
+    let error = compare(&a, &[], &options(&[])).unwrap_err();
+    insta::assert_snapshot!(format!("{error} | {}", error.hint()), @"after has no run that ended | name runs that ended: helenus history list shows how each did");
+}
+
+#[test]
+fn bars_answer_three_ways() {
+    let answer = |by: f64, bar: &str| compared(&A, &times_of(by), &[bar]).answer().unwrap();
+    assert_eq!(answer(1.1, "p99>+5%"), BarAnswer::Crossed);
+    assert_eq!(answer(1.05, "p99>+5%"), BarAnswer::CannotTell);
+    assert_eq!(answer(1.0, "p99>5%"), BarAnswer::Holds);
+    assert_eq!(answer(0.9, "cpu<-5%"), BarAnswer::Crossed);
+    assert_eq!(answer(0.9, "cpu > -5%"), BarAnswer::Holds);
+    assert_eq!(answer(1.0, "throughput<-5%"), BarAnswer::Holds);
+    let codes =
+        [BarAnswer::Holds, BarAnswer::Crossed, BarAnswer::CannotTell].map(BarAnswer::exit_code);
+    assert_eq!(codes, [0, 1, 6]);
+    // Several: the worst answers, and each interval is wider than alone.
+    let bars = ["p99>+5%", "write.service.p50>+20%", "cpu>+10%"];
+    let several = compared(&A, &times_of(1.1), &bars);
+    let answers: Vec<BarAnswer> = several.bars.iter().map(|bar| bar.answer).collect();
+    use BarAnswer::{CannotTell, Crossed, Holds};
+    assert_eq!(answers, [Crossed, Holds, CannotTell]);
+    assert_eq!(several.answer(), Some(Crossed));
+    let alone = compared(&A, &times_of(1.1), &bars[..1]);
+    assert!(several.bars[0].low < alone.bars[0].low);
+    assert_eq!(alone.bars[0].row, "write all response p99");
+    assert_eq!(compared(&A, &A, &[]).answer(), None);
+}
+
+#[test]
+fn bars_name_phases_and_operations() {
+    let both = |p50: f64| {
+        result(vec![
+            phase("write", &["write"], p50, Some(2000.0)),
+            phase("mixed", &["read", "write"], p50, Some(2000.0)),
+        ])
+    };
+    let results: Vec<RunResult> = A.iter().map(|p50| both(*p50)).collect();
+    let [a, b] = in_turn(&results, &results);
+    let rows = |bar: &str| -> String {
+        match compare(&a, &b, &options(&[bar])) {
+            Ok(found) => found
+                .bars
+                .iter()
+                .map(|b| b.row.clone())
+                .collect::<Vec<_>>()
+                .join(", "),
+            Err(error) => format!("{error} | {}", error.hint()),
+        }
+    };
+    let told = [
+        "p99>+5%",
+        "mixed.mean>+5%",
+        "write.service.p50>+5%",
+        "read.p90>+5%",
+        "all.p90>+5%",
+        "mixed.write.response.p95>+5%",
+        "mixd.p99>+5%",
+        "mixed.reed.p99>+5%",
+        "p99.9>+5%",
+        "mixed.read.cpu>+5%",
+    ]
+    .map(|bar| format!("{bar}: {}", rows(bar)));
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    p99>+5%: write all response p99, mixed all response p99
+    mixed.mean>+5%: mixed all response mean
+    write.service.p50>+5%: write all service p50
+    read.p90>+5%: mixed read response p90
+    all.p90>+5%: write all response p90, mixed all response p90
+    mixed.write.response.p95>+5%: mixed write response p95
+    mixd.p99>+5%: the bar "mixd.p99>+5%" names no phase or operation at character 1: "mixd" | the nearest is mixed; known are write, mixed, all, read
+    mixed.reed.p99>+5%: the bar "mixed.reed.p99>+5%" names no phase or operation at character 7: "reed" | the nearest is read; known are all, read, write
+    p99.9>+5%: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
+    mixed.read.cpu>+5%: the bar "mixed.read.cpu>+5%" is about cpu, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
+    "#);
+}
+
+#[test]
+fn bars_that_cannot_be_read_say_where() {
+    let told = [
+        "p99",
+        "p98>+5%",
+        "write.p99.99>+5%",
+        "mixed.write.latency>5%",
+        "p99>+5",
+        "p99> fast%",
+        "p99>-100%",
+        "p99>1e1%",
+        "throughput<5%",
+        "response.throughput<-5%",
+        "a.b.c.p99>+5%",
+        "größe.p9>+5%",
+        ">+5%",
+    ]
+    .map(|bar| {
+        let error = FailOn::parse(bar).unwrap_err();
+        format!("{error}\n  {}", error.hint())
+    });
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    the bar "p99" compares nothing: it has neither > nor <
+      write it as 'p99>+5%' or 'throughput<-5%'
+    the bar "p98>+5%" names no measure at character 1: "p98"
+      the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the bar "write.p99.99>+5%" names no measure at character 11: "99"
+      the nearest is p99.9; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the bar "mixed.write.latency>5%" names no measure at character 13: "latency"
+      known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the bar "p99>+5" has no percentage at character 5: "+5"
+      end it with a percentage above -100%, such as +5%, -5% or 2.5%
+    the bar "p99> fast%" has no percentage at character 6: "fast%"
+      end it with a percentage above -100%, such as +5%, -5% or 2.5%
+    the bar "p99>-100%" has no percentage at character 5: "-100%"
+      end it with a percentage above -100%, such as +5%, -5% or 2.5%
+    the bar "p99>1e1%" has no percentage at character 5: "1e1%"
+      end it with a percentage above -100%, such as +5%, -5% or 2.5%
+    the bar "throughput<5%" can be read in two ways: < needs a percentage with its sign
+      write <-5% or <+5%
+    the bar "response.throughput<-5%" asks for the response time of throughput, which is no time
+      leave response. out
+    the bar "a.b.c.p99>+5%" has too many names; from character 5 on nothing is known: "c"
+      the form is [phase.][operation.][service|response.]measure
+    the bar "größe.p9>+5%" names no measure at character 7: "p9"
+      the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the bar ">+5%" names no measure at character 1: ""
+      known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    "#);
+}
+
+#[test]
+fn the_first_stage_says_how_many_pairs_and_keeps_its_spread() {
+    let mut draw = Draw::new(Seed(21));
+    let mut noisy = |n: usize| -> Vec<f64> {
+        (0..n)
+            .map(|_| 400.0 * (0.05 * draw.normal()).exp())
+            .collect()
+    };
+    let (a, b) = (noisy(40), noisy(40));
+    let first = compared(&a[..6], &b[..6], &[]);
+    let needed = first.pairs_needed(1.05).unwrap();
+    assert_eq!(needed.governed_by, "write all response p50");
+    assert!((7..=40).contains(&needed.pairs), "{needed:?}");
+    assert_eq!(first.pairs_needed(4.0).unwrap().pairs, 6);
+    assert_eq!(first.pairs_needed(1.0), None);
+    assert_eq!(compared(&a[..1], &b[..1], &[]).pairs_needed(1.05), None);
+    let bars = compared(&a[..6], &b[..6], &["cpu>+5%"])
+        .pairs_needed(1.05)
+        .unwrap();
+    assert_eq!(bars.governed_by, "write all node CPU");
+    let results = [&a, &b].map(|s| {
+        s[..needed.pairs]
+            .iter()
+            .map(|p| write(*p))
+            .collect::<Vec<_>>()
+    });
+    let [a, b] = in_turn(&results[0], &results[1]);
+    let two_stage = Some(6);
+    let all = compare(
+        &a,
+        &b,
+        &Options {
+            two_stage,
+            ..options(&[])
+        },
+    )
+    .unwrap();
+    let (then, now) = (
+        row(&first, "write all response p50").estimate.unwrap(),
+        row(&all, "write all response p50").estimate.unwrap(),
+    );
+    assert_eq!((now.pairs, now.degrees), (needed.pairs, 5));
+    assert_eq!(now.log_sd, then.log_sd);
+    assert!(
+        (now.high / now.low).sqrt() <= 1.05 + 1e-9,
+        "as narrow as wanted"
+    );
+    let plain = compare(&a, &b, &options(&[])).unwrap();
+    assert_eq!(
+        row(&plain, "write all response p50")
+            .estimate
+            .unwrap()
+            .degrees,
+        needed.pairs - 1
+    );
+}

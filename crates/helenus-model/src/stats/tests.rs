@@ -229,7 +229,7 @@ fn blocks_read_as_the_histogram_does_and_know_their_limits() {
     let parts = seconds(200, 20, &mut draw);
     let refs: Vec<&Histogram> = parts.iter().collect();
     assert!(Blocks::of(&refs[..5], Seed(1)).is_none());
-    assert!(Blocks::of(&vec![&Histogram::new(); 10], Seed(1)).is_none());
+    assert!(Blocks::of(&[&Histogram::new(); 10], Seed(1)).is_none());
     let blocks = Blocks::of(&refs, Seed(1)).unwrap();
     assert_eq!(blocks.count(), MOST_BLOCKS);
     let mut merged = Histogram::new();
@@ -247,7 +247,7 @@ fn blocks_read_as_the_histogram_does_and_know_their_limits() {
     // Without any spread the interval is the value.
     let mut one = Histogram::new();
     (0..100).for_each(|_| one.record(5_000));
-    let same = Blocks::of(&vec![&one; 8], Seed(1)).unwrap();
+    let same = Blocks::of(&[&one; 8], Seed(1)).unwrap();
     let [low, high] = same.percentile_ns(0.9).unwrap();
     near(low, high, 1e-6);
 }
