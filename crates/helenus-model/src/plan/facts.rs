@@ -22,11 +22,13 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
     facts
 }
 
+/// Keys whose values differ between any two clusters, or any two nodes of one.
+const OF_THE_NODE: [&str; 2] = ["cluster_name", "initial_token"];
+
 /// Texts by which a value is seen to be a place and not a setting.
 fn places(plan: &ClusterPlan, node: &NodePlan) -> Vec<String> {
-    let mut places = vec![plan.folder.clone(), node.folder.clone(), plan.name.clone()];
+    let mut places = vec![plan.folder.clone(), node.folder.clone()];
     places.extend(plan.nodes.iter().map(|n| n.address.to_string()));
-    places.extend(node.tokens.iter().map(ToString::to_string));
     places
 }
 

@@ -325,7 +325,7 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         seed: plan.seed,
     };
     let beside = Beside {
-        outside,
+        outside: outside.clone(),
         ..Beside::default()
     };
     let mut result = PhaseResult::new(&measured, &beside);
