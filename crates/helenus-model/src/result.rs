@@ -526,4 +526,33 @@ mod tests {
         let kinds: Vec<_> = result.doubts.iter().map(|d| d.kind).collect();
         assert_eq!(kinds, [DoubtKind::Short]);
     }
+
+    #[test]
+    fn confidence_comes_from_blocks_and_stays_with_its_percentiles() {
+        let blocks: Vec<Histogram> = (0..12_u64)
+            .map(|second| {
+                let mut one = Histogram::new();
+                (0..200)
+                    .for_each(|i| one.record(400_000 + second * second % 7 * 5_000 + i * 1_000));
+                one
+            })
+            .collect();
+        let refs: Vec<&Histogram> = blocks.iter().collect();
+        let mut merged = Histogram::new();
+        refs.iter().for_each(|one| merged.merge(one));
+        let whole = Distribution::of(&merged).expect("samples");
+        let found = Confidence::of(&refs, Seed(1)).expect("enough blocks");
+        assert_eq!(found.blocks, 12);
+        let p99 = whole.p99_us.expect("24 above");
+        let [low, high] = found.p99_us.expect("24 above");
+        assert!(
+            low <= p99 && p99 <= high && high - low < 30.0,
+            "{low} {p99} {high}"
+        );
+        let [low, high] = found.mean_us.expect("samples");
+        assert!(low < whole.mean_us && whole.mean_us < high && high - low < 30.0);
+        assert_eq!((found.p999_us, found.p9999_us), (None, None));
+        assert_eq!(Confidence::of(&refs[..5], Seed(1)), None);
+        assert_eq!(Confidence::of(&refs, Seed(1)), Some(found));
+    }
 }

@@ -70,13 +70,14 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tokio", &["helenus-load"]),
     // The memory.
     ("rusqlite", &["helenus-record"]),
-    // The model: one young YAML parser behind one module, one form of histogram.
+    // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     ("base64", &["helenus-model"]),
     (
         "hdrhistogram",
         &["helenus-load", "helenus-model", "helenus-record"],
     ),
     ("serde-saphyr", &["helenus-model"]),
+    ("statrs", &["helenus-model"]),
     ("strsim", &["helenus-model"]),
     // The protocol's checksums.
     ("crc32fast", &["helenus-cql"]),

@@ -608,3 +608,13 @@ fn the_first_stage_says_how_many_pairs_and_keeps_its_spread() {
         needed.pairs - 1
     );
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_is_too_strange_for_a_bar(text in "[a-z0-9.<>+% é-]{0,24}", name in "[a-zé]{1,6}", by in 1_u32..99) {
+        let _ = FailOn::parse(&text);
+        let bar = format!("{name}.service.p99.9 > +{by}%");
+        let read = FailOn::parse(&bar);
+        proptest::prop_assert!(read.is_ok_and(|read| read.text() == bar));
+    }
+}

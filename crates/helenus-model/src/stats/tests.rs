@@ -122,7 +122,7 @@ fn two_stages(sd: f64, half: f64) -> (f64, f64) {
 fn two_stages_keep_the_level_and_reach_the_width() {
     for sd in [0.03, 0.06, 0.12] {
         let (missed, wide) = two_stages(sd, 1.05_f64.ln());
-        assert!(missed < 0.06, "{missed} missed at {sd}");
+        assert!((0.04..0.06).contains(&missed), "{missed} missed at {sd}");
         assert!(wide == 0.0, "{wide} too wide at {sd}");
     }
     assert_eq!(second_stage(0.0, 6, 0.05, 0.05), 6);
