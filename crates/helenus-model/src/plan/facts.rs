@@ -14,8 +14,10 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
     ];
     if let Some(node) = plan.nodes.first() {
         let places = places(plan, node);
-        let own =
-            |(_, value): &(String, String)| !places.iter().any(|p| value.contains(p.as_str()));
+        let own = |(what, value): &(String, String)| {
+            !OF_THE_NODE.contains(&what.as_str())
+                && !places.iter().any(|place| value.contains(place.as_str()))
+        };
         facts.extend(settings(&node.yaml).into_iter().filter(own));
         facts.extend(node.jvm.iter().map(|flag| split(flag)).filter(own));
     }

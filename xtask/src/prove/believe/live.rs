@@ -45,10 +45,10 @@ const SIX: &[&str] = &["--pairs", "6"];
 /// Restart-to-restart noise of 2 % on top of what the host adds, as `docs/design/020-fake-serving-node.md` has it.
 const SAME: &str = "jvm = ['-Dfake.life_sd=0.02']\n";
 
-const LONG: &str = "phases = 'write'\nrate = 6000\nwarmup = '300ms'\nduration = '1500ms'\n";
+const LONG: &str = "phases = 'write'\nrate = 6000\nwarmup = '300ms'\nduration = '1200ms'\n";
 const SHORT: &str = "phases = 'write'\nrate = 3000\nwarmup = '200ms'\nduration = '700ms'\n";
 const SLOW: &str =
-    "preset = 'dev'\nphases = ['write', 'read']\nrate = 800\nwarmup = '2s'\nduration = '4s'\n";
+    "preset = 'dev'\nphases = ['write', 'read']\nrate = 800\nwarmup = '1500ms'\nduration = '3s'\n";
 
 /// All kinds, in the order in which a sitting takes them.
 pub(super) const KINDS: &[Kind] = &[
@@ -121,7 +121,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind {
         variant: "real-read",
         about: "real Cassandra, 8 pairs: each read sleeps 10 ms in A and 11 ms in B, writes do not",
-        trials: 5,
+        trials: 3,
         looked_at: "read_response_p50",
         a: "jvm = ['-Dcassandra.test.read_iteration_delay_ms=10']\n",
         b: "jvm = ['-Dcassandra.test.read_iteration_delay_ms=11']\n",
