@@ -1,6 +1,8 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+pub(crate) mod report;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration, parse_rate};
@@ -58,6 +60,8 @@ pub(crate) enum Verb {
     Up(Up),
     /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
     Bench(Box<Bench>),
+    /// A run or a comparison as one HTML file that opens without a network
+    Report(report::Report),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data

@@ -60,6 +60,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     match cli.verb {
         Verb::Up(flags) => commands::up::run(flags, &hands, ui),
         Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
+        Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),

@@ -73,8 +73,10 @@
   // One axis of time: whoever changes it changes it everywhere, also where nothing is drawn yet.
   function zoomed(from, change) {
     if (busy || !Object.keys(change).some(function (k) { return k.indexOf("xaxis") === 0; })) { return; }
-    var to = from.plot.layout.xaxis.range;
-    range = [to[0], to[1]];
+    var to = from.plot.layout.xaxis.range.map(Number);
+    // Plotly tells of its own changes later, when `busy` is over: what is already so is no news.
+    if (range && Math.abs(range[0] - to[0]) + Math.abs(range[1] - to[1]) < 1e-9 * (Math.abs(to[1]) + 1)) { return; }
+    range = to;
     busy = true;
     figures.forEach(function (element) {
       var f = element.figure;
