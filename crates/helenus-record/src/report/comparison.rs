@@ -188,13 +188,18 @@ fn role(row: &Row) -> &'static str {
 fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
     let bounds = rows.iter().flat_map(|r| {
         let interval = r.estimate.map(|e| [e.low, e.high]);
-        r.ratios.iter().flatten().copied().chain(interval.into_iter().flatten())
+        r.ratios
+            .iter()
+            .flatten()
+            .copied()
+            .chain(interval.into_iter().flatten())
     });
     let far = bounds.map(|r| r.ln().abs()).fold(0.0, f64::max);
     let ticks: &[f64] = match far {
         f if f < 0.035 => &[0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03],
         f if f < 0.12 => &[0.9, 0.95, 1.0, 1.05, 1.1],
-        f if f < 0.4 => &[0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4],
+        f if f < 0.25 => &[0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2],
+        f if f < 0.5 => &[0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5],
         _ => &[0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 10.0],
     };
     let words: Vec<String> = ticks
@@ -309,7 +314,10 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
         }));
     }
     chart.set("xaxis", json!({"title": {"text": "pair"}, "dtick": 1}));
-    let rows: Vec<&Row> = words::phases(c).iter().filter_map(|p| words::leading(c, p)).collect();
+    let rows: Vec<&Row> = words::phases(c)
+        .iter()
+        .filter_map(|p| words::leading(c, p))
+        .collect();
     chart.set("yaxis", ratio_axis("B against A", &rows));
     chart.set("shapes", json!([{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "name": "one"}]));
     vec![chart.note("Filled: A ran first; open: B ran first. A slope, or filled apart from open, would be a drift.")]
