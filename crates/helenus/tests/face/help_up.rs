@@ -16,6 +16,7 @@ fn the_program() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have
@@ -67,6 +68,7 @@ fn no_verb_at_all() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have

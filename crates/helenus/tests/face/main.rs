@@ -9,6 +9,7 @@ mod dry;
 mod help;
 mod help_up;
 mod json;
+mod report;
 mod state;
 mod usage;
 mod words;
