@@ -43,7 +43,7 @@ pub(super) fn page(report: &ComparisonReport<'_>) -> String {
         charts
             .iter()
             .filter(|c| !c.is_empty())
-            .map(|c| c.render(&[]))
+            .map(|c| c.render())
             .collect()
     };
     let sections = [

@@ -9,6 +9,9 @@
   var LOOK = { displaylogo: false, responsive: true, doubleClick: "reset", showTips: false,
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { scale: 2 } };
 
+  var block = document.getElementById("bands");
+  var bands = block ? JSON.parse(block.textContent) : [];
+
   function colour(name) {
     return getComputedStyle(root).getPropertyValue("--" + name).trim() || "#888888";
   }
@@ -42,7 +45,7 @@
     if (layout.xaxis.title) { layout.xaxis.title = Object.assign({ standoff: 6, font: { size: 11, color: colour("muted") } }, layout.xaxis.title); }
     if (narrow && layout.yaxis.title) { layout.yaxis.title = Object.assign({ font: { size: 11 } }, layout.yaxis.title); }
     if (data.time && range) { layout.xaxis = Object.assign({}, layout.xaxis, { range: range.slice() }); }
-    layout.shapes = (layout.shapes || []).filter(function (s) { return !hidden[s.name]; }).map(dressShape);
+    layout.shapes = (data.time ? bands : layout.shapes || []).filter(function (s) { return !hidden[s.name]; }).map(dressShape);
     layout.annotations = (layout.annotations || []).map(function (a) {
       return Object.assign({ font: { size: 11, color: colour("muted") } }, a);
     });
