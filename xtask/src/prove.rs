@@ -7,6 +7,7 @@ mod campaign;
 mod cluster3;
 mod host;
 mod journal;
+mod open;
 mod pause;
 mod report;
 mod rig;
@@ -21,7 +22,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 4] = [start::START, cluster3::CLUSTER3, bench::BENCH, pause::PAUSE];
+const CAMPAIGNS: [Campaign; 5] = [
+    start::START,
+    cluster3::CLUSTER3,
+    bench::BENCH,
+    pause::PAUSE,
+    open::REPORT,
+];
 
 /// Trials a variant, where the person does not say.
 const REPEATS: usize = 5;

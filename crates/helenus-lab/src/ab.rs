@@ -350,6 +350,7 @@ impl Ab<'_> {
             .map(|runs| runs.iter().map(Kept::facts).collect::<Vec<_>>());
         let mut comparison = compare(&a, &b, &options)?;
         comparison.stopping.clone_from(&self.stopping);
+        comparison.command = Some(self.request.benches[0].command.clone());
         Ok(comparison)
     }
 

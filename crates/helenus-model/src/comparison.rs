@@ -44,6 +44,9 @@ pub struct Comparison {
     pub a: Side,
     /// The second side.
     pub b: Side,
+    /// The command that ran its restarts, where one did; free of secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What *start* means, in all runs of both sides.
     pub start_means: StartMeans,
     /// The pairs, in the order in which they ran.

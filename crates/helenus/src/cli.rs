@@ -3,6 +3,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod history;
+pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -65,6 +66,8 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// What was measured: list, show, tag, prune, export
     History(Box<history::History>),
+    /// A run or a comparison as one HTML file that opens without a network
+    Report(report::Report),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data

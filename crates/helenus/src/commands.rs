@@ -14,6 +14,7 @@ pub(crate) mod logs;
 pub(crate) mod nodetool;
 pub(crate) mod presets;
 pub(crate) mod releases;
+pub(crate) mod report;
 pub(crate) mod rm;
 pub(crate) mod signal;
 pub(crate) mod start;

@@ -37,7 +37,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("helenus-record", &["helenus-model"]),
     (
         "xtask",
-        &["helenus-cluster", "helenus-cql", "helenus-model"],
+        &[
+            "helenus-cluster",
+            "helenus-cql",
+            "helenus-model",
+            "helenus-record",
+        ],
     ),
 ];
 
@@ -61,17 +66,26 @@ const OWNERS: &[(&str, &[&str])] = &[
     // The hands: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),
     ("flate2", &["helenus-cluster"]),
-    ("sha2", &["helenus-cluster", "helenus-model", "xtask"]),
+    (
+        "sha2",
+        &[
+            "helenus-cluster",
+            "helenus-model",
+            "helenus-record",
+            "xtask",
+        ],
+    ),
     ("tar", &["helenus-cluster"]),
     ("tempfile", &["helenus-cluster", "xtask"]),
     // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of.
     ("libc", &["helenus-load"]),
     ("scylla", &["helenus-load"]),
     ("tokio", &["helenus-load"]),
-    // The memory.
+    // The memory: the database, and the script of the reports' charts.
+    ("plotly", &["helenus-record"]),
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
-    ("base64", &["helenus-model"]),
+    ("base64", &["helenus-model", "helenus-record"]),
     (
         "hdrhistogram",
         &["helenus-load", "helenus-model", "helenus-record"],

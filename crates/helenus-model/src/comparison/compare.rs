@@ -178,6 +178,7 @@ pub fn compare(
         left_out,
         differences,
         cautions,
+        command: None,
         stopping: None,
         rows: rows.into_iter().map(|one| one.row).collect(),
         bars,

@@ -17,7 +17,12 @@ const POOLS: usize = 8;
 /// A mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-type Samples<'a> = BTreeMap<&'a str, Vec<(u64, &'a NodeSample)>>;
+type Seconds<'a> = Vec<(u64, &'a NodeSample)>;
+
+type Samples<'a> = BTreeMap<&'a str, Seconds<'a>>;
+
+/// A kind of memory: its words, its colour, its bytes.
+type Kind = (&'static str, &'static str, fn(&NodeSample) -> u64);
 
 /// Everything about the nodes.
 pub(super) fn nodes(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
@@ -123,10 +128,10 @@ fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
         }
         return vec![chart];
     }
-    let one = |(place, (name, samples)): (usize, (&&str, &Vec<(u64, &NodeSample)>))| {
+    let one = |(place, (name, samples)): (usize, (&&str, &Seconds<'_>))| {
         let title = format!("{name}: resident memory by kind");
         let mut chart = Chart::over_time(&format!("memory-{place}"), &title, "MiB", clock, false);
-        let kinds: [(&str, &str, fn(&NodeSample) -> u64); 3] = [
+        let kinds: [Kind; 3] = [
             ("heap, metaspace, stacks, malloc", "anon", |s| s.anon_bytes),
             ("mapped files: jars, archive, SSTables", "file", |s| {
                 s.file_bytes

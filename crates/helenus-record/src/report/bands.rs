@@ -2,7 +2,7 @@
 //! Refuses to drop an event because it is short: a band is never thinner than a pixel.
 
 use crate::report::RunReport;
-use crate::report::chart::{short, text};
+use crate::report::chart::{json_in_page, short, text};
 use crate::report::series::Clock;
 use helenus_model::sample::{Interval, Stretch};
 use helenus_model::telemetry::{Event, EventKind, Seen};
@@ -24,12 +24,19 @@ pub(super) struct Band {
 
 impl Band {
     /// As a shape of plotly's; the page's script gives it its colour.
-    pub(super) fn shape(&self) -> Value {
+    fn shape(&self) -> Value {
         json!({
             "type": "rect", "xref": "x", "yref": "paper", "layer": "below", "y0": 0, "y1": 1,
             "x0": short(self.from), "x1": short(self.to), "name": self.kind
         })
     }
+}
+
+/// All bands as the page's script reads them.
+pub(super) fn block(bands: &[Band]) -> String {
+    let shapes: Value = bands.iter().map(Band::shape).collect();
+    let json = json_in_page(&shapes);
+    format!("<script type=\"application/json\" id=\"bands\">{json}</script>\n")
 }
 
 /// Every kind with what a legend says of it, in the legend's order.

@@ -1,7 +1,6 @@
 //! A chart as the page's script draws it: traces and a layout in plotly's words, colours by role.
 //! Refuses colours of its own: a role has one colour in each theme, and the style sheet knows it.
 
-use crate::report::bands::Band;
 use crate::report::series::{Clock, Point, is_thinned, thin};
 use crate::report::words::html;
 use serde_json::{Value, json};
@@ -133,13 +132,9 @@ impl Chart {
         self.traces.is_empty()
     }
 
-    /// The figure with its data; `bands` go to charts over time.
-    pub(super) fn render(&self, bands: &[Band]) -> String {
-        let mut layout = self.layout.clone();
-        if self.time {
-            layout["shapes"] = bands.iter().map(Band::shape).collect();
-        }
-        let data = json!({"traces": self.traces, "layout": layout, "time": self.time});
+    /// The figure with its data. Bands are on the page once, for all charts over time.
+    pub(super) fn render(&self) -> String {
+        let data = json!({"traces": self.traces, "layout": self.layout, "time": self.time});
         let thinned = if self.thinned {
             "Drawn from the lowest and the highest point of each of 700 stretches: no peak is left out. "
         } else {
@@ -197,7 +192,7 @@ mod tests {
             "service",
             json!({"name": text("</script><img onerror=1>"), "x": [1], "y": [2]}),
         );
-        let page = chart.render(&[]);
+        let page = chart.render();
         assert_eq!(page.matches("</script>").count(), 1, "{page}");
         assert!(!page.contains("<img"), "{page}");
         assert!((short(1234.567) - 1234.6).abs() < 1e-9);

@@ -43,7 +43,7 @@ pub(super) fn page(report: &ComparisonReport<'_>) -> String {
         charts
             .iter()
             .filter(|c| !c.is_empty())
-            .map(|c| c.render(&[]))
+            .map(|c| c.render())
             .collect()
     };
     let sections = [
@@ -184,22 +184,33 @@ fn role(row: &Row) -> &'static str {
     }
 }
 
-/// The axis of ratios: 0.5 and 2 are equally far from 1.
-fn ratio_axis(title: &str) -> serde_json::Value {
-    let ticks = [
-        0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0,
-    ];
+/// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio wants.
+fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
+    let bounds = rows.iter().flat_map(|r| {
+        let interval = r.estimate.map(|e| [e.low, e.high]);
+        r.ratios
+            .iter()
+            .flatten()
+            .copied()
+            .chain(interval.into_iter().flatten())
+    });
+    let far = bounds.map(|r| r.ln().abs()).fold(0.0, f64::max);
+    let ticks: &[f64] = match far {
+        f if f < 0.035 => &[0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03],
+        f if f < 0.12 => &[0.9, 0.95, 1.0, 1.05, 1.1],
+        f if f < 0.25 => &[0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2],
+        f if f < 0.5 => &[0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5],
+        _ => &[0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 10.0],
+    };
     let words: Vec<String> = ticks
         .iter()
-        .map(|r| {
-            if (*r - 1.0_f64).abs() < 1e-9 {
-                "same".to_owned()
-            } else {
-                format!("{:+.0} %", (r - 1.0) * 100.0)
-            }
+        .map(|r| match r {
+            r if (r - 1.0).abs() < 1e-9 => "same".to_owned(),
+            r => format!("{:+.0} %", (r - 1.0) * 100.0),
         })
         .collect();
-    json!({"type": "log", "title": {"text": title}, "tickvals": ticks, "ticktext": words, "zeroline": false})
+    json!({"type": "log", "title": {"text": title}, "tickvals": ticks, "ticktext": words, "tickangle": 0,
+        "zeroline": false})
 }
 
 /// A forest plot a phase: each row's ratio, its interval, its pairs.
@@ -261,7 +272,7 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
                 "arrayminus": of.iter().map(|(_, e)| short(e.ratio - e.low)).collect::<Vec<_>>()}
         }));
     }
-    chart.set("xaxis", ratio_axis("B against A"));
+    chart.set("xaxis", ratio_axis("B against A", &rows));
     chart.set(
         "yaxis",
         json!({"categoryorder": "array", "categoryarray": names, "automargin": true}),
@@ -303,7 +314,11 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
         }));
     }
     chart.set("xaxis", json!({"title": {"text": "pair"}, "dtick": 1}));
-    chart.set("yaxis", ratio_axis("B against A"));
+    let rows: Vec<&Row> = words::phases(c)
+        .iter()
+        .filter_map(|p| words::leading(c, p))
+        .collect();
+    chart.set("yaxis", ratio_axis("B against A", &rows));
     chart.set("shapes", json!([{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "name": "one"}]));
     vec![chart.note("Filled: A ran first; open: B ran first. A slope, or filled apart from open, would be a drift.")]
 }

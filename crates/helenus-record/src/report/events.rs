@@ -3,6 +3,7 @@
 
 use crate::report::RunReport;
 use crate::report::bands::{events, word};
+use crate::report::page::fold;
 use crate::report::series::Clock;
 use crate::report::words::{count, digits, html};
 
@@ -19,6 +20,7 @@ pub(super) fn table(report: &RunReport<'_>, clock: Clock) -> String {
     all.sort_by_key(|(_, from, event)| {
         (std::cmp::Reverse(event.to_ns.saturating_sub(*from)), *from)
     });
+    let total = all.len();
     let left = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     all.sort_by_key(|(_, from, _)| *from);
@@ -42,9 +44,13 @@ pub(super) fn table(report: &RunReport<'_>, clock: Clock) -> String {
     } else {
         String::new()
     };
-    format!(
-        "<h3>What happened on the nodes</h3><div class=\"scroll\"><table><thead><tr><th class=\"n\">at</th>\
+    let inner = format!(
+        "<div class=\"scroll\"><table><thead><tr><th class=\"n\">at</th>\
          <th>node</th><th>what</th><th class=\"n\">ms</th><th>in its own words</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>{rest}\n"
+    );
+    fold(
+        &format!("What happened on the nodes: {} events", count(total as u64)),
+        &inner,
     )
 }

@@ -9,13 +9,16 @@
   var LOOK = { displaylogo: false, responsive: true, doubleClick: "reset", showTips: false,
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { scale: 2 } };
 
+  var block = document.getElementById("bands");
+  var bands = block ? JSON.parse(block.textContent) : [];
+
   function colour(name) {
     return getComputedStyle(root).getPropertyValue("--" + name).trim() || "#888888";
   }
 
   function dressTrace(trace) {
     var c = colour(trace.role), line = Object.assign({}, trace.line, { color: c });
-    var out = Object.assign({}, trace, { line: line, marker: Object.assign({}, trace.marker, { color: c }) });
+    var out = Object.assign({}, trace, { line: line, marker: Object.assign({}, trace.marker, { color: c, line: { color: c, width: 1.5 } }) });
     if (out.stackgroup) { out.fillcolor = c; }
     ["error_x", "error_y"].forEach(function (e) { if (trace[e]) { out[e] = Object.assign({}, trace[e], { color: c }); } });
     delete out.role;
@@ -39,9 +42,10 @@
     var layout = Object.assign({}, data.layout);
     layout.xaxis = dressAxis(layout.xaxis, narrow);
     layout.yaxis = dressAxis(layout.yaxis, narrow);
+    if (layout.xaxis.title) { layout.xaxis.title = Object.assign({ standoff: 6, font: { size: 11, color: colour("muted") } }, layout.xaxis.title); }
     if (narrow && layout.yaxis.title) { layout.yaxis.title = Object.assign({ font: { size: 11 } }, layout.yaxis.title); }
     if (data.time && range) { layout.xaxis = Object.assign({}, layout.xaxis, { range: range.slice() }); }
-    layout.shapes = (layout.shapes || []).filter(function (s) { return !hidden[s.name]; }).map(dressShape);
+    layout.shapes = (data.time ? bands : layout.shapes || []).filter(function (s) { return !hidden[s.name]; }).map(dressShape);
     layout.annotations = (layout.annotations || []).map(function (a) {
       return Object.assign({ font: { size: 11, color: colour("muted") } }, a);
     });
@@ -49,7 +53,7 @@
       font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 12 },
       margin: { l: narrow ? 44 : 60, r: 12, t: 22, b: 40 }, uirevision: "kept",
       dragmode: coarse ? false : "zoom", hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } },
-      legend: { orientation: "h", x: 0, y: -0.2, yanchor: "top", font: { size: narrow ? 10 : 12 } },
+      legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", font: { size: narrow ? 10 : 12 } },
       modebar: { color: colour("muted"), activecolor: colour("ink"), bgcolor: "rgba(0,0,0,0)", orientation: "h" },
       showlegend: data.traces.length > 1 });
     if (printing) { layout.autosize = false; layout.width = 680; layout.height = figure.plot.clientHeight; }
@@ -73,8 +77,10 @@
   // One axis of time: whoever changes it changes it everywhere, also where nothing is drawn yet.
   function zoomed(from, change) {
     if (busy || !Object.keys(change).some(function (k) { return k.indexOf("xaxis") === 0; })) { return; }
-    var to = from.plot.layout.xaxis.range;
-    range = [to[0], to[1]];
+    var to = from.plot.layout.xaxis.range.map(Number);
+    // Plotly tells of its own changes later, when `busy` is over: what is already so is no news.
+    if (range && Math.abs(range[0] - to[0]) + Math.abs(range[1] - to[1]) < 1e-9 * (Math.abs(to[1]) + 1)) { return; }
+    range = to;
     busy = true;
     figures.forEach(function (element) {
       var f = element.figure;

@@ -97,7 +97,13 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
          <script>{plotly}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
         title = html(&head.title),
         kicker = html(&head.kicker),
-        headline = html(&head.headline),
+        // A number and its unit stay on one line.
+        headline = html(
+            &head
+                .headline
+                .replace(" %", "\u{a0}%")
+                .replace(" ms", "\u{a0}ms")
+        ),
         style = head.badge.1,
         badge = html(&head.badge.0),
     )

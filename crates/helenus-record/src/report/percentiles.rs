@@ -6,6 +6,9 @@ use helenus_model::histogram::SAMPLES_ABOVE;
 use helenus_model::result::{Distribution, PhaseResult};
 use serde_json::{Value, json};
 
+/// A percentile with its interval: place on the axis, value, both ends.
+type Known = (f64, f64, [f64; 2]);
+
 /// Points for each factor of ten in 1/(1 − q).
 const STEPS: u32 = 24;
 
@@ -81,20 +84,18 @@ fn intervals(role: &str, d: &Distribution) -> Option<Value> {
         (1e3, d.p999_us, c.p999_us),
         (1e4, d.p9999_us, c.p9999_us),
     ];
-    let known: Vec<(f64, f64, [f64; 2])> = named
+    let known: Vec<Known> = named
         .into_iter()
         .filter_map(|(x, at, around)| Some((x, at?, around?)))
         .collect();
-    let list = |of: &dyn Fn(&(f64, f64, [f64; 2])) -> f64| -> Vec<f64> {
-        known.iter().map(|k| short(of(k))).collect()
-    };
+    let list = |of: fn(&Known) -> f64| -> Vec<f64> { known.iter().map(|k| short(of(k))).collect() };
     (!known.is_empty()).then(|| {
         json!({
             "type": "scatter", "mode": "markers", "name": format!("{role}, 95 % intervals"),
-            "x": list(&|k| k.0), "y": list(&|k| k.1 / 1e3), "hoverinfo": "skip", "marker": {"size": 6},
+            "x": list(|k| k.0), "y": list(|k| k.1 / 1e3), "hoverinfo": "skip", "marker": {"size": 6},
             "error_y": {
                 "type": "data", "symmetric": false, "thickness": 1.4, "width": 4,
-                "array": list(&|k| (k.2[1] - k.1).max(0.0) / 1e3), "arrayminus": list(&|k| (k.1 - k.2[0]).max(0.0) / 1e3)
+                "array": list(|k| (k.2[1] - k.1).max(0.0) / 1e3), "arrayminus": list(|k| (k.1 - k.2[0]).max(0.0) / 1e3)
             }
         })
     })

@@ -60,7 +60,7 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
         for chart in charts.iter_mut().filter(|c| c.time) {
             chart.set("annotations", marks.clone().unwrap_or_default());
         }
-        charts.iter().map(|c| c.render(&bands)).collect()
+        charts.iter().map(|c| c.render()).collect()
     };
     let grid = |inner: String| {
         if inner.is_empty() {
@@ -72,7 +72,7 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
     let over_time = clock.map(|c| {
         format!(
             "{}{}{}",
-            tables::legend(&bands),
+            tables::legend(&bands) + &bands::block(&bands),
             draw(time::load(report, c)),
             events::table(report, c)
         )

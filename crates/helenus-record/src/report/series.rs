@@ -217,7 +217,6 @@ mod tests {
 
     #[test]
     fn thinning_keeps_every_peak_hole_and_order() {
-        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let mut points: Vec<Point> = (0..36_000)
             .map(|i| (i as f64, Some((i % 7) as f64)))
             .collect();

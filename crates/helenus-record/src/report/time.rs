@@ -9,6 +9,9 @@ use helenus_model::telemetry::Seen;
 use serde_json::json;
 use std::collections::BTreeSet;
 
+/// A kind of time: its colour and its histogram.
+type Kind = (&'static str, fn(&Tick) -> &Histogram);
+
 /// Throughput and latency.
 pub(super) fn load(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let single = single_ticks(report.intervals, clock);
@@ -86,7 +89,7 @@ fn latency(ticks: &[Tick], most: usize, clock: Clock) -> Chart {
         true,
     );
     chart.height = 380;
-    let kinds: [(&str, fn(&Tick) -> &Histogram); 2] = [
+    let kinds: [Kind; 2] = [
         ("response", |t| &t.all.response),
         ("service", |t| &t.all.service),
     ];

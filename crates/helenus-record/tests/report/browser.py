@@ -7,9 +7,11 @@ usage: browser.py check PAGE... [--shots FOLDER]     all checks; ends with 77 wh
 import json
 import pathlib
 import shutil
+import signal
 import sys
 
 LACKING = 77
+PATIENCE_S = 280
 TIMES = """() => {
   const entry = performance.getEntriesByType("navigation")[0];
   return { load_ms: entry.loadEventEnd, drawn_ms: window.firstDrawn || null };
@@ -159,7 +161,7 @@ def check(files, shots):
                     where, said = f"{file.stem} {theme} {width}", []
                     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
                     page = opened(context, file, said)
-                    page.wait_for_selector("figure.chart[data-drawn]", state="attached")
+                    page.wait_for_timeout(300)
                     all_at_once = page.evaluate(
                         "() => [...document.querySelectorAll('figure.chart')].every(f => f.dataset.drawn)")
                     if all_at_once and page.locator("figure.chart").count() > 8:
@@ -224,6 +226,8 @@ def open_once(file):
 
 
 def main(words):
+    # A page that never comes to rest ends this program instead of holding it.
+    signal.alarm(PATIENCE_S)
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:

@@ -44,7 +44,7 @@ fn write(folder: &Path, name: &str, page: &str) -> PathBuf {
 #[test]
 fn reports_work_in_a_browser_without_a_network() {
     let (folder, _kept) = folder();
-    let measured = run(&["write", "read", "mixed"], 40, 1200);
+    let measured = run(&["write", "read", "mixed"], 40, 1100);
     let value = comparison();
     let repeat = ["helenus compare r20 r21".to_owned()];
     let compared = ComparisonReport {

@@ -540,6 +540,7 @@ pub(crate) fn comparison() -> Comparison {
             .collect::<Vec<_>>()
     };
     Comparison {
+        command: None,
         format: Format::new("comparison", comparison::VERSION),
         a: Side {
             label: "G1".to_owned(),
@@ -554,7 +555,7 @@ pub(crate) fn comparison() -> Comparison {
             .map(|i| Pair {
                 a: vec![format!("r{}", 20 + i * 2)],
                 b: vec![format!("r{}", 21 + i * 2)],
-                a_first: mix(i) % 2 == 0,
+                a_first: mix(i).is_multiple_of(2),
             })
             .collect(),
         left_out: vec![LeftOut {

@@ -16,7 +16,9 @@ fn the_program() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
+      report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have
@@ -68,7 +70,9 @@ fn no_verb_at_all() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
+      report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have
@@ -325,9 +329,8 @@ fn bench() {
               [default: 12s]
 
           --warmup <TIME>
-              Warm-up before each measured stretch, recorded apart
-              
-              [default: 3s]
+              Warm-up before each measured stretch, recorded apart [default: 3s, and longer where the
+              numbers still settle]
 
           --population <N>
               Rows that the workload is about [default: as many as the write phase writes]

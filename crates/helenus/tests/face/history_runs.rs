@@ -94,6 +94,8 @@ fn the_list_and_a_run() {
     read  200  200  0  200  response  [ms]  [ms]  –  –  [ms]
       service  [ms]  [ms]  –  –  [ms]
     times in ms; – is a percentile with fewer than 10 samples above it
+    write was too short to tell whether it was steady
+    read was too short to tell whether it was steady
 
 
     generator: [figures]

@@ -387,6 +387,7 @@ fn plan_of_bench() {
           "text"
         ],
         "population": "null",
+        "settle": "bool",
         "warmup_ms": "number"
       },
       "workload": "text"

@@ -11,6 +11,7 @@ mod help_up;
 mod history;
 mod history_runs;
 mod json;
+mod report;
 mod state;
 mod usage;
 mod words;

@@ -2,6 +2,7 @@
 //! Refuses to draw results itself: the tables are those that `bench` prints.
 
 use crate::commands::bench::render;
+use crate::commands::compare;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
@@ -207,7 +208,7 @@ fn verdict(verdict: Verdict) -> &'static str {
 pub(super) fn run(name: &str, history: &History, ui: &Ui) -> Result<u8, CommandError> {
     if let Some(id) = ComparisonId::named(name) {
         let stored = history.comparison(id)?;
-        comparison(&stored, ui);
+        compare::render::show(&stored.comparison, Some(id.to_string()), ui);
         return Ok(0);
     }
     let id = history.resolve_one(name)?.id;
@@ -216,32 +217,6 @@ pub(super) fn run(name: &str, history: &History, ui: &Ui) -> Result<u8, CommandE
     let intervals = history.intervals(id)?.len();
     ui.result(&shown, || text(&stored, &shown, intervals));
     Ok(0)
-}
-
-#[derive(Serialize)]
-struct ShownComparison<'a> {
-    format: Format,
-    #[serde(flatten)]
-    stored: &'a StoredComparison,
-}
-
-/// A stored comparison; whoever draws comparisons takes this over.
-pub(crate) fn comparison(stored: &StoredComparison, ui: &Ui) {
-    let shown = ShownComparison {
-        format: Format::new("stored-comparison", 1),
-        stored,
-    };
-    ui.result(&shown, || {
-        let StoredComparison { id, comparison, .. } = stored;
-        let side = |side: &Side| format!("{} ({})", side.label, side.runs.join(", "));
-        format!(
-            "{id}, {}: {} against {}, {}\n",
-            Utc::of_ns(stored.made_wall_ns),
-            side(&comparison.a),
-            side(&comparison.b),
-            plural(comparison.pairs.len(), "pair")
-        )
-    });
 }
 
 fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {

@@ -1,0 +1,155 @@
+//! `helenus report`: a run or a comparison as one HTML file and a Markdown summary.
+//! Refuses to write over a file that is no report, unless told to.
+
+use crate::cli::report::Report;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::format::Format;
+use helenus_record::report::{self as pages, ComparisonReport, RunReport};
+use helenus_record::{ComparisonId, History};
+use serde::Serialize;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// What `report --format json` prints.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: Format,
+    of: &'a str,
+    dry_run: bool,
+    html: &'a Path,
+    html_bytes: usize,
+    /// None where the summary went to standard output.
+    markdown: Option<&'a Path>,
+}
+
+/// Both files of a report, not yet written.
+struct Pages {
+    name: String,
+    html: String,
+    markdown: String,
+}
+
+pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let to_output = flags.markdown.as_deref() == Some(Path::new("-"));
+    if to_output && ui.json() {
+        let text = "--markdown - and --format json both want standard output";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("name a file for the summary, or leave --format json out".to_owned()));
+    }
+    let history = History::open(&hands.paths.state.join(helenus_record::FILE))?;
+    let pages = read(&history, &flags.target)?;
+    let html = flags
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("helenus-{}.html", pages.name)));
+    let beside = || html.with_extension("md");
+    let markdown = (!to_output).then(|| flags.markdown.clone().unwrap_or_else(beside));
+    let files = std::iter::once((&html, &pages.html))
+        .chain(markdown.iter().map(|path| (path, &pages.markdown)));
+    for (path, _) in files.clone() {
+        replaceable(path, flags.force)?;
+    }
+    if !flags.dry_run {
+        for (path, text) in files {
+            fs::write(path, text).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        }
+    }
+    let written = Written {
+        format: Format::new("report-written", 1),
+        of: &pages.name,
+        dry_run: flags.dry_run,
+        html: &html,
+        html_bytes: pages.html.len(),
+        markdown: markdown.as_deref(),
+    };
+    ui.result(&written, || said(&written, &pages.markdown));
+    Ok(0)
+}
+
+fn said(written: &Written<'_>, summary: &str) -> String {
+    let Some(markdown) = written.markdown else {
+        return summary.to_owned();
+    };
+    let verb = if written.dry_run {
+        "would write"
+    } else {
+        "wrote"
+    };
+    format!(
+        "{verb} {} and {}\n",
+        written.html.display(),
+        markdown.display()
+    )
+}
+
+/// Whether a file may be written: there is none, or it is a report.
+fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> {
+    if force || !path.exists() {
+        return Ok(());
+    }
+    let mut beginning = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(4096).read_to_end(&mut beginning))
+        .map_err(|e| CommandError::of(code::USAGE, &e))?;
+    if pages::is_report(&String::from_utf8_lossy(&beginning)) {
+        return Ok(());
+    }
+    let text = format!("{} is there, and is no report", path.display());
+    Err(CommandError::new(code::USAGE, text)
+        .hint("name another file with --out or --markdown, or use --force".to_owned()))
+}
+
+fn read(history: &History, target: &str) -> Result<Pages, CommandError> {
+    if let Some(id) = ComparisonId::named(target) {
+        return compared(history, id);
+    }
+    let id = history
+        .resolve_any(target)?
+        .last()
+        .ok_or_else(|| nothing(target))?
+        .id;
+    let run = history.run(id)?;
+    let intervals = history.intervals(id)?;
+    let readings = history.readings(id)?;
+    let report = RunReport {
+        run: &run,
+        intervals: &intervals,
+        readings: &readings,
+    };
+    Ok(Pages {
+        name: id.to_string(),
+        html: pages::run_html(&report),
+        markdown: pages::run_markdown(&report),
+    })
+}
+
+fn compared(history: &History, id: ComparisonId) -> Result<Pages, CommandError> {
+    let stored = history.comparison(id)?;
+    let comparison = &stored.comparison;
+    let sides = [&comparison.a, &comparison.b].map(|side| side.runs.join(","));
+    let mut repeat: Vec<String> = comparison.command.clone().into_iter().collect();
+    repeat.push(format!("helenus compare {} {}", sides[0], sides[1]));
+    repeat.dedup();
+    let name = id.to_string();
+    let report = ComparisonReport {
+        name: &name,
+        comparison,
+        made_wall_ns: stored.made_wall_ns,
+        repeat: &repeat,
+    };
+    Ok(Pages {
+        html: pages::comparison_html(&report),
+        markdown: pages::comparison_markdown(&report),
+        name,
+    })
+}
+
+fn nothing(target: &str) -> CommandError {
+    CommandError::new(
+        code::USAGE,
+        format!("no run has the name or the tag {target:?}"),
+    )
+}

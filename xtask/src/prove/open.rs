@@ -1,0 +1,108 @@
+//! `prove report`: how long the report of one hour at 1 s intervals takes to open in headless Chromium: until the load
+//! event, and until the first charts are painted. Refuses a page that complains or asks for a network.
+
+use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::host::Watch;
+use super::rig::Rig;
+use helenus_record::report::run_html;
+use serde_json::Value;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[path = "../../../crates/helenus-record/tests/report/values.rs"]
+#[allow(
+    dead_code,
+    reason = "the tests of the reports want more of these values"
+)]
+mod values;
+
+/// Seconds of each of the three phases: an hour with their warm-ups of 3 s.
+const PHASE_S: u64 = 1197;
+
+/// Samples of each operation in each second: enough for a p99.
+const SAMPLES: u64 = 1000;
+
+const fn within_2_s(measure: &'static str) -> Bar {
+    Bar {
+        rule: Rule::Median {
+            variant: "hour",
+            measure,
+            at_most: 2000.0,
+        },
+        aim: false,
+    }
+}
+
+pub(crate) const REPORT: Campaign = Campaign {
+    name: "report",
+    about: "the report of 3 nodes and one hour at 1 s intervals, opened in headless Chromium: load event, first charts",
+    variants: &["hour"],
+    bars: &[
+        within_2_s("load_ms"),
+        within_2_s("drawn_ms"),
+        Bar {
+            rule: Rule::Every {
+                variant: "hour",
+                measure: "size_mb",
+                at_most: 6.0,
+            },
+            aim: false,
+        },
+    ],
+    prepare,
+    trial,
+};
+
+fn page(rig: &Rig) -> PathBuf {
+    rig.hands.paths.state.join("hour.html")
+}
+
+fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
+    let hour = values::run(&["write", "read", "mixed"], PHASE_S, SAMPLES);
+    fs_err::create_dir_all(&rig.hands.paths.state)?;
+    fs_err::write(page(rig), run_html(&hour.report()))?;
+    Ok(())
+}
+
+fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
+    let watch = Watch::begin()?;
+    let script = rig
+        .root
+        .join("crates/helenus-record/tests/report/browser.py");
+    let venv = rig.root.join("target/ci/venv/bin/python3");
+    let python = if venv.exists() {
+        venv
+    } else {
+        PathBuf::from("python3")
+    };
+    let output = Command::new(python)
+        .arg(script)
+        .arg("open")
+        .arg(page(rig))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        return Err(format!("{}: {}", output.status, said.trim()).into());
+    }
+    let times: Value = serde_json::from_str(&said)?;
+    let ms = |name: &str| {
+        times[name]
+            .as_f64()
+            .map(f64::round)
+            .ok_or("a time is missing")
+    };
+    let measures = Measures::from([
+        ("load_ms".to_owned(), ms("load_ms")?),
+        ("drawn_ms".to_owned(), ms("drawn_ms")?),
+        (
+            "size_mb".to_owned(),
+            (fs_err::metadata(page(rig))?.len() as f64 / 1e4).round() / 100.0,
+        ),
+    ]);
+    // The browser's own time counts as that of others: it is what is measured.
+    Ok(Outcome {
+        measures,
+        pressure: watch.end(0.0)?,
+    })
+}
