@@ -126,7 +126,23 @@ impl Blocks {
         })
     }
 
-    /// Both ends for a statistic: the resamples' quantiles, stretched away from the statistic on the log scale.
+    /// The least and the most that any block alone shows.
+    fn extremes(&self, statistic: impl Fn(&[u32]) -> f64) -> [f64; 2] {
+        let alone = (0..self.count).map(|block| {
+            let mut weights = vec![0; self.count];
+            weights[block] = 1;
+            weights
+        });
+        alone
+            .filter(|weights| self.samples(weights) > 0)
+            .map(|weights| statistic(&weights))
+            .fold([f64::INFINITY, 0.0], |[least, most], value| {
+                [least.min(value), most.max(value)]
+            })
+    }
+
+    /// Both ends for a statistic: the resamples' quantiles, stretched away from the statistic on the log scale, but not
+    /// beyond what any single block shows: where one block holds a stall, a logarithm would stretch past every sample.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -141,10 +157,12 @@ impl Blocks {
         let last = values.len().saturating_sub(1) as f64;
         let at = |share: f64| values.get((share * last).round() as usize).copied();
         let stretch = stretch(self.count);
+        let [least, most] = self.extremes(&statistic);
         [ALPHA / 2.0, 1.0 - ALPHA / 2.0].map(|share| {
             let end = at(share).unwrap_or(middle);
             if end > 0.0 && middle > 0.0 {
-                middle * (end / middle).powf(stretch)
+                let stretched = middle * (end / middle).powf(stretch);
+                stretched.clamp(least.min(end), most.max(end))
             } else {
                 end
             }

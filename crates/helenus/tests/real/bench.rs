@@ -19,6 +19,9 @@ const OF_THE_HOST: [&str; 8] = [
     "short",
 ];
 
+/// Cautions that a short run on a young JVM earns by itself.
+const OF_SHORT_RUNS: [&str; 3] = ["few_samples", "wide_interval", "not_steady"];
+
 fn doubts(phase: &Value) -> Vec<String> {
     let list = phase["doubts"].as_array().expect("doubts");
     list.iter()
@@ -37,10 +40,10 @@ fn believed(code: i32, report: &Value) {
         .collect();
     let others: Vec<&String> = all
         .iter()
-        .filter(|d| !OF_THE_HOST.contains(&d.as_str()) && *d != "few_samples")
+        .filter(|d| !OF_THE_HOST.contains(&d.as_str()) && !OF_SHORT_RUNS.contains(&d.as_str()))
         .collect();
-    assert!(others.is_empty(), "doubts {others:?} in {report}");
-    assert!(code == 0 || code == 5, "exit {code}: {report}");
+    assert!(others.is_empty(), "doubts {others:?}");
+    assert!(code == 0 || code == 5, "exit {code}");
 }
 
 pub(crate) fn a_pause_shows_in_response_time() {
