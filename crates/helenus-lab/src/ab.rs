@@ -111,7 +111,7 @@ pub enum AbError {
         side: SideName,
         /// Why.
         #[source]
-        source: BenchError,
+        source: Box<BenchError>,
     },
     /// The numbers cannot be compared.
     #[error(transparent)]
@@ -243,6 +243,7 @@ impl Ab<'_> {
             Err(_) if self.hands.cancel.is_set() => return Err(AbError::Interrupted),
             Err(source) => {
                 let (pair, side) = (0, SideName::A);
+                let source = Box::new(source);
                 return Err(AbError::Bench { pair, side, source });
             }
         };
@@ -279,6 +280,7 @@ impl Ab<'_> {
             Err(_) if self.hands.cancel.is_set() => return Ok(false),
             Err(source) => {
                 let pair = pair + 1;
+                let source = Box::new(source);
                 return Err(AbError::Bench { pair, side, source });
             }
         };

@@ -52,7 +52,11 @@ pub struct ComparisonReport<'a> {
 
 /// The report of a run: one HTML file.
 pub fn run_html(report: &RunReport<'_>) -> String {
-    run::page(report)
+    let intervals = series::joined(report.intervals);
+    run::page(&RunReport {
+        intervals: &intervals,
+        ..*report
+    })
 }
 
 /// The summary of a run for a pull request, in Markdown.

@@ -83,6 +83,38 @@ pub(super) struct Tick {
     pub(super) all: OperationInterval,
 }
 
+/// The intervals as they are drawn. Two lines of one time (operations of the warm-up that ended behind it) become one,
+/// and what is left over at the end of a phase, too short for a rate, goes to the interval before it.
+pub(super) fn joined(intervals: &[Interval]) -> Vec<Interval> {
+    let length = |i: &Interval| i.end_ns.saturating_sub(i.start_ns);
+    let mut lengths: Vec<u64> = intervals.iter().map(length).collect();
+    lengths.sort_unstable();
+    let short = lengths.get(lengths.len() / 2).copied().unwrap_or(0) / 3;
+    let mut joined: Vec<Interval> = Vec::with_capacity(intervals.len());
+    for next in intervals {
+        match joined.last_mut() {
+            Some(last) if last.phase == next.phase && last.start_ns == next.start_ns => {
+                // The line of its own time is the one with the thread's CPU.
+                if next.thread_cpu_ns > last.thread_cpu_ns {
+                    last.stretch = next.stretch;
+                }
+                join(last, next);
+            }
+            Some(last) if last.phase == next.phase && length(next) < short => join(last, next),
+            _ => joined.push(next.clone()),
+        }
+    }
+    joined
+}
+
+fn join(to: &mut Interval, from: &Interval) {
+    to.end_ns = to.end_ns.max(from.end_ns);
+    to.thread_cpu_ns += from.thread_cpu_ns;
+    for (name, one) in &from.operations {
+        to.operations.entry(name.clone()).or_default().merge(one);
+    }
+}
+
 /// The intervals of a run as ticks, of one operation where one is named. Where an interval holds too few samples for
 /// a p99, several are merged into one tick; the second value says how many at most.
 pub(super) fn ticks(
@@ -165,10 +197,22 @@ pub(super) fn line(ticks: &[Tick], value: impl Fn(&Tick) -> Option<f64>) -> Vec<
     points
 }
 
+/// Samples closer to the one before than this, in nanoseconds, tell no rate: counters of CPU have ticks of 10 ms.
+const CLOSE_NS: u64 = 400_000_000;
+
 /// Growth of a counter a second, at the middle of each step; a counter that fell (a new process) breaks the line.
 #[expect(clippy::cast_precision_loss, reason = "counters below 2^53")]
 pub(super) fn growth(counter: &[(u64, Option<u64>)], clock: Clock, factor: f64) -> Vec<Point> {
-    let steps = counter.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    let mut apart: Vec<(u64, Option<u64>)> = Vec::with_capacity(counter.len());
+    for sample in counter {
+        if apart
+            .last()
+            .is_none_or(|last| sample.0 >= last.0 + CLOSE_NS)
+        {
+            apart.push(*sample);
+        }
+    }
+    let steps = apart.windows(2);
     let points = steps.map(|pair| {
         let (from, to) = (pair[0], pair[1]);
         let grown = from.1.zip(to.1).and_then(|(a, b)| b.checked_sub(a));
@@ -230,6 +274,42 @@ mod tests {
         }
         assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert_eq!(thin(&points[..1400]), points[..1400]);
+    }
+
+    #[test]
+    fn lines_of_one_time_and_short_ends_are_joined() {
+        let interval = |stretch, start_s: f64, end_s: f64, cpu| Interval {
+            phase: 0,
+            stretch,
+            start_ns: (start_s * 1e9) as u64,
+            end_ns: (end_s * 1e9) as u64,
+            thread_cpu_ns: cpu,
+            operations: std::collections::BTreeMap::from([(
+                "write".to_owned(),
+                OperationInterval {
+                    completed: 10,
+                    ..OperationInterval::default()
+                },
+            )]),
+            tenths: vec![],
+        };
+        let joined = joined(&[
+            interval(Stretch::Warmup, 0.0, 1.0, 5),
+            interval(Stretch::Warmup, 1.0, 2.0, 0),
+            interval(Stretch::Measured, 1.0, 2.0, 5),
+            interval(Stretch::Measured, 2.0, 3.0, 5),
+            interval(Stretch::Measured, 3.0, 3.004, 1),
+        ]);
+        let told: Vec<_> = joined
+            .iter()
+            .map(|i| (i.stretch, i.end_ns, i.operations["write"].completed))
+            .collect();
+        let expected = [
+            (Stretch::Warmup, 1_000_000_000, 10),
+            (Stretch::Measured, 2_000_000_000, 20),
+            (Stretch::Measured, 3_004_000_000, 20),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) struct Compare {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     match number.parse::<f64>() {
-        Ok(n) if n.is_finite() && n >= 0.1 && n <= 100.0 => Ok(n / 100.0),
+        Ok(n) if (0.1..=100.0).contains(&n) => Ok(n / 100.0),
         _ => Err(format!(
             "{text:?} is no percentage from 0.1% to 100%, such as 5%"
         )),

@@ -151,7 +151,7 @@ fn failure(error: AbError) -> CommandError {
     match error {
         AbError::Bench { pair, side, source } => {
             let place = format!("pair {pair}, side {}", side.letter());
-            bench::failure(source).within(&place)
+            bench::failure(*source).within(&place)
         }
         AbError::Compare(ref source) => {
             CommandError::new(code::USAGE, source.to_string()).hint(source.hint())

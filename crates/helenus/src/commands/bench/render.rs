@@ -144,10 +144,18 @@ fn steadiness(phases: &[PhaseResult]) -> String {
         if found.cut_s > 0.0 {
             let _infallible = write!(text, "; {:.1} s more were cut as warm-up", found.cut_s);
         }
-        if let (Some(change), Some(at)) = (found.change, found.change_at_s) {
+        if let (SteadyState::NotSteady, Some(change), Some(at)) =
+            (found.state, found.change, found.change_at_s)
+        {
+            let (by, word) = if change < 1.0 {
+                (1.0 - change, "lower")
+            } else {
+                (change - 1.0, "higher")
+            };
             let _infallible = write!(
                 text,
-                "; its level changed by a factor of {change:.2} at {at:.1} s"
+                "; its times became {:.0} % {word} at {at:.1} s",
+                by * 100.0
             );
         }
         text.push('\n');
@@ -329,16 +337,25 @@ fn doubts(phases: &[PhaseResult]) -> String {
             .unwrap_or_default();
         let _infallible = writeln!(
             text,
-            "{word} in {}: {}{about}: {:.3} {}, threshold {:.3}\n  cure: {}",
+            "{word} in {}: {}{about}: {}, allowed {}\n  cure: {}",
             names.join(", "),
             doubt.text,
-            doubt.measured,
-            doubt.unit,
-            doubt.threshold,
+            amount(doubt.measured, &doubt.unit),
+            amount(doubt.threshold, &doubt.unit),
             doubt.cure
         );
     }
     text
+}
+
+/// What a doubt measured, as a person reads its unit.
+fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "share" if value < 0.0995 => format!("{:.1} %", value * 100.0),
+        "share" => format!("{:.0} %", value * 100.0),
+        "count" | "samples" => format!("{value:.0}"),
+        unit => format!("{value:.2} {unit}"),
+    }
 }
 
 fn worst_lateness(phases: &[PhaseResult]) -> String {
