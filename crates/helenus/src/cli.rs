@@ -289,12 +289,13 @@ pub(crate) struct LoadFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
-    /// Measured stretch of each phase
-    #[arg(long, default_value = "12s", value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) duration: Duration,
-    /// Warm-up before each measured stretch, recorded apart [default: 3s, and longer where the numbers still settle]
+    /// Measured stretch of each phase [default: 12s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) warmup: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
+    /// Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the measured stretch while
+    /// the numbers still settle [default: auto; 3s where a --duration is given, which then is kept to the second]
+    #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
+    pub(crate) warmup: Option<Warmup>,
     /// Rows that the workload is about [default: as many as the write phase writes]
     #[arg(long, value_name = "N")]
     pub(crate) population: Option<u64>,
@@ -334,6 +335,24 @@ fn parse_tag(text: &str) -> Result<String, String> {
     match helenus_record::check_tag(text) {
         Ok(()) => Ok(text.to_owned()),
         Err(error) => Err(format!("{error}; {}", error.hint())),
+    }
+}
+
+/// How long the warm-up is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Warmup {
+    /// As long as it takes, within bounds.
+    Auto,
+    /// So long.
+    Time(Duration),
+}
+
+fn parse_warmup(text: &str) -> Result<Warmup, String> {
+    match text {
+        "auto" => Ok(Warmup::Auto),
+        text => parse_duration(text)
+            .map(Warmup::Time)
+            .map_err(|e| format!("{e}, or auto")),
     }
 }
 

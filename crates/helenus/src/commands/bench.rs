@@ -2,7 +2,7 @@
 
 pub(crate) mod render;
 
-use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg};
+use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg, Warmup};
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -22,6 +22,9 @@ use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
+
+/// Measured stretch where nobody says.
+const DEFAULT_DURATION_MS: u64 = 12_000;
 
 /// Warm-up where nobody says: the least of it, for it is lengthened where the numbers still settle.
 const DEFAULT_WARMUP_MS: u64 = 3_000;
@@ -140,9 +143,17 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             None => BenchShape::default_phases(workload),
         },
         in_flight: load.in_flight,
-        duration_ms: ms(load.duration),
-        warmup_ms: load.warmup.map_or(DEFAULT_WARMUP_MS, ms),
-        settle: load.warmup.is_none(),
+        duration_ms: load.duration.map_or(DEFAULT_DURATION_MS, ms),
+        warmup_ms: match load.warmup {
+            Some(Warmup::Time(time)) => ms(time),
+            Some(Warmup::Auto) | None => DEFAULT_WARMUP_MS,
+        },
+        // Who says how long to measure gets exactly that, with a doubt where it was not steady.
+        settle: match load.warmup {
+            Some(Warmup::Auto) => true,
+            Some(Warmup::Time(_)) => false,
+            None => load.duration.is_none(),
+        },
         population: load.population,
         arrivals: match load.arrivals {
             ArrivalsArg::Constant => Arrivals::Constant,

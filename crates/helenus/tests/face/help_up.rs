@@ -324,13 +324,12 @@ fn bench() {
               [default: 64]
 
           --duration <TIME>
-              Measured stretch of each phase
-              
-              [default: 12s]
+              Measured stretch of each phase [default: 12s]
 
-          --warmup <TIME>
-              Warm-up before each measured stretch, recorded apart [default: 3s, and longer where the
-              numbers still settle]
+          --warmup <TIME|auto>
+              Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the
+              measured stretch while the numbers still settle [default: auto; 3s where a --duration is
+              given, which then is kept to the second]
 
           --population <N>
               Rows that the workload is about [default: as many as the write phase writes]
