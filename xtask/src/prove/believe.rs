@@ -290,8 +290,8 @@ fn live_table(live: &Journal, text: &mut String) -> Result<bool, Box<dyn Error>>
         )?;
         holds &= trials.len() >= kind.trials;
         match kind.variant {
-            "ci-noise" => holds &= code(1.0) <= 1,
-            "ci-p50-10" | "ci-p99" => holds &= code(1.0) * 10 >= trials.len() * 9,
+            "ci12-noise" => holds &= code(1.0) <= 1,
+            "ci12-p50" | "ci12-p99" => holds &= code(1.0) * 10 >= trials.len() * 9,
             _ => {}
         }
         if kind.variant.ends_with("noise") {

@@ -82,8 +82,9 @@ pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> 
         measures.extend(run_latte(rig, &latte, &env, round)?);
     }
     rig.clear()?;
-    // The nodes' CPU is part of what is measured; only what no process of ours used counts as others.
-    let pressure = watch.end(measures.get("own_cpu_s").copied().unwrap_or_default())?;
+    let mut pressure = watch.end(0.0)?;
+    // Up and latte count as work here; what others did beside the measured stretch, the run itself tells.
+    pressure.others = measures.get("foreign").copied().unwrap_or(pressure.others);
     Ok(Outcome { measures, pressure })
 }
 
