@@ -5,6 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(override_usage = "helenus compare [OPTIONS] <A> <B>
+       helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+       helenus compare <COMPARISON>")]
 #[command(after_help = "Examples:
   helenus compare before after           two tags: their restarts in pairs
   helenus compare r12 r13                two single runs: side by side, no claim
