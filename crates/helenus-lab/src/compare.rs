@@ -78,7 +78,10 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
         two_stage: None,
     };
     let (a, b) = (read(a)?, read(b)?);
-    if let Some(both) = a.iter().find(|run| b.iter().any(|b| b.line.id == run.line.id)) {
+    if let Some(both) = a
+        .iter()
+        .find(|run| b.iter().any(|b| b.line.id == run.line.id))
+    {
         return Err(StoredError::BothSides(both.line.id));
     }
     let numbered = numbered(&a, &b);

@@ -26,10 +26,10 @@ pub struct Steadiness {
 }
 
 impl Steadiness {
-    /// By how much the level changed, as a share, where the phase was not steady.
+    /// By how much the level changed, as a share of the lower level, where the phase was not steady.
     pub fn unsteady_change(&self) -> Option<f64> {
         let ratio = self.change.filter(|ratio| *ratio > 0.0);
-        let change = ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        let change = ratio.map_or(0.0, |ratio| ratio.max(1.0 / ratio) - 1.0);
         (self.state == SteadyState::NotSteady).then_some(change)
     }
 }

@@ -134,7 +134,11 @@ fn is_invalid(run: &RunFacts) -> bool {
 /// choose among its runs.
 fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
     let runs: Vec<&RunFacts> = pair.iter().flat_map(|side| side.runs.clone()).collect();
-    let Some(first) = runs.iter().find(|run| is_invalid(run)).map(|run| run.run.clone()) else {
+    let Some(first) = runs
+        .iter()
+        .find(|run| is_invalid(run))
+        .map(|run| run.run.clone())
+    else {
         return true;
     };
     for run in &runs {

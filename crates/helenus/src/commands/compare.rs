@@ -13,7 +13,9 @@ use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
-use helenus_model::comparison::{BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS};
+use helenus_model::comparison::{
+    BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
+};
 use helenus_model::seed::Seed;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -53,10 +55,15 @@ fn of_stored(
         StoredError::Compare(source) => not_comparable(source),
         StoredError::OneSide(_) => CommandError::of(code::USAGE, &error)
             .hint("name two sides, or a comparison such as cmp1".to_owned()),
-        StoredError::BothSides(_) => CommandError::of(code::USAGE, &error)
-            .hint("name sides that share no run".to_owned()),
-        StoredError::Made { sides: [ref a, ref b], .. } => CommandError::of(code::USAGE, &error)
-            .hint(format!("compare its runs again: helenus compare {a} {b} --fail-on ...")),
+        StoredError::BothSides(_) => {
+            CommandError::of(code::USAGE, &error).hint("name sides that share no run".to_owned())
+        }
+        StoredError::Made {
+            sides: [ref a, ref b],
+            ..
+        } => CommandError::of(code::USAGE, &error).hint(format!(
+            "compare its runs again: helenus compare {a} {b} --fail-on ..."
+        )),
     })?;
     render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
     Ok(exit_code(&made.comparison))

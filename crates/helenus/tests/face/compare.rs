@@ -66,12 +66,13 @@ fn help() {
       helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
       helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
 
-    A side's file holds flags of `helenus bench` as TOML: preset = "dev", rate = 2000, set =
-    ["key=value"].
+    A side's file holds flags of `helenus bench` as TOML, one key a line:
+      preset = "dev"
+      rate = 2000
+      set = ["concurrent_reads=16"]
 
-    A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT, with MEASURE one
-    of p50, p90,
-    p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation) and generator-cpu.
+    A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
+    of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
 
     Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.
     "#);
@@ -365,7 +366,10 @@ fn two_single_runs_stand_side_by_side() {
     assert_eq!(made["format"], "helenus.comparison/1");
     assert_eq!(made["comparison_id"], "cmp1");
     let sides = (&made["a"]["label"], &made["b"]["runs"][0]);
-    assert_eq!((sides.0.as_str(), sides.1.as_str()), (Some("before"), Some("r2")));
+    assert_eq!(
+        (sides.0.as_str(), sides.1.as_str()),
+        (Some("before"), Some("r2"))
+    );
     for row in made["rows"].as_array().expect("rows") {
         assert_eq!(row["claim"], "none", "{row:#}");
         assert!(row["estimate"].is_null(), "{row:#}");
@@ -404,9 +408,15 @@ fn two_single_runs_stand_side_by_side() {
     assert_eq!(lab.run(&["compare", "cmp2"]).code, "6");
     let listed = lab.done(&["history", "--comparisons"]);
     assert_eq!(listed.lines().count(), 3, "{listed}");
-    assert!(listed.contains("cmp1") && listed.contains("before"), "{listed}");
+    assert!(
+        listed.contains("cmp1") && listed.contains("before"),
+        "{listed}"
+    );
     let report = lab.done(&["report", "cmp2", "--dry-run"]);
-    assert_eq!(report, "would write helenus-cmp2.html and helenus-cmp2.md\n");
+    assert_eq!(
+        report,
+        "would write helenus-cmp2.html and helenus-cmp2.md\n"
+    );
     let told = refused(
         &lab,
         &[
