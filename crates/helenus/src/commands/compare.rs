@@ -255,7 +255,7 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
             String::new()
         };
         format!(
-            "A  {}\nB  {}\n{}{} restarts in {} pairs, about {}{more}\nseed {}, order {}\n",
+            "A  {}\nB  {}\n{}{} restarts in {}, about {}{more}\nseed {}, order {}\n",
             plan.labels[0],
             plan.labels[1],
             if plan.finds_rate {
@@ -264,7 +264,11 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
                 ""
             },
             plan.restarts,
-            pairs,
+            if pairs == 1 {
+                "1 pair".to_owned()
+            } else {
+                format!("{pairs} pairs")
+            },
             minutes(Duration::from_secs(plan.about_s)),
             plan.seed,
             plan.order.join(" ")

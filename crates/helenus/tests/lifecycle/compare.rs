@@ -229,9 +229,9 @@ fn kill_9_in_the_middle_leaves_runs_and_no_process() {
 fn what_settles_late_is_cut_and_what_drifts_is_told() {
     let lab = TestLab::fake("serve");
     let bench = [
-        "bench", "--phases", "write", "--rate", "400", "--format", "json",
+        "bench", "--phases", "write", "--rate", "1000", "--format", "json",
     ];
-    let slow = ["--jvm=-Dfake.body=10", "--jvm=-Dfake.tail=10"];
+    let slow = ["--jvm=-Dfake.body=2", "--jvm=-Dfake.tail=1"];
     let phase = |more: &[&str]| -> Value {
         let said = lab.measured(&[&bench[..], &slow, more].concat());
         let said: Value = serde_json::from_str(&said).expect("JSON");
@@ -252,7 +252,7 @@ fn what_settles_late_is_cut_and_what_drifts_is_told() {
         .collect();
     assert!(kinds.contains(&&Value::from("not_steady")), "{kinds:?}");
     assert_eq!(drift["steadiness"]["cut_s"], 0.0, "a warm-up was asked for");
-    let settled = phase(&["--duration", "12s", "--jvm=-Dfake.settle=40"]);
+    let settled = phase(&["--duration", "12s", "--jvm=-Dfake.settle=10"]);
     let cut_s = settled["steadiness"]["cut_s"].as_f64().expect("a cut");
     assert!((1.0..=6.0).contains(&cut_s), "{:#}", settled["steadiness"]);
 }
