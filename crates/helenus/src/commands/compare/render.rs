@@ -106,7 +106,8 @@ pub(crate) fn headline(of: &Comparison) -> String {
         return if of.a.runs.len() == 1 && of.b.runs.len() == 1 {
             "no claim: two single runs, side by side".to_owned()
         } else {
-            format!("no claim: {pairs} pairs, and at least {LEAST_PAIRS} are needed")
+            let some = if pairs == 1 { "pair" } else { "pairs" };
+            format!("no claim: {pairs} {some}, and at least {LEAST_PAIRS} are needed")
         };
     }
     let found: Vec<String> = of
