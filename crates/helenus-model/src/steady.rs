@@ -198,6 +198,19 @@ mod tests {
     }
 
     #[test]
+    fn a_fall_counts_as_much_as_a_rise() {
+        let mut found = judge(&[], 2.0, false);
+        found.state = SteadyState::NotSteady;
+        for ratio in [1.25, 0.8] {
+            found.change = Some(ratio);
+            let change = found.unsteady_change().expect("it was not steady");
+            assert!((change - 0.25).abs() < 1e-12, "{change}");
+        }
+        found.state = SteadyState::Steady;
+        assert_eq!(found.unsteady_change(), None);
+    }
+
+    #[test]
     fn one_level_is_steady() {
         for seconds in [10, 20, 65] {
             for (phi, noise) in [(0.0, 0.1), (0.0, 0.5), (0.5, 0.1), (0.5, 0.4)] {
