@@ -122,7 +122,9 @@ mod tests {
     fn the_last_of_a_flag_counts() {
         let mut facts = Vec::new();
         let flags = ["-XX:+UseSerialGC", "-Da=1", "-XX:-UseSerialGC", "-Da=2"];
-        flags.map(|flag| add(&mut facts, split(flag)));
+        for flag in flags {
+            add(&mut facts, split(flag));
+        }
         let of = |what: &str, value: &str| (what.to_owned(), value.to_owned());
         assert_eq!(facts, [of("-XX:UseSerialGC", "off"), of("-Da", "2")]);
     }
