@@ -1,6 +1,7 @@
-//! Foreign text: statements, lock files, JDKs' release files, logs of collections, histograms, sample lines, plans.
+//! Foreign text: statements, lock files, JDKs' release files, logs of collections, bars, histograms, sample lines, plans.
 #![no_main]
 
+use helenus_model::comparison::{Comparison, FailOn};
 use helenus_model::gc_log::GcLog;
 use helenus_model::histogram::Histogram;
 use helenus_model::release::{Lock, parse_java_version, parse_release_file};
@@ -19,12 +20,22 @@ fuzz_target!(|text: &str| {
     let _refused = Bytes::parse(text);
     let _refused = parse_duration(text);
     let _refused = parse_rate(text);
+    match FailOn::parse(text) {
+        Ok(bar) => {
+            assert_eq!(bar.text(), text);
+            let _refused = bar.check(&[("write", &[]), ("mixed", &["read", "write"])]);
+        }
+        Err(error) => assert!(!error.hint().is_empty()),
+    }
     let mut log = GcLog::default();
     for stop in text.lines().filter_map(|line| log.take(line)) {
         let _short = stop.event("node1");
     }
     let _refused = Histogram::from_text(text);
     let _refused = serde_json::from_str::<SampleLine>(text);
+    if let Ok(comparison) = serde_json::from_str::<Comparison>(text) {
+        let _unknown = comparison.pairs_needed(1.05);
+    }
     if let Ok(plan) = serde_json::from_str::<RunPlan>(text) {
         let _refused = plan.check();
     }

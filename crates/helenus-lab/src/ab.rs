@@ -1,14 +1,15 @@
 //! `compare --ab`: two sides in interleaved pairs of restarts, until there are as many as were wanted.
 //! Refuses to let a run that must not be believed into a pair, and to look at an interval before its time.
 
-use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent};
+use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::{facts_of_plan, history_file, wall_ns};
 use helenus_cluster::lifecycle::Hands;
+use helenus_model::bench::PhaseKind;
 use helenus_model::comparison::{
     CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, LEAST_PAIRS, Options, RunFacts,
     Stopping, compare,
 };
-use helenus_model::doubt::Verdict;
+use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::pairing::{NextRun, Pairing, SideName};
 use helenus_model::result::RunResult;
 use helenus_model::seed::Seed;
@@ -95,6 +96,8 @@ pub struct AbFinished {
     pub id: Option<ComparisonId>,
     /// The person stopped it.
     pub interrupted: bool,
+    /// What ended it before its time, or kept its bars from being answered; the pairs before it are compared all the same.
+    pub failed: Option<AbError>,
     /// Why the history could not take it.
     pub not_recorded: Option<HistoryError>,
 }
@@ -102,6 +105,9 @@ pub struct AbFinished {
 /// Why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum AbError {
+    /// The run that was to find the rate failed.
+    #[error("the run that finds the rate failed")]
+    Rate(#[source] Box<BenchError>),
     /// A restart failed.
     #[error("pair {pair}, side {letter}: the run failed", letter = side.letter())]
     Bench {
@@ -166,15 +172,71 @@ struct Ab<'a> {
     stopping: Option<Stopping>,
 }
 
-/// Runs the pairs and compares them.
+impl AbRequest {
+    /// Whether a side has neither a rate nor a closed loop, so that a run of A must find one.
+    pub fn finds_rate(&self) -> bool {
+        let open = |bench: &BenchRequest| bench.rate_per_s.is_none() && !bench.closed;
+        self.benches.iter().any(open)
+    }
+
+    /// Whether the two sides can be compared at all, and have what the bars name: before anything is run.
+    ///
+    /// # Errors
+    /// Two workloads, no phase in common, or a bar about a phase or operation that the sides do not share.
+    pub fn check(&self) -> Result<(), CompareError> {
+        let [a, b] = &self.benches;
+        let [first, other] = self.labels.clone();
+        let workloads = [a, b].map(|bench| bench.workload.name().to_owned());
+        if workloads[0] != workloads[1] {
+            let [first_workload, other_workload] = workloads;
+            return Err(CompareError::Workloads {
+                first,
+                other,
+                first_workload,
+                other_workload,
+            });
+        }
+        let (a, b) = (&a.shape.phases, &b.shape.phases);
+        let common: Vec<PhaseKind> = a.iter().copied().filter(|p| b.contains(p)).collect();
+        if common.is_empty() {
+            let words = |phases: &[PhaseKind]| {
+                let words: Vec<&str> = phases.iter().map(|phase| phase.word()).collect();
+                words.join(", ")
+            };
+            return Err(CompareError::NoPhase {
+                first,
+                other,
+                first_phases: words(a),
+                other_phases: words(b),
+            });
+        }
+        let places: Vec<(&str, &[&str])> = common
+            .iter()
+            .map(|phase| match phase {
+                PhaseKind::Mixed => (phase.word(), ["read", "write"].as_slice()),
+                // A phase of one operation has no rows but those of all together.
+                PhaseKind::Read | PhaseKind::Write => (phase.word(), [].as_slice()),
+            })
+            .collect();
+        for bar in &self.bars {
+            bar.check(&places)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the pairs and compares them. What ends it after its first whole pair is told beside the comparison of the pairs
+/// so far.
 ///
 /// # Errors
-/// A restart failed, too many runs must not be believed, or the sides cannot be compared.
+/// The sides cannot be compared, or no pair became whole: a restart failed, too many runs must not be believed, or the
+/// person stopped it.
 pub fn ab(
     hands: &Hands,
     request: &AbRequest,
     events: &mut dyn FnMut(AbEvent<'_>),
 ) -> Result<AbFinished, AbError> {
+    request.check()?;
     let mut history = History::open(&history_file(hands));
     let name = request.labels.join(" against ");
     let labels: Vec<&str> = request.labels.iter().map(String::as_str).collect();
@@ -206,11 +268,29 @@ pub fn ab(
 impl Ab<'_> {
     fn run(mut self) -> Result<AbFinished, AbError> {
         self.find_rate()?;
+        let failed = self.pairs().err();
+        if self.pairing.good() == 0 {
+            return Err(failed.unwrap_or(AbError::Interrupted));
+        }
+        let interrupted = matches!(failed, Some(AbError::Interrupted));
+        let failed = failed.filter(|_| !interrupted);
+        let bars = self.request.bars.clone();
+        let (comparison, failed) = match self.compare(bars) {
+            Err(error @ CompareError::Bar(_)) => {
+                (self.compare(Vec::new())?, failed.or(Some(error.into())))
+            }
+            compared => (compared?, failed),
+        };
+        Ok(self.finish(comparison, interrupted, failed))
+    }
+
+    /// As many pairs as are wanted.
+    fn pairs(&mut self) -> Result<(), AbError> {
         loop {
             match self.pairing.next() {
                 NextRun::Run { pair, side } => {
                     if self.hands.cancel.is_set() || !self.restart(pair, side)? {
-                        return self.interrupted();
+                        return Err(AbError::Interrupted);
                     }
                 }
                 NextRun::TooManySpoilt => return Err(self.too_many_spoilt()),
@@ -218,8 +298,7 @@ impl Ab<'_> {
                     let wanted = self.pairing.wanted();
                     self.decide()?;
                     if self.pairing.wanted() == wanted {
-                        let comparison = self.compare()?;
-                        return Ok(self.finish(comparison, false));
+                        return Ok(());
                     }
                 }
             }
@@ -229,29 +308,39 @@ impl Ab<'_> {
     /// Where a side has neither a rate nor a closed loop, one rate is found for all: a rate found anew by each
     /// restart would make each pair a comparison of two loads.
     fn find_rate(&mut self) -> Result<(), AbError> {
-        let open = |bench: &BenchRequest| bench.rate_per_s.is_none() && !bench.closed;
-        if !self.request.benches.iter().any(open) {
+        if !self.request.finds_rate() {
             return Ok(());
         }
         (self.events)(AbEvent::FindsRate);
         let mut bench = self.request.benches[0].clone();
         bench.seed = self.request.seed.derive("rate");
+        self.name_afresh(&mut bench);
         let events = &mut self.events;
         let finished = bench::run(self.hands, &bench, &mut |e| events(AbEvent::Bench(e)));
         let finished = match finished {
             Ok(finished) => finished,
             Err(_) if self.hands.cancel.is_set() => return Err(AbError::Interrupted),
-            Err(source) => {
-                let (pair, side) = (0, SideName::A);
-                let source = Box::new(source);
-                return Err(AbError::Bench { pair, side, source });
-            }
+            Err(source) => return Err(AbError::Rate(Box::new(source))),
         };
         self.rate_per_s = finished.plan.phases.iter().find_map(|p| p.rate_per_s);
         if let Some(rate) = self.rate_per_s {
             (self.events)(AbEvent::Rate(rate));
         }
         Ok(())
+    }
+
+    /// A name that no cluster has now: hours may lie between the request and its last restart.
+    fn name_afresh(&self, bench: &mut BenchRequest) {
+        let Where::Ephemeral(up) = &mut bench.place else {
+            return;
+        };
+        let names = self.hands.clusters.names().unwrap_or_default();
+        let free = (1..)
+            .map(|k| format!("bench{k}"))
+            .find(|name| !names.contains(name));
+        if let Some(free) = free {
+            up.name = free;
+        }
     }
 
     /// One restart; false when the person stopped it.
@@ -264,6 +353,7 @@ impl Ab<'_> {
         });
         let mut bench = self.request.benches[side.place()].clone();
         bench.seed = self.request.seed.derive(&format!("pair/{pair}"));
+        self.name_afresh(&mut bench);
         if bench.rate_per_s.is_none() && !bench.closed {
             bench.rate_per_s = self.rate_per_s;
         }
@@ -291,7 +381,8 @@ impl Ab<'_> {
         });
         let good = finished.result.verdict != Verdict::Invalid;
         for phase in &finished.result.phases {
-            for doubt in phase.doubts.iter().filter(|_| !good) {
+            let bad = |doubt: &&Doubt| doubt.severity == Severity::Disqualifying;
+            for doubt in phase.doubts.iter().filter(bad) {
                 *self.doubts.entry(doubt.text.clone()).or_default() += 1;
             }
         }
@@ -322,7 +413,7 @@ impl Ab<'_> {
         if self.stopping.is_some() {
             return Ok(());
         }
-        let first = self.compare()?;
+        let first = self.compare(self.request.bars.clone())?;
         let needed = first.pairs_needed(wanted);
         let stopping = Stopping {
             wanted,
@@ -340,12 +431,12 @@ impl Ab<'_> {
         Ok(())
     }
 
-    fn compare(&self) -> Result<Comparison, CompareError> {
+    fn compare(&self, bars: Vec<FailOn>) -> Result<Comparison, CompareError> {
         let [label_a, label_b] = self.request.labels.clone();
         let options = Options {
             label_a,
             label_b,
-            bars: self.request.bars.clone(),
+            bars,
             two_stage: self.stopping.as_ref().map(|s| s.first_stage),
         };
         let [a, b] = [&self.runs[0], &self.runs[1]]
@@ -354,14 +445,6 @@ impl Ab<'_> {
         comparison.stopping.clone_from(&self.stopping);
         comparison.command = Some(self.request.benches[0].command.clone());
         Ok(comparison)
-    }
-
-    fn interrupted(self) -> Result<AbFinished, AbError> {
-        if self.pairing.good() == 0 {
-            return Err(AbError::Interrupted);
-        }
-        let comparison = self.compare()?;
-        Ok(self.finish(comparison, true))
     }
 
     fn too_many_spoilt(&self) -> AbError {
@@ -374,7 +457,12 @@ impl Ab<'_> {
         }
     }
 
-    fn finish(self, comparison: Comparison, interrupted: bool) -> AbFinished {
+    fn finish(
+        self,
+        comparison: Comparison,
+        interrupted: bool,
+        failed: Option<AbError>,
+    ) -> AbFinished {
         let kept = self
             .history
             .and_then(|mut history| history.add_comparison(&comparison, wall_ns()));
@@ -386,6 +474,7 @@ impl Ab<'_> {
             comparison,
             id,
             interrupted,
+            failed,
             not_recorded,
         }
     }

@@ -8,7 +8,7 @@ use helenus_model::comparison::{
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::{Extent, RunPlan};
-use helenus_record::{ComparisonId, History, HistoryError, RunSummary, StoredRun};
+use helenus_record::{ComparisonId, History, HistoryError, RunId, RunSummary, StoredRun};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A comparison with its name in the history.
@@ -32,6 +32,17 @@ pub enum StoredError {
     /// One side only, and no comparison of that name.
     #[error("{0} is one side of a comparison")]
     OneSide(String),
+    /// Bars for a comparison that was made without them.
+    #[error("{id} is made, and its bars were set when it was")]
+    Made {
+        /// The comparison.
+        id: ComparisonId,
+        /// Its sides, as they can be named again.
+        sides: [String; 2],
+    },
+    /// A run that both sides name.
+    #[error("{0} is on both sides")]
+    BothSides(RunId),
 }
 
 /// Compares two sides of stored runs and keeps the comparison; or finds one that is kept, where one name is given.
@@ -44,6 +55,10 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
         [name] => {
             let id = ComparisonId::named(name).ok_or_else(|| StoredError::OneSide(name.clone()))?;
             let comparison = history.comparison(id)?.comparison;
+            if !bars.is_empty() {
+                let sides = [&comparison.a, &comparison.b].map(|side| side.runs.join(","));
+                return Err(StoredError::Made { id, sides });
+            }
             let id = Some(id);
             return Ok(Made { comparison, id });
         }
@@ -63,7 +78,14 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
         two_stage: None,
     };
     let (a, b) = (read(a)?, read(b)?);
-    let comparison = compare(&facts(&a), &facts(&b), &options)?;
+    if let Some(both) = a
+        .iter()
+        .find(|run| b.iter().any(|b| b.line.id == run.line.id))
+    {
+        return Err(StoredError::BothSides(both.line.id));
+    }
+    let numbered = numbered(&a, &b);
+    let comparison = compare(&facts(&a, numbered), &facts(&b, numbered), &options)?;
     let id = Some(history.add_comparison(&comparison, wall_ns())?);
     Ok(Made { comparison, id })
 }
@@ -92,14 +114,12 @@ impl Stored {
         }))
     }
 
-    fn facts(&self) -> RunFacts<'_> {
+    fn facts(&self, numbered: bool) -> RunFacts<'_> {
         let place = &self.line.place;
-        // The number of a pair means something only within an experiment of several trials.
-        let paired = place.trial_name.is_some();
         RunFacts {
             run: self.line.id.to_string(),
             restart: Some(place.restart_id.to_string()),
-            pair: paired.then_some(place.restart),
+            pair: numbered.then_some(place.restart),
             began_wall_ns: self.line.began_wall_ns,
             result: &self.result,
             facts: self.facts.clone(),
@@ -107,8 +127,26 @@ impl Stored {
     }
 }
 
-fn facts(runs: &[Stored]) -> Vec<RunFacts<'_>> {
-    runs.iter().map(Stored::facts).collect()
+fn facts(runs: &[Stored], numbered: bool) -> Vec<RunFacts<'_>> {
+    runs.iter().map(|run| run.facts(numbered)).collect()
+}
+
+/// Whether the numbers of restarts are numbers of pairs: where each side has restarts of one trial, and both trials are
+/// of one experiment. A run against a run is a pair whatever its number.
+fn numbered(a: &[Stored], b: &[Stored]) -> bool {
+    let trial = |run: &Stored| {
+        let place = &run.line.place;
+        place.trial_name.as_ref()?;
+        Some((place.experiment, place.trial))
+    };
+    let one = |runs: &[Stored]| {
+        let first = runs.first().and_then(trial)?;
+        let same = runs.iter().all(|run| trial(run) == Some(first));
+        same.then_some(first)
+    };
+    let trials = one(a).zip(one(b));
+    let alone = a.len() == 1 && b.len() == 1;
+    !alone && trials.is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1)
 }
 
 fn stored_facts(stored: &StoredRun) -> Result<Vec<Fact>, HistoryError> {

@@ -26,10 +26,10 @@ pub struct Steadiness {
 }
 
 impl Steadiness {
-    /// By how much the level changed, as a share, where the phase was not steady.
+    /// By how much the level changed, as a share of the lower level, where the phase was not steady.
     pub fn unsteady_change(&self) -> Option<f64> {
         let ratio = self.change.filter(|ratio| *ratio > 0.0);
-        let change = ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        let change = ratio.map_or(0.0, |ratio| ratio.max(1.0 / ratio) - 1.0);
         (self.state == SteadyState::NotSteady).then_some(change)
     }
 }
@@ -195,6 +195,19 @@ mod tests {
     /// How many of the rounds end in this state.
     fn count(state: SteadyState, one: impl Fn(u64) -> Steadiness) -> u64 {
         (0..ROUNDS).filter(|seed| one(*seed).state == state).count() as u64
+    }
+
+    #[test]
+    fn a_fall_counts_as_much_as_a_rise() {
+        let mut found = judge(&[], 2.0, false);
+        found.state = SteadyState::NotSteady;
+        for ratio in [1.25, 0.8] {
+            found.change = Some(ratio);
+            let change = found.unsteady_change().expect("it was not steady");
+            assert!((change - 0.25).abs() < 1e-12, "{change}");
+        }
+        found.state = SteadyState::Steady;
+        assert_eq!(found.unsteady_change(), None);
     }
 
     #[test]

@@ -233,10 +233,35 @@ impl FailOn {
         &self.text
     }
 
+    /// Whether runs of these phases, each with its operations, have what the bar names; so that a wrong name is known
+    /// before anything is run.
+    ///
+    /// # Errors
+    /// A name that is neither a phase nor an operation there, with the nearest that is.
+    pub fn check(&self, phases: &[(&str, &[&str])]) -> Result<(), BarError> {
+        let mut all = Vec::new();
+        for (phase, operations) in phases {
+            for operation in std::iter::once(&ALL).chain(operations.iter()) {
+                let place = ((*phase).to_owned(), (*operation).to_owned());
+                if !all.contains(&place) {
+                    all.push(place);
+                }
+            }
+        }
+        self.places(all).map(|_| ())
+    }
+
     /// The rows that it is about, by their places: one, or one for each phase where no phase is named.
     fn rows(&self, rows: &[Computed]) -> Result<Vec<usize>, BarError> {
+        let mut all: Vec<(String, String)> = Vec::new();
+        for one in rows {
+            let place = (one.row.phase.clone(), one.row.operation.clone());
+            if !all.contains(&place) {
+                all.push(place);
+            }
+        }
         let mut found = Vec::new();
-        for (phase, operation) in self.places(rows)? {
+        for (phase, operation) in self.places(all)? {
             let here = |measure: Measure| {
                 rows.iter().position(|one| {
                     let row = &one.row;
@@ -266,14 +291,7 @@ impl FailOn {
 
     /// Phases with the operation that the names mean. A single name is a phase where there is one of this name, and
     /// otherwise an operation, in all phases that have it.
-    fn places(&self, rows: &[Computed]) -> Result<Vec<(String, String)>, BarError> {
-        let mut all: Vec<(String, String)> = Vec::new();
-        for one in rows {
-            let place = (one.row.phase.clone(), one.row.operation.clone());
-            if !all.contains(&place) {
-                all.push(place);
-            }
-        }
+    fn places(&self, all: Vec<(String, String)>) -> Result<Vec<(String, String)>, BarError> {
         let is_phase = |name: &str| all.iter().any(|(phase, _)| phase == name);
         let (phase, operation) = match self.names.as_slice() {
             [] => (None, None),

@@ -108,7 +108,14 @@ fn by_number<'a, 'b>(
         match pair {
             [Some(a), Some(b)] => pairs.push([a, b]),
             [Some(alone), None] | [None, Some(alone)] => {
-                leave_out(&alone, "the other side of its pair did not end", left_out);
+                // The second run of a pair is not run where the first spoilt it.
+                let invalid = alone.runs.iter().any(|run| is_invalid(run));
+                let why = if invalid {
+                    INVALID
+                } else {
+                    "the other side of its pair did not end"
+                };
+                leave_out(&alone, why, left_out);
             }
             [None, None] => {}
         }
@@ -116,17 +123,27 @@ fn by_number<'a, 'b>(
     pairs
 }
 
+/// Why a run with a disqualifying doubt is left out.
+const INVALID: &str = "it must not be believed: see its doubts";
+
+fn is_invalid(run: &RunFacts) -> bool {
+    run.result.verdict == Verdict::Invalid
+}
+
 /// False where a run of the pair must not be believed: then the whole pair is left out, so that neither side gets to
 /// choose among its runs.
 fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
-    let invalid = |run: &&&RunFacts| run.result.verdict == Verdict::Invalid;
     let runs: Vec<&RunFacts> = pair.iter().flat_map(|side| side.runs.clone()).collect();
-    let Some(first) = runs.iter().find(invalid).map(|run| run.run.clone()) else {
+    let Some(first) = runs
+        .iter()
+        .find(|run| is_invalid(run))
+        .map(|run| run.run.clone())
+    else {
         return true;
     };
     for run in &runs {
-        let why = if invalid(&run) {
-            "it must not be believed: see its doubts".to_owned()
+        let why = if is_invalid(run) {
+            INVALID.to_owned()
         } else {
             format!("{first} of its pair must not be believed")
         };

@@ -316,6 +316,14 @@ fn pair_numbers_win_over_time() {
     let found = compare(&a, &b, &options(&[])).unwrap();
     assert_eq!(found.pairs[1].b, ["b2"], "the one that began first");
     assert!(found.left_out[0].why.contains("earlier restart in pair 1"));
+    // The other side of a spoilt pair is not run: the run itself is the reason.
+    let mut spoilt = write(A[0]);
+    spoilt.verdict = Verdict::Invalid;
+    let mut alone = facts("b3", 1, &spoilt);
+    alone.pair = Some(9);
+    let told = compare(&a, &[b[0].clone(), alone], &options(&[])).unwrap();
+    let why = told.left_out.iter().find(|left| left.run == "b3");
+    assert_eq!(why.unwrap().why, "it must not be believed: see its doubts");
     // Without numbers on both sides the order of beginning decides.
     b[0].pair = None;
     let found = compare(&a, &b, &options(&[])).unwrap();
@@ -499,6 +507,22 @@ fn bars_name_phases_and_operations() {
     p99.9>+5%: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
     mixed.read.cpu>+5%: the bar "mixed.read.cpu>+5%" is about cpu, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
     "#);
+}
+
+#[test]
+fn what_a_bar_names_is_known_before_anything_runs() {
+    let phases: [(&str, &[&str]); 2] = [("write", &[]), ("mixed", &["read", "write"])];
+    let check = |bar: &str| FailOn::parse(bar).unwrap().check(&phases);
+    for bar in [
+        "p99>+5%",
+        "mixed.read.p50>+5%",
+        "read.p50>+5%",
+        "all.cpu>+5%",
+    ] {
+        assert_eq!(check(bar), Ok(()), "{bar}");
+    }
+    let told = check("write.read.p99>+5%").unwrap_err();
+    insta::assert_snapshot!(format!("{told} | {}", told.hint()), @r#"the bar "write.read.p99>+5%" names no phase or operation at character 7: "read" | known are all"#);
 }
 
 #[test]

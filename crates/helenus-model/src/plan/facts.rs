@@ -19,9 +19,19 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
                 && !places.iter().any(|place| value.contains(place.as_str()))
         };
         facts.extend(settings(&node.yaml).into_iter().filter(own));
-        facts.extend(node.jvm.iter().map(|flag| split(flag)).filter(own));
+        let flags = node.jvm.iter().map(|flag| split(flag)).filter(own);
+        flags.for_each(|flag| add(&mut facts, flag));
     }
     facts
+}
+
+/// Of a flag that stands there twice the JVM takes the last; a person's stand behind the preset's.
+fn add(facts: &mut Vec<(String, String)>, flag: (String, String)) {
+    let one_value = flag.0.starts_with("-XX:") || flag.0.starts_with("-D");
+    if one_value {
+        facts.retain(|earlier| earlier.0 != flag.0);
+    }
+    facts.push(flag);
 }
 
 /// Keys whose values differ between any two clusters, or any two nodes of one.
@@ -106,5 +116,16 @@ mod tests {
         );
         assert_eq!(of("-Dfake.body=1.1"), "-Dfake.body 1.1");
         assert_eq!(of("-ea"), "-ea set");
+    }
+
+    #[test]
+    fn the_last_of_a_flag_counts() {
+        let mut facts = Vec::new();
+        let flags = ["-XX:+UseSerialGC", "-Da=1", "-XX:-UseSerialGC", "-Da=2"];
+        for flag in flags {
+            add(&mut facts, split(flag));
+        }
+        let of = |what: &str, value: &str| (what.to_owned(), value.to_owned());
+        assert_eq!(facts, [of("-XX:UseSerialGC", "off"), of("-Da", "2")]);
     }
 }

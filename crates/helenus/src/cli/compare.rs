@@ -5,6 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(override_usage = "helenus compare [OPTIONS] <A> <B>
+       helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+       helenus compare <COMPARISON>")]
 #[command(after_help = "Examples:
   helenus compare before after           two tags: their restarts in pairs
   helenus compare r12 r13                two single runs: side by side, no claim
@@ -13,10 +16,13 @@ use std::path::PathBuf;
   helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
   helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
 
-A side's file holds flags of `helenus bench` as TOML: preset = \"dev\", rate = 2000, set = [\"key=value\"].
+A side's file holds flags of `helenus bench` as TOML, one key a line:
+  preset = \"dev\"
+  rate = 2000
+  set = [\"concurrent_reads=16\"]
 
-A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT, with MEASURE one of p50, p90,
-p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation) and generator-cpu.
+A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
+of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
 
 Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.")]
 pub(crate) struct Compare {

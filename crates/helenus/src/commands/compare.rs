@@ -13,10 +13,12 @@ use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
-use helenus_model::comparison::{BarAnswer, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS};
+use helenus_model::comparison::{
+    BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
+};
 use helenus_model::seed::Seed;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What a restart takes besides its phases, for estimates: up, look, prepare and rm of one node.
@@ -50,11 +52,18 @@ fn of_stored(
         StoredError::History(ref source) => {
             CommandError::of(code::USAGE, &error).hint(source.hint())
         }
-        StoredError::Compare(ref source) => {
-            CommandError::new(code::USAGE, source.to_string()).hint(source.hint())
-        }
+        StoredError::Compare(source) => not_comparable(source),
         StoredError::OneSide(_) => CommandError::of(code::USAGE, &error)
             .hint("name two sides, or a comparison such as cmp1".to_owned()),
+        StoredError::BothSides(_) => {
+            CommandError::of(code::USAGE, &error).hint("name sides that share no run".to_owned())
+        }
+        StoredError::Made {
+            sides: [ref a, ref b],
+            ..
+        } => CommandError::of(code::USAGE, &error).hint(format!(
+            "compare its runs again: helenus compare {a} {b} --fail-on ..."
+        )),
     })?;
     render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
     Ok(exit_code(&made.comparison))
@@ -75,13 +84,14 @@ fn interleaved(
     let request = AbRequest {
         labels,
         benches: [
-            bench::request(&recipes[0].flags, hands, ui)?,
-            bench::request(&recipes[1].flags, hands, ui)?,
+            side(&recipes[0], files[0], hands, ui)?,
+            side(&recipes[1], files[1], hands, ui)?,
         ],
         rule: rule(flags),
         seed: Seed(flags.seed.unwrap_or_else(bench::random)),
         bars,
     };
+    request.check().map_err(not_comparable)?;
     if flags.dry_run {
         dry_run(&request, ui);
         return Ok(0);
@@ -111,7 +121,25 @@ fn interleaved(
             "interrupted, and cleaned up; the pairs so far are above",
         ));
     }
+    if let Some(error) = finished.failed {
+        return Err(failure(error));
+    }
     Ok(exit_code(&finished.comparison))
+}
+
+/// What a file asks for.
+fn side(
+    recipe: &recipe::Recipe,
+    file: &Path,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<BenchRequest, CommandError> {
+    let request = bench::request(&recipe.flags, hands, ui);
+    request.map_err(|error| error.within(&file.display().to_string()))
+}
+
+fn not_comparable(error: CompareError) -> CommandError {
+    CommandError::new(code::USAGE, error.to_string()).hint(error.hint())
 }
 
 /// 0 without bars.
@@ -153,9 +181,8 @@ fn failure(error: AbError) -> CommandError {
             let place = format!("pair {pair}, side {}", side.letter());
             bench::failure(*source).within(&place)
         }
-        AbError::Compare(ref source) => {
-            CommandError::new(code::USAGE, source.to_string()).hint(source.hint())
-        }
+        AbError::Rate(source) => bench::failure(*source).within("the run that finds the rate"),
+        AbError::Compare(source) => not_comparable(source),
         AbError::TooManySpoilt { ref doubts, .. } => {
             let mostly = doubts
                 .first()
@@ -180,6 +207,8 @@ struct AbPlan<'a> {
     most_about_s: u64,
     bars: Vec<String>,
     order: Vec<String>,
+    /// One more run of A comes first, to find the rate of a side that has none.
+    finds_rate: bool,
 }
 
 fn dry_run(request: &AbRequest, ui: &Ui) {
@@ -211,6 +240,7 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
             .map(|bar| bar.text().to_owned())
             .collect(),
         order,
+        finds_rate: request.finds_rate(),
     };
     ui.result(&plan, || {
         let more = if most > pairs {
@@ -225,11 +255,20 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
             String::new()
         };
         format!(
-            "A  {}\nB  {}\n{} restarts in {} pairs, about {}{more}\nseed {}, order {}\n",
+            "A  {}\nB  {}\n{}{} restarts in {}, about {}{more}\nseed {}, order {}\n",
             plan.labels[0],
             plan.labels[1],
+            if plan.finds_rate {
+                "one run of A that finds the rate for all, and "
+            } else {
+                ""
+            },
             plan.restarts,
-            pairs,
+            if pairs == 1 {
+                "1 pair".to_owned()
+            } else {
+                format!("{pairs} pairs")
+            },
             minutes(Duration::from_secs(plan.about_s)),
             plan.seed,
             plan.order.join(" ")

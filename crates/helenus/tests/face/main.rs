@@ -5,6 +5,7 @@
 #[macro_use]
 mod lab;
 
+mod compare;
 mod dry;
 mod help;
 mod help_up;

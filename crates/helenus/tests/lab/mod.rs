@@ -278,6 +278,11 @@ impl Running {
         said::read(&mut self.out)
     }
 
+    /// What it wrote to standard error so far.
+    pub(crate) fn err(&mut self) -> String {
+        said::read(&mut self.err)
+    }
+
     /// Waits for its end and returns what it said.
     pub(crate) fn end(mut self) -> Said {
         let begin = Instant::now();

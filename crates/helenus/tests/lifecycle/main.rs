@@ -6,6 +6,7 @@
 mod lab;
 
 mod bench;
+mod compare;
 mod hdr_log;
 mod history;
 mod interrupt;

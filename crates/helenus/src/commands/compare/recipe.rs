@@ -97,6 +97,11 @@ fn bench_command() -> clap::Command {
 
 /// The flag of a key, or what is wrong with the key and what helps.
 fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<String>)> {
+    if name == "seed" {
+        let text = "seed has no place in a side of a comparison".to_owned();
+        let hint = "both sides share their data: give the seed as `helenus compare --seed`";
+        return Err((text, Some(hint.to_owned())));
+    }
     if NOT_HERE.contains(&name) {
         let text = format!("{name} has no place in a side of a comparison");
         let hint = "each restart is a cluster of its own; leave the key out".to_owned();
@@ -111,7 +116,7 @@ fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<Strin
     let names: Vec<&str> = bench
         .get_arguments()
         .filter_map(Arg::get_long)
-        .filter(|long| !NOT_HERE.contains(long) && *long != "help")
+        .filter(|long| !NOT_HERE.contains(long) && !["help", "seed"].contains(long))
         .collect();
     let hint = nearest(name, names.iter().copied()).map_or_else(
         || "the keys are the long flags of `helenus bench --help`".to_owned(),

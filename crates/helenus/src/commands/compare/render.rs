@@ -106,23 +106,32 @@ pub(crate) fn headline(of: &Comparison) -> String {
         return if of.a.runs.len() == 1 && of.b.runs.len() == 1 {
             "no claim: two single runs, side by side".to_owned()
         } else {
-            format!("no claim: {pairs} pairs, and at least {LEAST_PAIRS} are needed")
+            let some = if pairs == 1 { "pair" } else { "pairs" };
+            format!("no claim: {pairs} {some}, and at least {LEAST_PAIRS} are needed")
         };
     }
-    let found: Vec<String> = of
-        .rows
-        .iter()
-        .filter(|row| row.operation == "all" && row.estimate.is_some_and(|e| e.p_holm.is_some()))
-        .filter_map(|row| Some((row, row.estimate?)))
-        .filter(|(row, _)| matches!(row.claim, Claim::Higher | Claim::Lower))
-        .map(|(row, estimate)| sentence(row, &estimate))
-        .collect();
-    if found.is_empty() {
-        return format!(
-            "no difference found in {pairs} pairs (see what these data could have shown)"
-        );
+    let differ =
+        |row: &&Row| row.operation == "all" && matches!(row.claim, Claim::Higher | Claim::Lower);
+    let told = |least: f64, most: f64| -> Vec<String> {
+        of.rows
+            .iter()
+            .filter(differ)
+            .filter_map(|row| Some((row, row.estimate?)))
+            .filter(|(_, e)| e.p_holm.is_some_and(|p| p > least && p <= most))
+            .map(|(row, estimate)| sentence(row, &estimate))
+            .collect()
+    };
+    let (found, perhaps) = (told(-1.0, 1.0 - LEVEL), told(1.0 - LEVEL, 1.0));
+    match (found.is_empty(), perhaps.is_empty()) {
+        (false, _) => format!("B against A in {pairs} pairs: {}", found.join("; ")),
+        (true, false) => format!(
+            "no difference is sure in {pairs} pairs; perhaps {}, but of several measures one looks so by chance",
+            perhaps.join("; ")
+        ),
+        (true, true) => {
+            format!("no difference found in {pairs} pairs (see what these data could have shown)")
+        }
     }
-    format!("B against A in {pairs} pairs: {}", found.join("; "))
 }
 
 fn sentence(row: &Row, estimate: &Estimate) -> String {

@@ -1,0 +1,455 @@
+//! `compare` as a person meets it: what may be got wrong, what would run, and two runs side by side.
+//! Refuses to run pairs: the lifecycle ring does; here at most three short runs stand in the history.
+
+use crate::json::shown;
+use crate::lab::TestLab;
+
+const SIDE: &str = "phases = 'write'\nrate = 200\nwarmup = '0s'\nduration = '300ms'\n";
+
+/// A lab with two sides in files, `a.toml` and `b.toml`.
+fn with_sides() -> TestLab {
+    let lab = TestLab::fake("serve");
+    lab.write("a.toml", SIDE);
+    lab.write("b.toml", &format!("{SIDE}jvm = ['-Dfake.body=1.5']\n"));
+    lab
+}
+
+/// What each of these says, all of which must be refused as usage, with nothing made.
+fn refused(lab: &TestLab, all: &[&[&str]]) -> String {
+    let mut told = String::new();
+    for arguments in all {
+        let said = lab.run(&[&["compare"], *arguments].concat());
+        assert_eq!((said.code.as_str(), said.out.as_str()), ("2", ""), "{said}");
+        told += &format!("$ {}\n{}", arguments.join(" "), said.err);
+    }
+    assert_eq!(lab.processes(), vec![]);
+    told
+}
+
+#[test]
+fn help() {
+    shot!(TestLab::new().run(&["compare", "--help"]), @r#"
+    exit code: 0
+    --- standard output
+    Two sides of runs: what differs, by how much, and how sure that is
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    Arguments:
+      [A B]...  Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison, to
+                show it again
+
+    Options:
+          --ab <A.toml> <B.toml>  Two files with flags of `bench`: runs their restarts in interleaved
+                                  pairs, and compares them
+          --format <FORMAT>       Text for people, or JSON for programs [default: text] [possible
+                                  values: text, json]
+          --pairs <N>             Pairs to run [default: 8]
+      -v, --verbose...            More detail on standard error; twice for everything. The log file has
+                                  it always
+      -q, --quiet                 Nothing on standard error but errors
+          --until <PERCENT>       Half-width of the interval to reach, such as 5%: six pairs say how
+                                  many are needed
+          --max-pairs <N>         Most pairs with --until [default: 30]
+          --fail-on <BAR>         A bar, such as 'p99>+5%'; may be repeated
+          --seed <N>              Seed of the order and of the data [default: random, and printed]
+          --dry-run               Show what would run and how long it takes, start nothing
+      -h, --help                  Print help
+
+    Examples:
+      helenus compare before after           two tags: their restarts in pairs
+      helenus compare r12 r13                two single runs: side by side, no claim
+      helenus compare r12..r19 @last         ranges, lists and @last name runs too
+      helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
+      helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
+      helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
+
+    A side's file holds flags of `helenus bench` as TOML, one key a line:
+      preset = "dev"
+      rate = 2000
+      set = ["concurrent_reads=16"]
+
+    A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
+    of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
+
+    Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.
+    "#);
+}
+
+#[test]
+fn what_is_no_comparison() {
+    let lab = with_sides();
+    let ab = ["--ab", "a.toml", "b.toml"];
+    let told = refused(
+        &lab,
+        &[
+            &[],
+            &["r1"],
+            &["cmp1"],
+            &["r1", "r2"],
+            &["before", "after"],
+            &["a", "b", "c"],
+            &["a", "b", "--pairs", "8"],
+            &["--ab", "a.toml"],
+            &[&ab[..], &["r1"]].concat(),
+            &[&ab[..], &["--pairs", "3", "--until", "5%"]].concat(),
+            &[&ab[..], &["--pairs", "0"]].concat(),
+            &[&ab[..], &["--until", "0%"]].concat(),
+            &[&ab[..], &["--until", "five"]].concat(),
+            &[&ab[..], &["--max-pairs", "9"]].concat(),
+            &[&ab[..], &["--until", "5%", "--max-pairs", "5"]].concat(),
+        ],
+    );
+    insta::assert_snapshot!(told, @r#"
+    $ 
+    error: the following required arguments were not provided:
+      <A B>...
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ r1
+    error: r1 is one side of a comparison
+    hint: name two sides, or a comparison such as cmp1
+    $ cmp1
+    error: there is no comparison cmp1
+    hint: `helenus history --comparisons` lists them
+    $ r1 r2
+    error: there is no run r1
+    hint: `helenus bench` makes one
+    $ before after
+    error: there is no run and no tag named before
+    hint: `helenus history` lists runs and their tags
+    $ a b c
+    error: unexpected value 'c' for '[A B]...' found; no more were expected
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ a b --pairs 8
+    error: there is no run and no tag named a
+    hint: `helenus history` lists runs and their tags
+    $ --ab a.toml
+    error: 2 values required for '--ab <A.toml> <B.toml>' but 1 was provided
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml r1
+    error: the argument '--ab <A.toml> <B.toml>' cannot be used with '[A B]...'
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --pairs 3 --until 5%
+    error: the argument '--pairs <N>' cannot be used with '--until <PERCENT>'
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --pairs 0
+    error: invalid value '0' for '--pairs <N>': 0 is not in 1..=1000
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --until 0%
+    error: invalid value '0%' for '--until <PERCENT>': "0%" is no percentage from 0.1% to 100%, such as 5%
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --until five
+    error: invalid value 'five' for '--until <PERCENT>': "five" is no percentage from 0.1% to 100%, such as 5%
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --max-pairs 9
+    error: the following required arguments were not provided:
+      --until <PERCENT>
+
+    Usage: helenus compare [OPTIONS] <A> <B>
+           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
+           helenus compare <COMPARISON>
+
+    For more information, try '--help'.
+    $ --ab a.toml b.toml --until 5% --max-pairs 5
+    error: invalid value '5' for '--max-pairs <N>': 5 is not in 6..=1000
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn bars_that_nothing_can_answer() {
+    let lab = with_sides();
+    let bar = |bar: &'static str| ["--ab", "a.toml", "b.toml", "--fail-on", bar];
+    let told = refused(
+        &lab,
+        &[
+            &bar("p99"),
+            &bar("p98>+5%"),
+            &bar("p99>+5"),
+            &bar("throughput<5%"),
+            &bar("service.cpu>+5%"),
+            // Known before anything runs: neither side has such a phase or operation.
+            &bar("wriet.p99>+5%"),
+            &bar("write.read.p99>+5%"),
+            &[&bar("p50>+5%")[..], &["--fail-on", "p5>+5%"]].concat(),
+        ],
+    );
+    insta::assert_snapshot!(told, @r#"
+    $ --ab a.toml b.toml --fail-on p99
+    error: the bar "p99" compares nothing: it has neither > nor <
+    hint: write it as 'p99>+5%' or 'throughput<-5%'
+    $ --ab a.toml b.toml --fail-on p98>+5%
+    error: the bar "p98>+5%" names no measure at character 1: "p98"
+    hint: the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    $ --ab a.toml b.toml --fail-on p99>+5
+    error: the bar "p99>+5" has no percentage at character 5: "+5"
+    hint: end it with a percentage above -100%, such as +5%, -5% or 2.5%
+    $ --ab a.toml b.toml --fail-on throughput<5%
+    error: the bar "throughput<5%" can be read in two ways: < needs a percentage with its sign
+    hint: write <-5% or <+5%
+    $ --ab a.toml b.toml --fail-on service.cpu>+5%
+    error: the bar "service.cpu>+5%" asks for the service time of cpu, which is no time
+    hint: leave service. out
+    $ --ab a.toml b.toml --fail-on wriet.p99>+5%
+    error: the bar "wriet.p99>+5%" names no phase or operation at character 1: "wriet"
+    hint: the nearest is write; known are write, all
+    $ --ab a.toml b.toml --fail-on write.read.p99>+5%
+    error: the bar "write.read.p99>+5%" names no phase or operation at character 7: "read"
+    hint: known are all
+    $ --ab a.toml b.toml --fail-on p50>+5% --fail-on p5>+5%
+    error: the bar "p5>+5%" names no measure at character 1: "p5"
+    hint: the nearest is p50; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    "#);
+}
+
+#[test]
+fn a_file_that_is_no_side_is_told_with_its_line() {
+    let lab = with_sides();
+    let side = |name: &str, more: &str| {
+        lab.write(name, &format!("{SIDE}{more}\n"));
+    };
+    side("unknown.toml", "preest = 'dev'");
+    side("mistyped.toml", "population = 'many'");
+    side("switch.toml", "closed = 1");
+    side("twice.toml", "rate = 5");
+    side("hosts.toml", "hosts = ['10.0.0.1']");
+    side("seed.toml", "seed = 7");
+    side("setting.toml", "set = ['concurent_reads=16']");
+    lab.write("broken.toml", "phases = [\n");
+    lab.write("reads.toml", "phases = 'read'\npopulation = 10\n");
+    lab.write(
+        "own.toml",
+        "phases = 'write'\ninsert = 'INSERT INTO ks.t (id) VALUES (?)'\n",
+    );
+    let told = refused(
+        &lab,
+        &[
+            &["--ab", "missing.toml", "b.toml"],
+            &["--ab", "a.toml", "unknown.toml"],
+            &["--ab", "mistyped.toml", "b.toml"],
+            &["--ab", "switch.toml", "b.toml"],
+            &["--ab", "twice.toml", "b.toml"],
+            &["--ab", "hosts.toml", "b.toml"],
+            &["--ab", "seed.toml", "b.toml"],
+            &["--ab", "broken.toml", "b.toml"],
+            // Each side alone is well, or would be found out only by its first restart.
+            &["--ab", "a.toml", "setting.toml"],
+            &["--ab", "a.toml", "reads.toml"],
+            &["--ab", "a.toml", "own.toml"],
+        ],
+    );
+    insta::assert_snapshot!(told, @r#"
+    $ --ab missing.toml b.toml
+    error: failed to open file `missing.toml`: No such file or directory (os error 2)
+    $ --ab a.toml unknown.toml
+    error: unknown.toml:5: unknown key preest
+    hint: did you mean preset?
+    $ --ab mistyped.toml b.toml
+    error: mistyped.toml:5: invalid value 'many' for '--population <N>': invalid digit found in string
+    $ --ab switch.toml b.toml
+    error: switch.toml:5: closed is true or false
+    $ --ab twice.toml b.toml
+    error: twice.toml:5: duplicate key
+    $ --ab hosts.toml b.toml
+    error: hosts.toml:5: hosts has no place in a side of a comparison
+    hint: each restart is a cluster of its own; leave the key out
+    $ --ab seed.toml b.toml
+    error: seed.toml:5: seed has no place in a side of a comparison
+    hint: both sides share their data: give the seed as `helenus compare --seed`
+    $ --ab broken.toml b.toml
+    error: broken.toml:1: unclosed array, expected `]`
+    $ --ab a.toml setting.toml
+    error: setting.toml: cassandra.yaml has no key "concurent_reads"
+    hint: did you mean concurrent_reads?
+    $ --ab a.toml reads.toml
+    error: the runs have no phase in common: a has write, reads has read
+    hint: run both sides with the same --phases
+    $ --ab a.toml own.toml
+    error: a ran the workload standard1 and own ran custom
+    hint: compare runs of one workload
+    "#);
+    assert!(!lab.path("home/state/history.db").exists());
+}
+
+#[test]
+fn a_dry_run_says_what_would_run() {
+    let lab = with_sides();
+    let seed = ["compare", "--dry-run", "--seed", "3"];
+    let ab = ["--ab", "a.toml", "b.toml"];
+    shot!(lab.run(&[&seed[..], &ab].concat()), @"
+    exit code: 0
+    --- standard output
+    A  a
+    B  b
+    16 restarts in 8 pairs, about 1 min 40 s
+    seed 3, order AB BA BA BA AB BA AB BA
+    ");
+    let until = ["--until", "5%", "--fail-on", "p50>+5%", "--format", "json"];
+    shot!(lab.run(&[&seed[..], &ab, &until].concat()), @r#"
+    exit code: 0
+    --- standard output
+    {
+      "format": "helenus.ab-plan/1",
+      "labels": [
+        "a",
+        "b"
+      ],
+      "seed": 3,
+      "pairs": 6,
+      "most_pairs": 30,
+      "restarts": 12,
+      "most_restarts": 60,
+      "about_s": 75,
+      "most_about_s": 378,
+      "bars": [
+        "p50>+5%"
+      ],
+      "order": [
+        "AB",
+        "BA",
+        "BA",
+        "BA",
+        "AB",
+        "BA"
+      ],
+      "finds_rate": false
+    }
+    "#);
+    lab.write("c.toml", "phases = 'write'\nduration = '1s'\n");
+    let said = lab.done(&[&seed[..], &["--ab", "c.toml", "c.toml", "--pairs", "1"]].concat());
+    assert!(said.contains("one run of A that finds the rate"), "{said}");
+    assert_eq!(lab.processes(), vec![]);
+    assert!(!lab.path("home/state/history.db").exists());
+}
+
+#[test]
+fn two_single_runs_stand_side_by_side() {
+    let lab = with_sides();
+    for tag in ["before", "after", "after"] {
+        let load = ["--rate", "400", "--duration", "300ms", "--warmup", "0s"];
+        let slow = ["--jvm=-Dfake.body=20", "--jvm=-Dfake.tail=20"];
+        let bench = ["bench", "--phases", "write", "--max-errors", "1", "--tag"];
+        lab.measured(&[&bench[..], &[tag], &load, &slow].concat());
+    }
+    let made = lab.json(&["compare", "before", "r2"]);
+    assert_eq!(made["format"], "helenus.comparison/1");
+    assert_eq!(made["comparison_id"], "cmp1");
+    let sides = (&made["a"]["label"], &made["b"]["runs"][0]);
+    assert_eq!(
+        (sides.0.as_str(), sides.1.as_str()),
+        (Some("before"), Some("r2"))
+    );
+    for row in made["rows"].as_array().expect("rows") {
+        assert_eq!(row["claim"], "none", "{row:#}");
+        assert!(row["estimate"].is_null(), "{row:#}");
+    }
+    assert_eq!(made["pairs"][0]["a_first"], true, "{made:#}");
+    let shape = shown(&made["rows"][0]);
+    insta::assert_snapshot!(shape, @r#"
+    {
+      "a": "number",
+      "b": "number",
+      "claim": "text",
+      "estimate": "null",
+      "measure": "text",
+      "operation": "text",
+      "phase": "text",
+      "ratios": [
+        "number"
+      ]
+    }
+    "#);
+    let said = lab.run(&["compare", "r1", "r2", "--fail-on", "p50>+5%"]);
+    assert_eq!(said.code, "6", "{said}");
+    for words in [
+        "no claim: two single runs, side by side\n  A  r1: r1\n  B  r2: r2\n",
+        "bar p50>+5%: write all response p50 cannot be told from these data\n",
+        "caution: 1 pair of restarts: nothing is claimed below 6;",
+        "kept as cmp2; `helenus report cmp2` draws it\n",
+    ] {
+        assert!(said.out.contains(words), "{words}\n{said}");
+    }
+    // What is made can be shown again, by three verbs, with the code that it had.
+    for again in [&["compare", "cmp2"][..], &["history", "show", "cmp2"]] {
+        let said = lab.run(again);
+        assert!(said.out.starts_with("no claim: two single"), "{said}");
+    }
+    assert_eq!(lab.run(&["compare", "cmp2"]).code, "6");
+    let listed = lab.done(&["history", "--comparisons"]);
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+    assert!(
+        listed.contains("cmp1") && listed.contains("before"),
+        "{listed}"
+    );
+    let report = lab.done(&["report", "cmp2", "--dry-run"]);
+    assert_eq!(
+        report,
+        "would write helenus-cmp2.html and helenus-cmp2.md\n"
+    );
+    let told = refused(
+        &lab,
+        &[
+            &["before", "aftr"],
+            &["r1", "r9"],
+            &["r1", "r1"],
+            &["r1..r2", "after"],
+            &["cmp9"],
+            &["cmp2", "--fail-on", "p50>+5%"],
+            &["r1", "r2", "--fail-on", "p99.9>+5%"],
+        ],
+    );
+    insta::assert_snapshot!(told, @r#"
+    $ before aftr
+    error: there is no run and no tag named aftr
+    hint: did you mean after?
+    $ r1 r9
+    error: there is no run r9 (the newest is r3)
+    hint: `@last` names the newest
+    $ r1 r1
+    error: r1 is on both sides
+    hint: name sides that share no run
+    $ r1..r2 after
+    error: r2 is on both sides
+    hint: name sides that share no run
+    $ cmp9
+    error: there is no comparison cmp9 (the newest is cmp2)
+    hint: `helenus history --comparisons` lists them
+    $ cmp2 --fail-on p50>+5%
+    error: cmp2 is made, and its bars were set when it was
+    hint: compare its runs again: helenus compare r1 r2 --fail-on ...
+    $ r1 r2 --fail-on p99.9>+5%
+    error: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common
+    hint: response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
+    "#);
+}

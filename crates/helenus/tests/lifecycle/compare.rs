@@ -1,0 +1,261 @@
+//! `compare --ab` to its end and to its interruptions, on a fake node whose times are known.
+//! Refuses fine differences: the truths lie far apart, and times are twenty times as usual, so that a busy host hides.
+
+use crate::lab::{PATIENCE, Running, TestLab, look};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// A side: 20 ms at the median, times `body`, with a little noise between restarts; and more keys.
+fn side(body: f64, more: &str) -> String {
+    let jvm = format!(
+        "jvm = ['-Dfake.body={}', '-Dfake.tail=20', '-Dfake.life_sd=0.01'{more}]",
+        20.0 * body
+    );
+    format!("phases = 'write'\nrate = 400\nwarmup = '100ms'\nduration = '600ms'\n{jvm}\n")
+}
+
+fn sides(a: &str, b: &str) -> TestLab {
+    let lab = TestLab::fake("serve");
+    lab.write("a.toml", a);
+    lab.write("b.toml", b);
+    lab
+}
+
+const AB: [&str; 6] = ["compare", "--ab", "a.toml", "b.toml", "--seed", "3"];
+
+/// Compares to an end with a comparison on standard output: exit code, what was made, standard error.
+fn compared(lab: &TestLab, more: &[&str]) -> (String, Value, String) {
+    let said = lab.run(&[&AB[..], &["--format", "json"], more].concat());
+    let made = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}\n{said}"));
+    assert_eq!(lab.processes(), vec![]);
+    (said.code, made, said.err)
+}
+
+/// `compare --ab`, run until it has told that.
+fn until_told(lab: &TestLab, words: &str) -> Running {
+    let mut running = lab.begin(&[&AB[..], &["--pairs", "8"]].concat());
+    look::wait_for(words, PATIENCE, || {
+        let told = running.err();
+        assert!(running.runs(), "it ended early\n{told}");
+        if told.contains(words) {
+            Ok(())
+        } else {
+            Err(told)
+        }
+    });
+    running
+}
+
+fn states(lab: &TestLab) -> Vec<String> {
+    let listed = lab.json(&["history"]);
+    let runs = listed["runs"].as_array().expect("runs");
+    let state = |run: &Value| run["state"].as_str().unwrap_or_default().to_owned();
+    runs.iter().map(state).collect()
+}
+
+#[test]
+fn a_difference_of_half_is_found_and_crosses_its_bar() {
+    let lab = sides(&side(1.0, ""), &side(1.5, ""));
+    let bars = [
+        "--fail-on",
+        "p50>+5%",
+        "--fail-on",
+        "write.service.p50>+150%",
+    ];
+    let (code, made, told) = compared(&lab, &[&["--pairs", "6"], &bars[..]].concat());
+    assert_eq!(code, "1", "{made:#}\n{told}");
+    let answers: Vec<_> = made["bars"].as_array().expect("bars").iter().collect();
+    assert_eq!(answers[0]["answer"], "crossed", "{made:#}");
+    assert_eq!(answers[1]["answer"], "holds", "{made:#}");
+    let rows = made["rows"].as_array().expect("rows");
+    let p50 = rows.iter().find(|row| row["measure"] == "service_p50");
+    let p50 = p50.expect("a row");
+    assert_eq!(p50["claim"], "higher", "{p50:#}");
+    // The truth is 1.5, less a percent for the way between node and generator.
+    let ratio = p50["estimate"]["ratio"].as_f64().expect("a ratio");
+    assert!((1.35..1.65).contains(&ratio), "{ratio}");
+    assert_eq!(made["pairs"].as_array().map(Vec::len), Some(6));
+    let differs = &made["differences"];
+    assert_eq!(differs.as_array().map(Vec::len), Some(1), "{differs:#}");
+    assert_eq!(differs[0]["what"], "-Dfake.body");
+    assert!(told.contains("seed 3; at least 12 restarts"), "{told}");
+    let text = lab.run(&["compare", "cmp1"]);
+    let first = "B against A in 6 pairs: write response p50 ";
+    assert!(text.out.starts_with(first), "{text}");
+    // Each side's runs can be named again, and are paired as they were run.
+    let runs = |side: &str| -> String {
+        let runs = made[side]["runs"].as_array().expect("runs");
+        let names: Vec<&str> = runs.iter().filter_map(Value::as_str).collect();
+        names.join(",")
+    };
+    let again = lab.json(&["compare", &runs("a"), &runs("b")]);
+    assert_eq!(again["pairs"], made["pairs"]);
+    assert_eq!(again["rows"][1]["ratios"], made["rows"][1]["ratios"]);
+}
+
+#[test]
+fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
+    let same = side(1.0, "");
+    let lab = sides(&same, &same);
+    let rule = [
+        "--until",
+        "20%",
+        "--max-pairs",
+        "7",
+        "--fail-on",
+        "p50>+60%",
+    ];
+    let (code, made, told) = compared(&lab, &rule);
+    assert_eq!(code, "0", "{made:#}\n{told}");
+    let stopping = &made["stopping"];
+    assert_eq!(stopping["first_stage"], 6, "{stopping:#}");
+    assert_eq!(stopping["governed_by"], "write all response p50");
+    let asked = stopping["asked_for"].as_u64().expect("pairs");
+    let pairs = made["pairs"].as_array().map_or(0, Vec::len) as u64;
+    assert_eq!(pairs, asked.clamp(6, 7), "{stopping:#}");
+    let row = "6 pairs say that write all response p50 needs";
+    assert!(told.contains(row), "{told}");
+    assert!(told.contains("for ±20.0 %"), "{told}");
+}
+
+#[test]
+fn two_pairs_cannot_tell() {
+    let lab = sides(&side(1.0, ""), &side(1.5, ""));
+    let (code, made, _) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
+    assert_eq!(code, "6", "{made:#}");
+    assert_eq!(made["bars"][0]["answer"], "cannot_tell");
+    let text = lab.run(&["compare", "cmp1"]);
+    assert_eq!(text.code, "6", "{text}");
+    assert!(
+        text.out
+            .starts_with("no claim: 2 pairs, and at least 6 are needed\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_bar_that_the_runs_cannot_answer_does_not_take_the_pairs_with_it() {
+    let lab = sides(&side(1.0, ""), &side(1.0, ""));
+    let (code, made, told) = compared(&lab, &["--pairs", "1", "--fail-on", "p99.9>+5%"]);
+    assert_eq!(code, "2", "{told}");
+    assert_eq!(made["pairs"].as_array().map(Vec::len), Some(1), "{made:#}");
+    let said =
+        "error: the bar \"p99.9>+5%\" is about p99.9, which these runs do not have in common\n";
+    assert!(told.contains(said), "{told}");
+}
+
+#[test]
+fn runs_that_must_not_be_believed_spoil_their_pairs() {
+    let lab = sides(&side(1.0, ""), &side(1.0, ", '-Dfake.fail=0.05'"));
+    let said = lab.run(&[&AB[..], &["--pairs", "1"]].concat());
+    assert_eq!(said.code, "5", "{said}");
+    assert_eq!(said.out, "", "there is no pair to show");
+    assert!(
+        said.err
+            .contains("error: 2 of 2 pairs were spoilt by runs that must not be believed\n"),
+        "{said}"
+    );
+    assert!(said.err.contains("not to be believed ("), "{said}");
+    assert!(
+        said.err
+            .contains("most often (2 times): too many operations failed\n"),
+        "{said}"
+    );
+    assert!(states(&lab).iter().any(|state| state == "invalid"));
+}
+
+#[test]
+fn a_side_that_does_not_start_ends_it_with_its_place() {
+    let lab = sides(&side(1.0, ""), &side(1.0, ", '-Dfake.boddy=1'"));
+    let said = lab.run(&[&AB[..], &["--pairs", "1"]].concat());
+    assert_eq!(said.code, "4", "{said}");
+    assert!(
+        said.err.contains("error: pair 1, side B: node1 died"),
+        "{said}"
+    );
+    assert!(said.err.contains("-Dfake.body"), "{said}");
+    assert_eq!(lab.processes(), vec![]);
+    // As after a bench: its folder stays, so that its log can be read.
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 1);
+}
+
+#[test]
+fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
+    let lab = sides(&side(1.0, ""), &side(1.5, ""));
+    // The first run of the second pair has ended: a pair is whole, and the next one is not.
+    let running = until_told(&lab, "\npair 2, ");
+    running.signal(Signal::INT);
+    let said = running.end();
+    assert_eq!(said.code, "130", "{said}");
+    assert!(said.out.starts_with("no claim: "), "{said}");
+    assert!(said.out.contains("left out: r"), "{said}");
+    assert!(said.out.contains("kept as cmp1"), "{said}");
+    assert!(
+        said.err
+            .ends_with("error: interrupted, and cleaned up; the pairs so far are above\n"),
+        "{said}"
+    );
+    assert_eq!(lab.processes(), vec![]);
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
+    assert_eq!(look::claims_of(&lab.path("home")).len(), 0);
+}
+
+#[test]
+fn kill_9_in_the_middle_leaves_runs_and_no_process() {
+    let lab = sides(&side(1.0, ""), &side(1.5, ""));
+    let running = until_told(&lab, "\npair 2, ");
+    running.signal(Signal::KILL);
+    running.end();
+    look::wait_for("the end of all processes", PATIENCE, || {
+        let left = lab.processes();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    });
+    let states = states(&lab);
+    let ended = states
+        .iter()
+        .filter(|s| *s == "complete" || *s == "invalid");
+    assert!(ended.count() >= 3, "{states:?}");
+    // What came to its end can be compared; nothing that had not begun to exist blocks the next one.
+    let said = lab.run(&["compare", "r1", "r2"]);
+    assert!(
+        said.code == "0" || said.err.contains("must not be believed"),
+        "{said}"
+    );
+    lab.leave();
+}
+
+#[test]
+fn what_settles_late_is_cut_and_what_drifts_is_told() {
+    let lab = TestLab::fake("serve");
+    let bench = [
+        "bench", "--phases", "write", "--rate", "1000", "--format", "json",
+    ];
+    let slow = ["--jvm=-Dfake.body=2", "--jvm=-Dfake.tail=1"];
+    let phase = |more: &[&str]| -> Value {
+        let said = lab.measured(&[&bench[..], &slow, more].concat());
+        let said: Value = serde_json::from_str(&said).expect("JSON");
+        said["result"]["phases"][0].clone()
+    };
+    let drift = phase(&[
+        "--duration",
+        "12s",
+        "--warmup",
+        "1s",
+        "--jvm=-Dfake.drift=0.8",
+    ]);
+    let kinds: Vec<&Value> = drift["doubts"]
+        .as_array()
+        .expect("doubts")
+        .iter()
+        .map(|doubt| &doubt["kind"])
+        .collect();
+    assert!(kinds.contains(&&Value::from("not_steady")), "{kinds:?}");
+    assert_eq!(drift["steadiness"]["cut_s"], 0.0, "a warm-up was asked for");
+    let settled = phase(&["--duration", "12s", "--jvm=-Dfake.settle=10"]);
+    let cut_s = settled["steadiness"]["cut_s"].as_f64().expect("a cut");
+    assert!((1.0..=6.0).contains(&cut_s), "{:#}", settled["steadiness"]);
+}
