@@ -21,9 +21,6 @@ use std::time::Instant;
 pub(super) const ABOUT: &str = "a pool of real restarts, comparisons drawn from it and live ones, latte's beside them; \
      stages: pool, live, answer (all without a word)";
 
-/// Restarts in the pool.
-const POOL: usize = 120;
-
 /// What the stages share.
 struct Believe<'a> {
     rig: &'a Rig,
@@ -47,8 +44,10 @@ pub(super) fn run(
         fresh,
     };
     let wanted = |stage: &str| stages.is_empty() || stages.contains(&stage);
-    if wanted("pool") {
-        believe.pool()?;
+    for pool in [pool::SETTLED, pool::COMPILING] {
+        if wanted("pool") || stages.contains(&pool.variant) {
+            believe.pool(&pool)?;
+        }
     }
     for kind in live::KINDS {
         let stage = stages.contains(&kind.variant);
@@ -67,10 +66,11 @@ impl Believe<'_> {
         Journal::open(self.folder, name, self.host, self.fresh)
     }
 
-    fn pool(&self) -> Result<(), Box<dyn Error>> {
+    fn pool(&self, pool: &pool::Pool) -> Result<(), Box<dyn Error>> {
+        println!("{}: {}", pool.variant, pool.about);
         let mut journal = self.journal("believe-pool")?;
-        self.measure(&mut journal, pool::VARIANT, POOL, true, &|round| {
-            pool::trial(self.rig, round)
+        self.measure(&mut journal, pool.variant, pool.restarts, true, &|round| {
+            pool::trial(self.rig, pool, round)
         })
     }
 
@@ -139,14 +139,16 @@ impl Believe<'_> {
         let pool = self.journal("believe-pool")?;
         let live = self.journal("believe-live")?;
         let seed = Seed(20);
-        let trials: Vec<&Measures> = pool
-            .trials(pool::VARIANT)
-            .into_iter()
-            .map(|(measures, _)| measures)
-            .collect();
+        let of = |kind: &pool::Pool| -> Vec<&Measures> {
+            let trials = pool.trials(kind.variant).into_iter();
+            trials.map(|(measures, _)| measures).collect()
+        };
         let mut text = String::new();
-        let mut holds = drawn_table(&trials, seed, &mut text)?;
-        latte_table(self.rig, trials.len(), seed, &mut text)?;
+        let mut holds = drawn_table(&pool::SETTLED, &of(&pool::SETTLED), seed, &mut text)?;
+        // Told for what it is; nothing is held to it.
+        let compiling = of(&pool::COMPILING);
+        drawn_table(&pool::COMPILING, &compiling, seed, &mut text)?;
+        latte_table(self.rig, compiling.len(), seed, &mut text)?;
         holds &= live_table(&live, &mut text)?;
         println!("{text}");
         Ok(holds)
@@ -183,19 +185,21 @@ fn told(line: &Line) -> String {
 
 /// Draws from the pool; true where the error rates and the power are where they shall be.
 fn drawn_table(
+    pool: &pool::Pool,
     trials: &[&Measures],
     seed: Seed,
     text: &mut String,
 ) -> Result<bool, Box<dyn Error>> {
     writeln!(
         text,
-        "Pool: {} restarts. Drawn: {} comparisons of 6 to 8 pairs for each figure.\n\n\
+        "\nPool: {} restarts ({}). Drawn: {} comparisons of 6 to 8 pairs for each figure.\n\n\
          | measure | pairs | log sd | false at 5 % | half-width | finds 2 % (10 pairs) | 5 % | 10 % |\n\
          |---|---|---|---|---|---|---|---|",
         trials.len(),
+        pool.about,
         drawn::DRAWS
     )?;
-    let mut holds = trials.len() >= POOL;
+    let mut holds = trials.len() >= pool.restarts;
     for measure in drawn::MEASURES {
         let ratios = drawn::log_ratios(trials, measure);
         if ratios.len() < 10 {

@@ -1,7 +1,7 @@
 //! Words and numbers of a report: what a person reads, already escaped where it goes into a page.
 //! Refuses false precision: three digits are enough for a time, a percent needs no decimals above ten.
 
-use helenus_model::comparison::{Comparison, Estimate, Measure, Row};
+use helenus_model::comparison::{BarAnswer, Claim, Comparison, Estimate, LEVEL, Measure, Row};
 use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::result::{Distribution, PhaseResult, RunResult};
 
@@ -314,8 +314,29 @@ pub(super) fn interval(e: &Estimate) -> String {
     }
 }
 
-/// The row that a phase's sentence is about: all operations, response p99, else what comes nearest to it.
+/// The row that a phase's sentence is about: that of the worst bar that does not hold, else the surest difference
+/// among the headline measures, else all operations' response p99 or what comes nearest to it.
 pub(super) fn leading<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a Row> {
+    let here = || comparison.rows.iter().filter(|row| row.phase == phase);
+    let open = comparison
+        .bars
+        .iter()
+        .filter(|bar| bar.answer != BarAnswer::Holds)
+        .filter_map(|bar| Some((bar.answer, here().find(|row| row.name() == bar.row)?)));
+    let sure = |row: &&Row| matches!(row.claim, Claim::Higher | Claim::Lower);
+    let by_holm = |row: &'a Row| Some((row.estimate?.p_holm.filter(|p| *p <= 1.0 - LEVEL)?, row));
+    let surest = here().filter(sure).filter_map(by_holm);
+    open.max_by_key(|(answer, _)| *answer)
+        .map(|(_, row)| row)
+        .or_else(|| {
+            surest
+                .min_by(|a, b| a.0.total_cmp(&b.0))
+                .map(|(_, row)| row)
+        })
+        .or_else(|| usual(comparison, phase))
+}
+
+fn usual<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a Row> {
     let wanted = [
         Measure::ResponseP99,
         Measure::ServiceP99,

@@ -9,14 +9,52 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Operations a second: about a third of what one `dev` node takes on two cores, so that nothing saturates.
-pub(super) const RATE: &str = "1500";
+/// Restarts of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pool {
+    /// What the journal calls its trials.
+    pub(super) variant: &'static str,
+    /// What it is.
+    pub(super) about: &'static str,
+    /// Restarts.
+    pub(super) restarts: usize,
+    /// Flag of the JVM, besides those of the preset `dev`.
+    jvm: Option<&'static str>,
+    /// Operations a second: a third of what the node takes on two cores, so that nothing saturates.
+    rate: &'static str,
+    warmup: &'static str,
+    duration: &'static str,
+    /// Rounds in which latte runs too: any two of them make a comparison.
+    latte_rounds: usize,
+}
 
-/// What the pool's journal calls its trials.
-pub(super) const VARIANT: &str = "restart";
+/// The pool that is held to the bars: compiled by the first compiler alone, a node is settled after two seconds, so
+/// that a short run tells of the node and not of how far its compiler has come.
+pub(super) const SETTLED: Pool = Pool {
+    variant: "restart-c1",
+    about: "preset dev with -XX:TieredStopAtLevel=1, 2 s of warm-up, 3 s of writes at 1,000/s",
+    restarts: 120,
+    jvm: Some("-XX:TieredStopAtLevel=1"),
+    rate: "1000",
+    warmup: "2s",
+    duration: "3s",
+    latte_rounds: 0,
+};
 
-/// Rounds in which latte runs too: any two of them make a comparison, 1,770 in all.
-const LATTE_ROUNDS: usize = 60;
+/// The same while both compilers are at work: what a run that is too short is like. latte runs beside it.
+pub(super) const COMPILING: Pool = Pool {
+    variant: "restart",
+    about: "preset dev, 2 s of warm-up, 4 s of writes at 1,500/s, both compilers still at work",
+    restarts: 60,
+    jvm: None,
+    rate: LATTE_RATE,
+    warmup: "2s",
+    duration: "4s",
+    latte_rounds: 60,
+};
+
+/// Operations a second of latte's runs.
+const LATTE_RATE: &str = "1500";
 
 /// Where the environment names latte's binary, its figures are taken too.
 const LATTE: &str = "LATTE";
@@ -48,11 +86,14 @@ pub(super) fn latte() -> Option<PathBuf> {
 }
 
 /// One restart.
-pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> {
+pub(super) fn trial(rig: &Rig, pool: &Pool, round: usize) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
     let watch = Watch::begin()?;
-    rig.run(&["up", "pool", "--preset", "dev"])?;
-    // Each round has data of its own: the same in the two restarts of a pair.
+    let mut up = vec!["up", "pool", "--preset", "dev"];
+    let flag = pool.jvm.map(|flag| format!("--jvm={flag}"));
+    up.extend(flag.as_deref());
+    rig.run(&up)?;
+    // Each pair has data of its own: the same in its two restarts.
     let seed = (1000 + round / 2).to_string();
     let args = [
         "bench",
@@ -61,11 +102,11 @@ pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> 
         "--phases",
         "write",
         "--rate",
-        RATE,
+        pool.rate,
         "--warmup",
-        "2s",
+        pool.warmup,
         "--duration",
-        "4s",
+        pool.duration,
         "--seed",
         &seed,
         "--tag",
@@ -77,7 +118,7 @@ pub(super) fn trial(rig: &Rig, round: usize) -> Result<Outcome, Box<dyn Error>> 
     let report: Value = serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
     let mut measures = measures(&report, &output.status)?;
-    if let Some(latte) = latte().filter(|_| round < LATTE_ROUNDS) {
+    if let Some(latte) = latte().filter(|_| round < pool.latte_rounds) {
         let env = rig.json(&["env", "pool"])?;
         measures.extend(run_latte(rig, &latte, &env, round)?);
     }
@@ -151,7 +192,7 @@ fn run_latte(
         "run".as_ref(),
         "-q".as_ref(),
         "-r".as_ref(),
-        RATE.as_ref(),
+        LATTE_RATE.as_ref(),
         "-w".as_ref(),
         "1500ms".as_ref(),
         "-d".as_ref(),
