@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Version of [`ClusterState`] as JSON.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// Patience with a lock: a process that a killed helenus had just begun keeps it until it is the shim.
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ const STATE_FILE: &str = "cluster.json";
 /// A cluster of this user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterState {
-    /// `helenus.cluster/1`.
+    /// `helenus.cluster/2`.
     pub format: Format,
     /// Random, so that a cluster of the same name later is not taken for this one.
     pub id: String,

@@ -22,7 +22,7 @@ pub use files::{
 };
 
 /// Version of [`ClusterPlan`] as JSON.
-pub const PLAN_VERSION: u32 = 1;
+pub const PLAN_VERSION: u32 = 2;
 
 /// Ports of one cluster; the same on each of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ pub struct PlanRequest {
 /// The plan of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterPlan {
-    /// `helenus.cluster-plan/1`.
+    /// `helenus.cluster-plan/2`.
     pub format: Format,
     /// Name of the cluster, to Helenus and to Cassandra.
     pub name: String,

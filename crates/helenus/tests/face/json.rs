@@ -331,7 +331,7 @@ fn plan_of_up() {
     insta::assert_snapshot!(shown(&plan), @r#"
     {
       "folder": "text",
-      "format": "helenus.cluster-plan/1",
+      "format": "helenus.cluster-plan/2",
       "heap": {
         "heap": "number",
         "new": "number"
@@ -370,7 +370,7 @@ fn plan_of_up() {
 fn plan_of_bench() {
     let lab = TestLab::new();
     let mut plan = lab.json(&["bench", "--dry-run", "--rate", "100"]);
-    assert_eq!(plan["cluster"]["format"], "helenus.cluster-plan/1");
+    assert_eq!(plan["cluster"]["format"], "helenus.cluster-plan/2");
     plan["cluster"] = Value::Null;
     insta::assert_snapshot!(shown(&plan), @r#"
     {

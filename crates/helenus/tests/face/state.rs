@@ -222,14 +222,14 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     let lab = with_clusters(&["c"]);
     let file = lab.cluster("c").join("cluster.json");
     let text = fs_err::read_to_string(&file).expect("a state");
-    let newer = text.replace("helenus.cluster/1", "helenus.cluster/99");
+    let newer = text.replace("helenus.cluster/2", "helenus.cluster/99");
     assert_ne!(text, newer);
     fs_err::write(&file, &newer).expect("a file");
     shot!(lab.run(&["stop", "c"]), @r#"
     exit code: 2
     --- standard error
     error: cannot read the state of cluster c
-      caused by: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/1)
+      caused by: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
     hint: `helenus rm c` removes it, whatever is in it
     "#);
     shot_live!(lab.run(&["list"]), @r#"
@@ -238,7 +238,7 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     node  state  release  preset  address  pid  pss  anon  file  rss
     c  broken
 
-    c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/1)
+    c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
     `helenus rm c` removes it, whatever is in it
     "#);
     assert_eq!(fs_err::read_to_string(&file).expect("a state"), newer);
