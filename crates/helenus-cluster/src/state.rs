@@ -2,6 +2,7 @@
 //! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
 
 use crate::alive;
+use crate::limits::Limits;
 use fs_err as fs;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, NodePlan};
@@ -44,6 +45,9 @@ pub struct ClusterState {
     pub runtime: Runtime,
     /// By node name.
     pub nodes: BTreeMap<String, NodeState>,
+    /// Limits as they hold since the last start; absent where none were asked, and in states of version 1.
+    #[serde(default)]
+    pub limits: Option<Limits>,
 }
 
 /// What the nodes of a cluster are launched with.
