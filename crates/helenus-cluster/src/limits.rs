@@ -401,7 +401,7 @@ pub fn remove(folder: &Path) {
 fn remove_one(group: &Path) {
     let begin = Instant::now();
     loop {
-        match std::fs::remove_dir(group) {
+        match fs::remove_dir(group) {
             // A process that has just ended may still be counted.
             Err(e)
                 if e.kind() == io::ErrorKind::ResourceBusy
@@ -418,7 +418,11 @@ fn remove_one(group: &Path) {
     }
     for parent in group.ancestors().skip(1).take(3) {
         let inside = parent.components().any(|c| c.as_os_str() == OURS);
-        if !inside || std::fs::remove_dir(parent).is_err() {
+        if !inside {
+            return;
+        }
+        let left = fs::remove_dir(parent);
+        if left.is_err_and(|e| e.kind() != io::ErrorKind::NotFound) {
             return;
         }
     }
@@ -450,3 +454,6 @@ fn words(path: &Path) -> std::collections::BTreeSet<String> {
 fn writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
+
+#[cfg(test)]
+mod tests;
