@@ -52,6 +52,17 @@ pub struct Limits {
     pub groups: BTreeMap<String, Vec<PathBuf>>,
 }
 
+impl Limits {
+    /// What of it belongs to a number that was measured: all but the folders.
+    pub fn facts(&self) -> serde_json::Value {
+        let mut facts = serde_json::to_value(self).unwrap_or_default();
+        if let Some(fields) = facts.as_object_mut() {
+            fields.remove("groups");
+        }
+        facts
+    }
+}
+
 /// Where groups can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
@@ -60,6 +71,18 @@ pub struct Hierarchy {
     memory: Option<PathBuf>,
     /// Folder below which processors are; the same in version 2.
     cpu: Option<PathBuf>,
+}
+
+impl Hierarchy {
+    /// Its kind, and what it limits.
+    pub fn told(&self) -> String {
+        let what = match (&self.memory, &self.cpu) {
+            (Some(_), Some(_)) => "memory and processors",
+            (Some(_), None) => "memory",
+            _ => "processors",
+        };
+        format!("{} with {what}", self.kind.as_str())
+    }
 }
 
 /// List of groups in a cluster's folder, one a line.

@@ -72,7 +72,18 @@ fn three_of_a_prefix_are_apart_and_leave_together() {
 #[test]
 fn one_that_fails_keeps_no_other_from_being_ready() {
     let lab = TestLab::fake("crash-second");
-    shot_live!(lab.run(&THREE), @"");
+    shot_live!(lab.run(&[&THREE[..], &["--at-once", "4"]].concat()), @"
+    exit code: 4
+    --- standard output
+    node  address  pid  memory
+    dev1/node1  [address]:[port]  [pid]  [size]
+    dev2  failed
+    dev3/node1  [address]:[port]  [pid]  [size]
+
+    2 of 3 clusters ready after [time], 4 nodes at a time; [size] of memory in all
+    dev2 failed: node1 died [time] after its start (exit status: 1)
+    `helenus logs dev2` tells more, `helenus rm dev2` removes it
+    ");
     assert_eq!(lab.states("dev1").0, "running");
     assert_eq!(lab.states("dev2").0, "stopped");
     assert_eq!(lab.states("dev3").0, "running");
@@ -116,7 +127,11 @@ fn ctrl_c_removes_all_that_the_command_made_and_nothing_else() {
     });
     let groups = groups(&lab);
     up.signal(Signal::INT);
-    shot!(up.end(), @"");
+    shot!(up.end(), @"
+    exit code: 130
+    --- standard error
+    error: interrupted, and cleaned up
+    ");
     assert_eq!(lab.states("dev").0, "running");
     assert_eq!(lab.node_pids().len(), 1);
     lab.leave();
