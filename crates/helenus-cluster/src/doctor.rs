@@ -5,7 +5,6 @@ use crate::jdk;
 use crate::lifecycle::Hands;
 use crate::limits;
 use crate::machine;
-use fs_err as fs;
 use helenus_model::release::Release;
 use helenus_model::units::Bytes;
 use serde::Serialize;

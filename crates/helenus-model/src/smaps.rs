@@ -113,7 +113,7 @@ fn is_stack(before: &Mapping<'_>, mapping: &Mapping<'_>) -> bool {
         && before.reserved()
         && before.end == mapping.begin
         && before.end - before.begin <= GUARD_MOST
-        && mapping.begin % METASPACE_PIECE != 0
+        && !mapping.begin.is_multiple_of(METASPACE_PIECE)
         && mapping.end - mapping.begin <= 8 << 20
 }
 
@@ -121,7 +121,10 @@ fn is_stack(before: &Mapping<'_>, mapping: &Mapping<'_>) -> bool {
 /// whole piece and ends at one, in pages that are reserved only.
 fn metaspace_end(mappings: &[Mapping<'_>]) -> Option<u64> {
     let first = mappings.first()?;
-    if !first.writable() || first.begin % METASPACE_PIECE != 0 || first.end <= COMPRESSED_REACH {
+    if !first.writable()
+        || !first.begin.is_multiple_of(METASPACE_PIECE)
+        || first.end <= COMPRESSED_REACH
+    {
         return None;
     }
     let mut end = first.begin;
@@ -133,7 +136,7 @@ fn metaspace_end(mappings: &[Mapping<'_>]) -> Option<u64> {
             return None;
         }
         end = mapping.end;
-        if mapping.reserved() && (end - first.begin) % METASPACE_PIECE == 0 {
+        if mapping.reserved() && (end - first.begin).is_multiple_of(METASPACE_PIECE) {
             return Some(end);
         }
     }
