@@ -58,6 +58,7 @@ pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if let Some(prefix) = &flags.prefix {
         names.retain(|name| has_prefix(name, prefix));
     }
+    names.sort_by_key(|name| counted(name));
     // Every page of every node is walked for this: not for a table that does not show it.
     let kinds = flags.memory || ui.json();
     let clusters = names.iter().map(|name| view(hands, name, kinds)).collect();
@@ -73,6 +74,13 @@ pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         }
     });
     Ok(0)
+}
+
+/// A name with its number, so that `dev2` stands before `dev10`.
+fn counted(name: &str) -> (String, u64) {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[prefix.len()..].parse().unwrap_or_default();
+    (prefix.to_owned(), number)
 }
 
 fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {

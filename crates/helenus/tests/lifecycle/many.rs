@@ -52,7 +52,8 @@ fn three_of_a_prefix_are_apart_and_leave_together() {
         all.dedup();
         all.len()
     };
-    assert_eq!(clusters.len(), 3, "{listed}");
+    let names: Vec<&str> = clusters.iter().filter_map(|c| c["name"].as_str()).collect();
+    assert_eq!(names, ["dev1", "dev2", "dev3"]);
     assert_eq!(of(|c| &c["folder"]), 3);
     assert_eq!(of(|c| &c["nodes"][0]["address"]), 3);
     assert_eq!(of(|c| &c["nodes"][0]["pid"]), 3);
