@@ -27,6 +27,20 @@ pub struct Claimed {
     pub ports: Ports,
 }
 
+impl Claimed {
+    /// In equal parts of so many addresses, with the same ports.
+    pub(crate) fn split(&self, each: usize) -> Vec<Claimed> {
+        let parts = self.addresses.chunks(each.max(1));
+        let ports = self.ports;
+        parts
+            .map(|addresses| Claimed {
+                addresses: addresses.to_vec(),
+                ports,
+            })
+            .collect()
+    }
+}
+
 /// Why no addresses can be had.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
@@ -99,16 +113,33 @@ impl Claims {
         owner: &Path,
         then: impl FnOnce(&Claimed) -> Result<(), E>,
     ) -> Result<Claimed, E> {
+        self.take_many(count, &[owner.to_owned()], |claimed| then(&claimed[0]))
+            .map(|mut claimed| claimed.remove(0))
+    }
+
+    /// As [`Self::take`] for several clusters at once, each with `each` addresses; all get the same ports.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn take_many<E: From<AddressError>>(
+        &self,
+        each: usize,
+        owners: &[PathBuf],
+        then: impl FnOnce(&[Claimed]) -> Result<(), E>,
+    ) -> Result<Vec<Claimed>, E> {
         let _lock = self.lock().map_err(AddressError::from)?;
-        let claimed = self.find(count)?;
-        for address in &claimed.addresses {
-            fs::write(self.file(*address), owner.to_string_lossy().as_bytes())
-                .map_err(AddressError::from)?;
+        let all = self.find(each * owners.len())?;
+        let claimed = all.split(each);
+        for (owner, claimed) in owners.iter().zip(&claimed) {
+            for address in &claimed.addresses {
+                fs::write(self.file(*address), owner.to_string_lossy().as_bytes())
+                    .map_err(AddressError::from)?;
+            }
         }
         match then(&claimed) {
             Ok(()) => Ok(claimed),
             Err(error) => {
-                for address in &claimed.addresses {
+                for address in &all.addresses {
                     let _already_gone = fs::remove_file(self.file(*address));
                 }
                 Err(error)

@@ -3,8 +3,8 @@
 
 use crate::jdk;
 use crate::lifecycle::Hands;
+use crate::limits;
 use crate::machine;
-use fs_err as fs;
 use helenus_model::release::Release;
 use helenus_model::units::Bytes;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub fn examine(hands: &Hands) -> Vec<Finding> {
         disk("state folder", &hands.paths.state),
         disk("cache folder", &hands.paths.cache),
         namespaces(),
-        cgroups(),
+        cgroups(hands),
         perf_clock(),
     ]
 }
@@ -174,30 +174,21 @@ fn namespaces() -> Finding {
     }
 }
 
-fn cgroups() -> Finding {
-    let v2 = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
-    if v2.split_whitespace().any(|c| c == "memory") {
-        return finding(
+fn cgroups(hands: &Hands) -> Finding {
+    match limits::find(&hands.env.root) {
+        Ok(found) => finding(
             "cgroups",
             Weight::Good,
-            format!("version 2 with {}", v2.trim()),
+            format!("{}: nodes can be limited", found.told()),
             None,
-        );
-    }
-    if Path::new("/sys/fs/cgroup/memory/memory.limit_in_bytes").exists() {
-        return finding(
+        ),
+        Err(why) => finding(
             "cgroups",
-            Weight::Good,
-            "version 1 with memory and cpu",
-            None,
-        );
+            Weight::Caution,
+            format!("limits on nodes will be planned, not enforced: {why}"),
+            Some("start from a delegated group, or mount the memory controller"),
+        ),
     }
-    finding(
-        "cgroups",
-        Weight::Caution,
-        "no memory controller: limits on nodes will be planned, not enforced",
-        Some("boot with systemd.unified_cgroup_hierarchy=1, or mount the memory controller"),
-    )
 }
 
 /// Timers late by milliseconds make every response time late by as much.

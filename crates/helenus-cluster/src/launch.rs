@@ -139,6 +139,11 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
         lock_memory: state.plan.heap.heap.as_mib() >= SMALL_HEAP_MIB,
+        cgroups: state
+            .limits
+            .as_ref()
+            .and_then(|limits| limits.groups.get(&node.name).cloned())
+            .unwrap_or_default(),
     }
 }
 

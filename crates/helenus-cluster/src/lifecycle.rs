@@ -8,12 +8,12 @@ use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::error::ClusterError;
 use crate::jdk;
-use crate::launch::{self, LaunchOptions, Started};
 use crate::machine;
 use crate::paths::Paths;
 use crate::process;
-use crate::ready::{self, ReadyError, ReadyEvent};
+use crate::ready::{ReadyError, ReadyEvent};
 use crate::remove;
+use crate::room;
 use crate::state::{
     ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
@@ -27,9 +27,10 @@ use helenus_model::release::{Arch, Release};
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+mod starting;
 
 /// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
@@ -93,6 +94,12 @@ pub struct UpRequest {
     pub ready_within: Duration,
     /// A stand-in for Cassandra's behaviour, in tests.
     pub fake: Option<String>,
+    /// How many clusters like this one are brought up together.
+    pub clusters: u32,
+    /// Hard limit of each node's memory, where a person says one.
+    pub memory_limit: Option<Bytes>,
+    /// Processors of each node, where a person says so.
+    pub cpus: Option<f64>,
 }
 
 /// What happens on the way, for progress and logs.
@@ -127,6 +134,11 @@ pub enum Event {
     },
     /// No archive; starts go on, slower.
     Untrained {
+        /// Why.
+        why: String,
+    },
+    /// Limits were asked for that the system does not enforce.
+    NotLimited {
         /// Why.
         why: String,
     },
@@ -182,12 +194,18 @@ impl Hands {
         if self.clusters.folder(&request.name).exists() {
             return Err(StateError::Exists(request.name.clone()).into());
         }
-        let version = match &request.source {
+        let version = self.version(&request.source)?;
+        let claimed = self.claims.look(request.topology.nodes())?;
+        let available = room::available(&self.clusters);
+        Ok(self.plan(request, &version, &claimed, available)?)
+    }
+
+    /// The version as far as it is known before anything is read.
+    pub(crate) fn version(&self, source: &Source) -> Result<String, ClusterError> {
+        Ok(match source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),
             Source::Home(path) | Source::Tarball(path) => path.display().to_string(),
-        };
-        let claimed = self.claims.look(request.topology.nodes())?;
-        Ok(self.plan(request, &version, &claimed)?)
+        })
     }
 
     /// Brings up a cluster and waits until it is ready.
@@ -237,11 +255,10 @@ impl Hands {
         let mut saved = None;
         self.claims
             .take(request.topology.nodes(), &folder, |claimed| {
-                let plan = self.plan(request, version, claimed)?;
+                let available = room::available(&self.clusters);
+                let plan = self.plan(request, version, claimed, available)?;
                 let state = new_state(plan, runtime.clone(), request.ephemeral);
-                self.clusters
-                    .save(&state)
-                    .map_err(ClusterError::io("the cluster's state"))?;
+                self.save(&state)?;
                 saved = Some(state);
                 Ok::<(), ClusterError>(())
             })?;
@@ -298,83 +315,17 @@ impl Hands {
         ready_within: Duration,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
-        for name in names {
-            state
-                .nodes
-                .entry(name.clone())
-                .and_modify(|n| n.wanted = Wanted::Running);
-        }
+        let started = self.begin(state, names, events)?;
+        self.finish(state, names, started, ready_within, events)
+    }
+
+    pub(crate) fn save(&self, state: &ClusterState) -> Result<(), ClusterError> {
         self.clusters
             .save(state)
-            .map_err(ClusterError::io("the cluster's state"))?;
-        let mut started: Vec<Started> = Vec::new();
-        let result = self.launch_and_wait(state, names, ready_within, &mut started, events);
-        match result {
-            Ok(host_ids) => {
-                for (name, id) in host_ids {
-                    state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
-                }
-                self.clusters
-                    .save(state)
-                    .map_err(ClusterError::io("the cluster's state"))
-            }
-            Err(error) => {
-                end_all(started);
-                for name in names {
-                    state
-                        .nodes
-                        .entry(name.clone())
-                        .and_modify(|n| n.wanted = Wanted::Stopped);
-                }
-                // The first error is the one to tell.
-                let _second = self.clusters.save(state);
-                Err(error)
-            }
-        }
+            .map_err(ClusterError::io("the cluster's state"))
     }
 
-    fn launch_and_wait(
-        &self,
-        state: &ClusterState,
-        names: &[String],
-        ready_within: Duration,
-        started: &mut Vec<Started>,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<std::collections::BTreeMap<String, String>, ClusterError> {
-        let options = LaunchOptions {
-            helenus: self.helenus.clone(),
-            leashed: state.ephemeral,
-            train: None,
-        };
-        for name in names {
-            let node = state.node(name)?;
-            launch::write_files(node).map_err(ClusterError::io("the node's folder"))?;
-            let process = launch::start(state, node, &options)
-                .map_err(ClusterError::io("the launch shim"))?;
-            started.push(process);
-        }
-        events(Event::Started {
-            nodes: started.len(),
-        });
-        // What was started, and what runs beside it; what should run but does not is not waited for.
-        let mut running: BTreeSet<String> = names.iter().cloned().collect();
-        let beside = crate::observe::pids(state)
-            .into_iter()
-            .filter(|(_, pid)| pid.is_some());
-        running.extend(beside.map(|(name, _)| name.to_owned()));
-        Ok(ready::wait(
-            &state.plan,
-            &running,
-            started,
-            ready_within,
-            &self.cancel,
-            &mut |e| {
-                events(Event::Ready(e));
-            },
-        )?)
-    }
-
-    fn provide_archive(
+    pub(crate) fn provide_archive(
         &self,
         state: &mut ClusterState,
         events: &mut dyn FnMut(Event),
@@ -397,16 +348,15 @@ impl Hands {
             }
         }
         state.runtime.archive = path.exists().then_some(path);
-        self.clusters
-            .save(state)
-            .map_err(ClusterError::io("the cluster's state"))
+        self.save(state)
     }
 
-    fn plan(
+    pub(crate) fn plan(
         &self,
         request: &UpRequest,
         version: &str,
         claimed: &Claimed,
+        available: Bytes,
     ) -> Result<ClusterPlan, helenus_model::plan::PlanError> {
         plan(&PlanRequest {
             name: request.name.clone(),
@@ -421,6 +371,10 @@ impl Hands {
             machine: machine::read(),
             addresses: claimed.addresses.clone(),
             ports: claimed.ports,
+            available,
+            clusters: request.clusters,
+            memory_limit: request.memory_limit,
+            cpus: request.cpus,
             folder: self
                 .clusters
                 .folder(&request.name)
@@ -429,7 +383,7 @@ impl Hands {
         })
     }
 
-    fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
+    pub(crate) fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
         let folder = self.paths.state.clone();
         let free = machine::free_space(&folder).map_err(ClusterError::io("the state folder"))?;
         let need = Bytes(DISK_PER_NODE.0 * nodes as u64);
@@ -446,7 +400,7 @@ impl Hands {
     }
 
     /// Finds release and JDK; fetches the release when it is not in the cache.
-    fn runtime(
+    pub(crate) fn runtime(
         &self,
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
@@ -581,17 +535,7 @@ impl Hands {
     }
 }
 
-fn end_all(started: Vec<Started>) {
-    for mut node in started {
-        if let Ok(Some(pid)) = alive::holder(&node.folder) {
-            process::end(pid, Duration::ZERO);
-        }
-        let _already_gone = node.child.kill();
-        let _status = node.child.wait();
-    }
-}
-
-fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterState {
+pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterState {
     let nodes = plan
         .nodes
         .iter()
@@ -619,6 +563,7 @@ fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterSta
         plan,
         runtime,
         nodes,
+        limits: None,
     }
 }
 

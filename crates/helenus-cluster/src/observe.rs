@@ -4,6 +4,8 @@
 use crate::alive;
 use crate::state::{ClusterState, NodeCondition, condition};
 use fs_err as fs;
+use helenus_model::smaps::{MemoryByKind, by_kind};
+use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::io;
 use std::net::Ipv4Addr;
@@ -97,6 +99,12 @@ pub fn pids(state: &ClusterState) -> Vec<(&str, Option<i32>)> {
             )
         })
         .collect()
+}
+
+/// Memory of a process by kind; none when it is gone or not ours to see. Costs a walk over all its pages.
+pub fn memory_by_kind(pid: i32, heap: Bytes) -> Option<MemoryByKind> {
+    let smaps = fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
+    Some(by_kind(&smaps, heap))
 }
 
 /// Memory of a process; none when it is gone or not ours to see.

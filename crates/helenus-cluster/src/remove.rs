@@ -4,6 +4,7 @@
 use crate::alive::{self, CLAIM_FILE};
 use crate::error::ClusterError;
 use crate::lifecycle::Hands;
+use crate::limits;
 use crate::process;
 use fs_err as fs;
 use helenus_model::units::Bytes;
@@ -73,6 +74,7 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
+    limits::remove(&removal.folder);
     let leaving = removal
         .folder
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));

@@ -27,6 +27,9 @@ pub struct Launch {
     pub leash: Option<i32>,
     /// Whether the node may lock its memory (stock) or not (small nodes: mlockall costs 160 MB).
     pub lock_memory: bool,
+    /// Control groups that the node belongs to.
+    #[serde(default)]
+    pub cgroups: Vec<PathBuf>,
 }
 
 /// Name of the launch file in a node's folder.
@@ -47,6 +50,7 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
     if !launch.lock_memory {
         drop_ipc_lock();
     }
+    crate::limits::join(&launch.cgroups)?;
     let claim = alive::take(&launch.folder)?;
     let error = Command::new(&launch.program)
         .args(&launch.argv)

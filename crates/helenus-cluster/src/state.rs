@@ -2,6 +2,7 @@
 //! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
 
 use crate::alive;
+use crate::limits::Limits;
 use fs_err as fs;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, NodePlan};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Version of [`ClusterState`] as JSON.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// Patience with a lock: a process that a killed helenus had just begun keeps it until it is the shim.
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
@@ -27,7 +28,7 @@ const STATE_FILE: &str = "cluster.json";
 /// A cluster of this user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterState {
-    /// `helenus.cluster/1`.
+    /// `helenus.cluster/2`.
     pub format: Format,
     /// Random, so that a cluster of the same name later is not taken for this one.
     pub id: String,
@@ -44,6 +45,9 @@ pub struct ClusterState {
     pub runtime: Runtime,
     /// By node name.
     pub nodes: BTreeMap<String, NodeState>,
+    /// Limits as they hold since the last start; absent where none were asked, and in states of version 1.
+    #[serde(default)]
+    pub limits: Option<Limits>,
 }
 
 /// What the nodes of a cluster are launched with.

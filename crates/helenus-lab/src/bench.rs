@@ -448,8 +448,12 @@ impl Bench<'_> {
     }
 
     fn begin_record(&mut self, plan: &RunPlan) {
-        let machine = serde_json::to_value(machine::read()).unwrap_or_default();
+        let mut machine = serde_json::to_value(machine::read()).unwrap_or_default();
         let cluster = self.cluster.as_ref();
+        // What really held belongs to the number: a node that was limited is another node.
+        if let Some(limits) = cluster.and_then(|c| c.limits.as_ref()) {
+            machine["limits"] = limits.facts();
+        }
         let cluster_plan =
             cluster.and_then(|c| serde_json::to_value(c.plan.without_secrets()).ok());
         let life = cluster.map(|c| {

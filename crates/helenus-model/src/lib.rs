@@ -28,6 +28,10 @@ pub mod release;
 
 pub mod preset;
 
+pub mod memory;
+
+pub mod smaps;
+
 pub mod plan;
 
 pub mod guard;

@@ -3,6 +3,7 @@
 
 use crate::format::Format;
 use crate::machine::Machine;
+use crate::memory::{LimitPlan, MemoryPlan};
 use crate::preset::{BASE, Heap, HeapRule, Place, PresetName, Setting};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
@@ -15,6 +16,7 @@ use std::net::Ipv4Addr;
 
 mod facts;
 mod files;
+mod room;
 pub use facts::facts;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
@@ -22,7 +24,7 @@ pub use files::{
 };
 
 /// Version of [`ClusterPlan`] as JSON.
-pub const PLAN_VERSION: u32 = 1;
+pub const PLAN_VERSION: u32 = 2;
 
 /// Ports of one cluster; the same on each of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,12 +84,20 @@ pub struct PlanRequest {
     pub ports: Ports,
     /// Absolute folder of the cluster; nodes get folders in it.
     pub folder: String,
+    /// Memory that these nodes may be planned into: free now, and promised to nobody else.
+    pub available: Bytes,
+    /// How many such clusters are asked for at once; memory is planned for all of them.
+    pub clusters: u32,
+    /// Hard limit of each node's memory, where a person says one.
+    pub memory_limit: Option<Bytes>,
+    /// Processors of each node, where a person says so.
+    pub cpus: Option<f64>,
 }
 
 /// The plan of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterPlan {
-    /// `helenus.cluster-plan/1`.
+    /// `helenus.cluster-plan/2`.
     pub format: Format,
     /// Name of the cluster, to Helenus and to Cassandra.
     pub name: String,
@@ -105,6 +115,12 @@ pub struct ClusterPlan {
     pub folder: String,
     /// Nodes in the topology's order.
     pub nodes: Vec<NodePlan>,
+    /// Memory of each node by kind; absent in plans of version 1.
+    #[serde(default)]
+    pub memory: Option<MemoryPlan>,
+    /// Hard limits of each node; absent where none is asked, and in plans of version 1.
+    #[serde(default)]
+    pub limits: Option<LimitPlan>,
 }
 
 /// The plan of one node.
@@ -164,17 +180,39 @@ pub enum PlanError {
         /// Heap.
         heap: Bytes,
     },
-    /// More than the machine has.
-    #[error("{nodes} × {heap} of heap want about {need} of memory, the machine has {has}")]
+    /// More than the machine has free.
+    #[error(
+        "{nodes} × {each} (heap {heap}, the rest beside it) want {need} of memory, {has} are free for them"
+    )]
     Memory {
-        /// Nodes.
-        nodes: usize,
+        /// Nodes, of all clusters that were asked for.
+        nodes: u64,
+        /// Plan of each.
+        each: Bytes,
         /// Heap of each.
         heap: Bytes,
-        /// Estimate for all.
+        /// Plan of all.
         need: Bytes,
-        /// Machine.
+        /// Free, and promised to nobody else.
         has: Bytes,
+        /// What would fit, in words.
+        largest: String,
+    },
+    /// A hard limit that the plan of a node does not fit.
+    #[error("a limit of {asked} is below what a node is planned to come to, {least}")]
+    Limit {
+        /// Asked for.
+        asked: Bytes,
+        /// Plan.
+        least: Bytes,
+    },
+    /// No such number of processors.
+    #[error("a node has 0.1 to {cores} processors here, not {asked}")]
+    Cpus {
+        /// Asked for, in tenths or more exactly.
+        asked: String,
+        /// The machine's.
+        cores: u32,
     },
     /// Number of tokens.
     #[error("a node has 1 to 256 tokens, not {0}")]
@@ -195,7 +233,12 @@ impl PlanError {
             Self::NewTooLarge { heap, .. } => {
                 format!("use --new-heap {}M or less", heap.as_mib() / 2)
             }
-            Self::Memory { .. } => "use fewer nodes, --preset tiny, or a smaller --heap".into(),
+            Self::Memory { largest, .. } => largest.clone(),
+            Self::Limit { least, .. } => format!(
+                "use --memory {}M or more, or a smaller --heap",
+                least.0.div_ceil(1 << 20)
+            ),
+            Self::Cpus { .. } => "use a number such as --cpus 0.5 or --cpus 2".into(),
             Self::HeapFlag(_) => "use --heap / --new-heap".into(),
             Self::Tokens(_) => "use --tokens 1, the quickest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
@@ -239,16 +282,14 @@ const HEAP_LEAST: Bytes = Bytes::mib(48);
 /// Flags of the JVM that `--heap` and `--new-heap` stand for.
 const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 
-/// Memory of a node beside its heap: metaspace, code, threads, buffers (157 MB anonymous at 64 MB of heap).
-const BESIDE_HEAP: Bytes = Bytes::mib(120);
-
 /// Makes the plan of a cluster.
 ///
 /// # Errors
 /// A heap, token count or key that cannot be, or more memory than the machine has.
 pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let nodes = request.topology.nodes();
-    let heap = heap_of(request, nodes)?;
+    let heap = heap_of(request, nodes * request.clusters.max(1) as usize)?;
+    room::check_cpus(request)?;
     if !(1..=256).contains(&request.tokens) {
         return Err(PlanError::Tokens(request.tokens));
     }
@@ -262,16 +303,9 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     if let Some(flag) = request.jvm.iter().find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
-    let need = Bytes((heap.heap.0 + BESIDE_HEAP.0) * nodes as u64);
-    if need > request.machine.memory {
-        let has = request.machine.memory;
-        return Err(PlanError::Memory {
-            nodes,
-            heap: heap.heap,
-            need,
-            has,
-        });
-    }
+    let nodes = node_plans(request, heap);
+    let memory = room::memory(&nodes, heap.heap);
+    let limits = room::check(request, &nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
         format: Format::new("cluster-plan", PLAN_VERSION),
         name: request.name.clone(),
@@ -281,7 +315,9 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         tokens: request.tokens,
         ports: request.ports,
         folder: request.folder.clone(),
-        nodes: node_plans(request, heap),
+        nodes,
+        memory: Some(memory),
+        limits,
     })
 }
 
@@ -442,6 +478,7 @@ fn jvm_flags(request: &PlanRequest, heap: Heap, address: Ipv4Addr) -> Vec<String
         format!("-Xmx{}", heap.heap.jvm()),
     ];
     flags.extend(heap.new.map(|new| format!("-Xmn{}", new.jvm())));
+    flags.extend(request.cpus.into_iter().flat_map(room::cpu_flags));
     for setting in settings(request.preset) {
         match setting.place {
             Place::Jvm => flags.push(setting.key.to_owned()),

@@ -6,7 +6,16 @@ use std::time::Duration;
 
 /// A size in bytes, written with binary units as the JVM does (`64M` is 64 MiB).
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Default,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
@@ -61,6 +70,14 @@ impl Bytes {
         } else {
             self.0.to_string()
         }
+    }
+}
+
+impl std::ops::Add for Bytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
     }
 }
 

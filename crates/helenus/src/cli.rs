@@ -3,6 +3,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod history;
+pub(crate) mod many;
 pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -77,7 +78,7 @@ pub(crate) enum Verb {
     Rm(Rm),
     /// The clusters of this user, with their processes and memory
     #[command(alias = "ls")]
-    List,
+    List(many::List),
     /// A cluster as `nodetool status` tells it, from data
     Status(Status),
     /// A node's log
@@ -162,6 +163,12 @@ pub(crate) struct ClusterFlags {
     /// Longest wait until all nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
+    /// Hard limit of each node's memory, page cache and all, such as 600M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) memory: Option<Bytes>,
+    /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<f64>,
 }
 
 /// A preset by its word.
@@ -190,13 +197,17 @@ impl From<PresetArg> for PresetName {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-  helenus up c --dry-run                 cassandra.yaml and command line, nothing started")]
+  helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
+  helenus up c --memory 600M --cpus 0.5  hard limits of each node
+  helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
     pub(crate) name: Option<String>,
     /// Settings to start from; `helenus presets` tells them
     #[arg(long, value_enum, default_value_t = PresetArg::Tiny)]
     pub(crate) preset: PresetArg,
+    #[command(flatten)]
+    pub(crate) many: many::Many,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
     /// Show the plan, start nothing
@@ -229,7 +240,7 @@ pub(crate) struct Bench {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-const CLUSTER_FLAGS: [&str; 12] = [
+const CLUSTER_FLAGS: [&str; 14] = [
     "preset",
     "nodes",
     "cassandra",
@@ -242,6 +253,8 @@ const CLUSTER_FLAGS: [&str; 12] = [
     "jvm",
     "no_archive",
     "ready_within",
+    "memory",
+    "cpus",
 ];
 
 /// Where `bench` runs, when not on an ephemeral cluster.
@@ -420,6 +433,8 @@ pub(crate) struct Targeted {
 pub(crate) struct Stop {
     #[command(flatten)]
     pub(crate) targeted: Targeted,
+    #[command(flatten)]
+    pub(crate) all_of: many::AllOf,
     /// Patience with a node that does not stop by itself; it is killed then
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) within: Duration,
@@ -429,6 +444,8 @@ pub(crate) struct Stop {
 pub(crate) struct Start {
     #[command(flatten)]
     pub(crate) targeted: Targeted,
+    #[command(flatten)]
+    pub(crate) all_of: many::AllOf,
     /// Longest wait until all running nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
@@ -437,15 +454,19 @@ pub(crate) struct Start {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus rm c
+  helenus rm --prefix dev                dev1, dev2 …, and nothing else
   helenus rm --all --dry-run")]
 pub(crate) struct Rm {
     /// Clusters to remove
     #[arg(
         value_name = "NAME",
-        required_unless_present = "all",
-        conflicts_with = "all"
+        required_unless_present_any = ["all", "prefix"],
+        conflicts_with_all = ["all", "prefix"]
     )]
     pub(crate) names: Vec<String>,
+    /// The clusters of a prefix: it, and a number
+    #[arg(long, value_name = "PREFIX", conflicts_with = "all")]
+    pub(crate) prefix: Option<String>,
     /// Every cluster of this user, and everything that an interrupted command left
     #[arg(long)]
     pub(crate) all: bool,

@@ -66,7 +66,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
-        Verb::List => commands::list::run(&hands, ui),
+        Verb::List(flags) => commands::list::run(&flags, &hands, ui),
         Verb::Status(flags) => commands::status::run(&flags, &hands, ui),
         Verb::Logs(flags) => commands::logs::run(&flags, &hands, ui),
         Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),

@@ -10,6 +10,8 @@ mod clusters;
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/many.rs"]
+mod many;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -58,6 +60,10 @@ fn main() {
         trial(
             "two_clusters_live_side_by_side",
             clusters::two_clusters_live_side_by_side,
+        ),
+        trial(
+            "three_of_a_prefix_live_apart",
+            many::three_of_a_prefix_live_apart,
         ),
         trial(
             "foreign_clusters_are_not_written_to",

@@ -26,6 +26,10 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
             .collect(),
         ports: STANDARD_PORTS,
         folder: "/state/clusters/c".into(),
+        available: Bytes::mib(24 * 1024),
+        clusters: 1,
+        memory_limit: None,
+        cpus: None,
     }
 }
 
@@ -98,7 +102,7 @@ fn heaps_that_cannot_be_are_refused_with_the_cure() {
     r.new_heap = Some(Bytes::mib(99));
     assert!(matches!(plan(&r), Err(PlanError::NewTooLarge { .. })));
     let mut r = request(200, PresetName::Dev);
-    r.machine.memory = Bytes::mib(8 * 1024);
+    r.available = Bytes::mib(8 * 1024);
     assert!(matches!(plan(&r), Err(PlanError::Memory { .. })));
     r.tokens = 0;
     assert_eq!(plan(&r), Err(PlanError::Tokens(0)));
@@ -170,4 +174,75 @@ fn a_node_logs_its_collections_after_the_console_was_silenced_and_where_the_jdk_
     assert_eq!(place(&files(8, None, None), "-Xlog"), None);
     let training = files(17, None, Some(Training::Archive("/cache/a.tmp".into())));
     assert_eq!(place(&training, "-Xlog"), None);
+}
+
+#[test]
+fn a_plan_that_does_not_fit_is_refused_with_the_largest_that_would() {
+    let mut r = request(15, PresetName::Tiny);
+    r.available = Bytes::mib(3500);
+    let refused = |r: &PlanRequest| {
+        let error = plan(r).unwrap_err();
+        format!("{error}\n{}", error.hint())
+    };
+    insta::assert_snapshot!(refused(&r), @"
+    15 × 282 MiB (heap 64 MiB, the rest beside it) want 4.1 GiB of memory, 3.4 GiB are free for them
+    the largest that fits: 12 nodes
+    ");
+    let mut many = request(1, PresetName::Tiny);
+    (many.clusters, many.available) = (15, r.available);
+    insta::assert_snapshot!(refused(&many), @"
+    15 × 282 MiB (heap 64 MiB, the rest beside it) want 4.1 GiB of memory, 3.4 GiB are free for them
+    the largest that fits: --count 12
+    ");
+    let mut large = request(2, PresetName::Dev);
+    (large.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));
+    insta::assert_snapshot!(refused(&large), @"
+    2 × 9.2 GiB (heap 8.8 GiB, the rest beside it) want 18.5 GiB of memory, 3.9 GiB are free for them
+    the largest that fits: --heap 1652M
+    ");
+    let mut nothing = request(1, PresetName::Tiny);
+    nothing.available = Bytes::mib(100);
+    insta::assert_snapshot!(refused(&nothing), @"
+    1 × 282 MiB (heap 64 MiB, the rest beside it) want 282 MiB of memory, 100 MiB are free for them
+    nothing of this shape fits: free some memory; `helenus list` tells what clusters take
+    ");
+}
+
+#[test]
+fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
+    let limit = |r: &PlanRequest| plan(r).unwrap().limits;
+    let tiny = request(3, PresetName::Tiny);
+    let by_itself = limit(&tiny).unwrap();
+    let memory = plan(&tiny).unwrap().memory.unwrap();
+    assert!(by_itself.memory.unwrap() > memory.bound);
+    assert!(by_itself.memory.unwrap().0 * 3 <= tiny.available.0);
+    assert_eq!(limit(&request(1, PresetName::Bench)), None);
+    let mut by_hand = request(1, PresetName::Bench);
+    by_hand.cpus = Some(1.5);
+    let planned = plan(&by_hand).unwrap();
+    assert_eq!(
+        planned.limits,
+        Some(LimitPlan {
+            memory: None,
+            cpus: Some(1.5),
+            equal_shares: false
+        })
+    );
+    let jvm = &planned.nodes[0].jvm;
+    assert!(jvm.contains(&"-XX:ActiveProcessorCount=2".to_owned()));
+    assert!(jvm.contains(&"-Dcassandra.available_processors=2".to_owned()));
+    let mut small = request(1, PresetName::Tiny);
+    small.memory_limit = Some(Bytes::mib(100));
+    let error = plan(&small).unwrap_err();
+    insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
+    a limit of 100 MiB is below what a node is planned to come to, 282 MiB
+    use --memory 283M or more, or a smaller --heap
+    ");
+    for cpus in [0.0, 0.05, 2.5, f64::NAN, -1.0] {
+        small.cpus = Some(cpus);
+        assert!(
+            matches!(plan(&small), Err(PlanError::Cpus { .. })),
+            "{cpus}"
+        );
+    }
 }

@@ -26,7 +26,7 @@ enum Behaviour {
     Slow,
     /// Ends with an error in its log before it listens.
     Crash,
-    /// Crashes where it is the second node, else answers.
+    /// Crashes where it is the second node, or a node of the second cluster of a prefix, else answers.
     CrashSecond,
     /// Writes into its log until the disk is full, and ends then.
     FillDisk,
@@ -98,7 +98,7 @@ fn live(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
             let line = "INFO  [main] nothing to see here\n".repeat(100_000);
             fs_err::write(folder.join("logs/system.log"), line)?;
         }
-        Behaviour::CrashSecond if me.node.name == "node2" => {
+        Behaviour::CrashSecond if is_second(&me.node.name, folder) => {
             return Err(std::io::Error::other("the fake node was told to crash"));
         }
         Behaviour::FillDisk => {
@@ -138,4 +138,10 @@ fn hold(mut stream: TcpStream) -> std::io::Result<()> {
     let mut byte = [0; 64];
     while stream.read(&mut byte)? > 0 {}
     Ok(())
+}
+
+/// `node2` of any cluster, or any node of a cluster such as `dev2`.
+fn is_second(node: &str, folder: &Path) -> bool {
+    let cluster = folder.parent().and_then(Path::file_name);
+    node == "node2" || cluster.is_some_and(|name| name.to_string_lossy().ends_with('2'))
 }

@@ -1,12 +1,18 @@
 //! `helenus list`: the clusters of this user with their processes and memory by kind.
 
+use crate::cli::many::List;
+use crate::commands::memory::{held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::limits::Limits;
+use helenus_cluster::many::has_prefix;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::state::NodeCondition;
 use helenus_model::format::Format;
+use helenus_model::memory::MemoryPlan;
 use helenus_model::preset::PresetName;
+use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 
@@ -29,24 +35,55 @@ struct ClusterView {
     ephemeral: bool,
     heap_bytes: Option<u64>,
     folder: String,
-    nodes: Vec<NodeView>,
+    /// Memory of each node as it was planned, by kind.
+    planned: Option<MemoryPlan>,
+    /// Limits of each node as they hold.
+    limits: Option<Limits>,
+    nodes: Vec<Listing>,
 }
 
-pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let names = hands
+/// A node with its memory by kind.
+#[derive(Serialize)]
+struct Listing {
+    #[serde(flatten)]
+    node: NodeView,
+    memory_by_kind: Option<MemoryByKind>,
+}
+
+pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let mut names = hands
         .clusters
         .names()
         .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    let clusters = names.iter().map(|name| view(hands, name)).collect();
+    if let Some(prefix) = &flags.prefix {
+        names.retain(|name| has_prefix(name, prefix));
+    }
+    names.sort_by_key(|name| counted(name));
+    // Every page of every node is walked for this: not for a table that does not show it.
+    let kinds = flags.memory || ui.json();
+    let clusters = names.iter().map(|name| view(hands, name, kinds)).collect();
     let listed = Listed {
         format: Format::new("list", 1),
         clusters,
     };
-    ui.result(&listed, || text(&listed.clusters));
+    ui.result(&listed, || {
+        if flags.memory {
+            memory_text(&listed.clusters)
+        } else {
+            text(&listed.clusters)
+        }
+    });
     Ok(0)
 }
 
-fn view(hands: &Hands, name: &str) -> ClusterView {
+/// A name with its number, so that `dev2` stands before `dev10`.
+fn counted(name: &str) -> (String, u64) {
+    let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[prefix.len()..].parse().unwrap_or_default();
+    (prefix.to_owned(), number)
+}
+
+fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
     let folder = hands.clusters.folder(name).to_string_lossy().into_owned();
     let broken = |problem: String| ClusterView {
         name: name.to_owned(),
@@ -57,6 +94,8 @@ fn view(hands: &Hands, name: &str) -> ClusterView {
         ephemeral: false,
         heap_bytes: None,
         folder: folder.clone(),
+        planned: None,
+        limits: None,
         nodes: vec![],
     };
     let state = match hands.clusters.load(name) {
@@ -78,7 +117,18 @@ fn view(hands: &Hands, name: &str) -> ClusterView {
             ephemeral: state.ephemeral,
             heap_bytes: Some(state.plan.heap.heap.0),
             folder,
-            nodes,
+            planned: state.plan.memory,
+            limits: state.limits.clone(),
+            nodes: nodes
+                .into_iter()
+                .map(|node| Listing {
+                    memory_by_kind: node
+                        .pid
+                        .filter(|_| kinds)
+                        .and_then(|pid| observe::memory_by_kind(pid, state.plan.heap.heap)),
+                    node,
+                })
+                .collect(),
         },
     }
 }
@@ -96,18 +146,22 @@ fn whole(nodes: &[NodeView]) -> &'static str {
     }
 }
 
+/// Where there is none.
+const NONE: &str = "there is no cluster; bring one up with `helenus up`\n";
+
 fn text(clusters: &[ClusterView]) -> String {
     if clusters.is_empty() {
-        return "there is no cluster; bring one up with `helenus up`\n".into();
+        return NONE.into();
     }
     let mut table = Table::new(&[
-        "node", "state", "release", "preset", "address", ">pid", ">pss", ">anon", ">file", ">rss",
+        "node", "state", "release", "preset", "address", ">pid", ">planned", ">anon", ">file",
+        ">pss",
     ]);
     for cluster in clusters {
         if cluster.problem.is_some() {
             table.row([cluster.name.as_str(), "broken"]);
         }
-        for node in &cluster.nodes {
+        for Listing { node, .. } in &cluster.nodes {
             let memory = |figure: fn(&observe::Memory) -> u64| {
                 node.memory
                     .as_ref()
@@ -129,14 +183,55 @@ fn text(clusters: &[ClusterView]) -> String {
                     .unwrap_or_default(),
                 format!("{}:{}", node.address, node.cql_port),
                 node.pid.map(|p| p.to_string()).unwrap_or_default(),
-                memory(|m| m.pss_bytes),
+                cluster
+                    .planned
+                    .map(|plan| plan.total().to_string())
+                    .unwrap_or_default(),
                 memory(|m| m.pss_anon_bytes),
                 memory(|m| m.pss_file_bytes),
-                memory(|m| m.rss_bytes),
+                memory(|m| m.pss_bytes),
             ]);
         }
     }
+    table.render() + &problems(clusters)
+}
+
+/// Planned and measured by kind, two lines a node.
+fn memory_text(clusters: &[ClusterView]) -> String {
+    if clusters.is_empty() {
+        return NONE.into();
+    }
+    let mut table = kinds_table();
+    for cluster in clusters {
+        let limit = held(cluster.limits.as_ref());
+        for Listing {
+            node,
+            memory_by_kind,
+        } in &cluster.nodes
+        {
+            let name = format!("{}/{}", cluster.name, node.name);
+            let planned = cluster.planned.as_ref();
+            kinds_rows(&mut table, &name, planned, memory_by_kind.as_ref(), &limit);
+        }
+    }
     let mut text = table.render();
+    for cluster in clusters {
+        let why = cluster
+            .limits
+            .as_ref()
+            .and_then(|l| l.not_enforced.as_ref());
+        if let Some(why) = why {
+            text.push_str(&format!(
+                "\nlimits of {} are not enforced: {why}\n",
+                cluster.name
+            ));
+        }
+    }
+    text + &problems(clusters)
+}
+
+fn problems(clusters: &[ClusterView]) -> String {
+    let mut text = String::new();
     for cluster in clusters {
         if let Some(problem) = &cluster.problem {
             let name = &cluster.name;

@@ -6,9 +6,11 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::many::has_prefix;
 use helenus_cluster::remove::{self, Removal};
 use helenus_cluster::state::StateError;
 use helenus_model::format::Format;
+use helenus_model::topology::name_hint;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -24,6 +26,8 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
             .clusters
             .names()
             .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
+    } else if let Some(prefix) = &flags.prefix {
+        of_prefix(hands, prefix)?
     } else {
         flags.names.clone()
     };
@@ -66,6 +70,35 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         ui.result(&removed, || text(&removed));
     }
     first_error.map_or(Ok(0), |error| Err(error.into()))
+}
+
+/// The clusters of a prefix.
+///
+/// # Errors
+/// There is none: a mistyped prefix is no success.
+pub(crate) fn of_prefix(hands: &Hands, prefix: &str) -> Result<Vec<String>, CommandError> {
+    let known = hands
+        .clusters
+        .names()
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let names: Vec<String> = known
+        .iter()
+        .filter(|name| has_prefix(name, prefix))
+        .cloned()
+        .collect();
+    if names.is_empty() {
+        let message = format!("there is no cluster named {prefix} and a number");
+        let mut prefixes: Vec<String> = known
+            .iter()
+            .map(|name| {
+                name.trim_end_matches(|c: char| c.is_ascii_digit())
+                    .to_owned()
+            })
+            .collect();
+        prefixes.dedup();
+        return Err(CommandError::new(code::USAGE, message).hint(name_hint(prefix, &prefixes)));
+    }
+    Ok(names)
 }
 
 /// A bench that removed itself, or another `rm`, was quicker.

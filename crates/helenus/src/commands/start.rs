@@ -1,6 +1,7 @@
 //! `helenus start`: stopped nodes again, with their data.
 
 use crate::cli::Start;
+use crate::commands::rm::of_prefix;
 use crate::commands::stop::Done;
 use crate::commands::up::{Watcher, show_ready};
 use crate::error::CommandError;
@@ -11,7 +12,19 @@ use helenus_model::topology::Target;
 use std::time::Instant;
 
 pub(crate) fn run(flags: &Start, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.targeted.target.as_deref().map(Target::parse);
+    match &flags.all_of.prefix {
+        None => one(flags, flags.targeted.target.as_deref(), hands, ui),
+        Some(prefix) => {
+            for name in of_prefix(hands, prefix)? {
+                one(flags, Some(&name), hands, ui)?;
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn one(flags: &Start, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = target.map(Target::parse);
     let state = hands
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;

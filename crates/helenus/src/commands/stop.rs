@@ -1,6 +1,7 @@
 //! `helenus stop`: gently, all nodes of the target at once; data stays.
 
 use crate::cli::Stop;
+use crate::commands::rm::of_prefix;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
 use crate::ui::Ui;
@@ -46,7 +47,19 @@ fn past(verb: &str) -> &'static str {
 }
 
 pub(crate) fn run(flags: &Stop, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let target = flags.targeted.target.as_deref().map(Target::parse);
+    match &flags.all_of.prefix {
+        None => one(flags, flags.targeted.target.as_deref(), hands, ui),
+        Some(prefix) => {
+            for name in of_prefix(hands, prefix)? {
+                one(flags, Some(&name), hands, ui)?;
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn one(flags: &Stop, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = target.map(Target::parse);
     let state = hands
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;

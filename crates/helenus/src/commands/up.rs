@@ -18,6 +18,9 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 
+/// Last line of a dry run.
+pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
+
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]
 struct Ready {
@@ -30,6 +33,9 @@ struct Ready {
 }
 
 pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    if let (Some(count), Some(prefix)) = (flags.many.count, flags.many.prefix.clone()) {
+        return super::up_many::run(&flags, &prefix, count, hands, ui);
+    }
     let name = match flags.name {
         Some(name) => name,
         None => free_name(hands)?,
@@ -37,7 +43,7 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     let request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
     if flags.dry_run {
         let plan = hands.dry_run(&request)?;
-        ui.result(&plan, || plan_text(&plan));
+        ui.result(&plan, || plan_text(&plan) + NOTHING);
         return Ok(0);
     }
     let begin = Instant::now();
@@ -155,6 +161,9 @@ pub(crate) fn request(
         fake: std::env::var("HELENUS_FAKE_NODE")
             .ok()
             .filter(|f| !f.is_empty()),
+        clusters: 1,
+        memory_limit: flags.memory,
+        cpus: flags.cpus,
     })
 }
 
@@ -168,7 +177,7 @@ fn source(flags: &ClusterFlags) -> Source {
     }
 }
 
-fn plan_text(plan: &ClusterPlan) -> String {
+pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     let mut text = format!(
         "cluster {}: Cassandra {}, preset {}, heap {}, in {}\n",
         plan.name,
@@ -177,6 +186,7 @@ fn plan_text(plan: &ClusterPlan) -> String {
         plan.heap.heap,
         plan.folder
     );
+    text.push_str(&super::memory::plan_text(plan));
     for node in &plan.nodes {
         text.push_str(&format!(
             "\n{}  {}:{}  {} {}\n  jvm: {}\n  cassandra.yaml:\n",
@@ -191,7 +201,6 @@ fn plan_text(plan: &ClusterPlan) -> String {
             .lines()
             .for_each(|line| text.push_str(&format!("    {line}\n")));
     }
-    text.push_str("\nnothing was started (--dry-run)\n");
     text
 }
 
@@ -250,6 +259,9 @@ impl<'a> Watcher<'a> {
                 self.ui
                     .caution(&format!("no class-data archive, starts are slower: {why}"));
             }
+            Event::NotLimited { why } => self
+                .ui
+                .caution(&format!("the limits of its nodes are not enforced: {why}")),
             Event::Started { nodes } => {
                 self.progress
                     .say(format!("{} starting", plural(*nodes, "node")));
@@ -270,6 +282,12 @@ impl<'a> Watcher<'a> {
             }
             Event::Stopped { .. } => {}
         }
+    }
+
+    /// So much of so much, with the time left.
+    pub(crate) fn at(&self, what: &str, done: u64, total: u64) {
+        self.progress.say(what);
+        self.progress.at(done, total);
     }
 
     fn store(&self, event: &StoreEvent) {

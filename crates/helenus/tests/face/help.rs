@@ -19,11 +19,12 @@ fn stop() {
           --dry-run          Say what would be done, do nothing
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --prefix <PREFIX>  The clusters of a prefix: it, and a number
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
+      -q, --quiet            Nothing on standard error but errors
           --within <TIME>    Patience with a node that does not stop by itself; it is killed then
                              [default: 60s]
-      -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
     ");
 }
@@ -44,10 +45,11 @@ fn start() {
           --dry-run              Say what would be done, do nothing
           --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
                                  text, json]
-          --ready-within <TIME>  Longest wait until all running nodes are ready [default: 3m]
+          --prefix <PREFIX>      The clusters of a prefix: it, and a number
       -v, --verbose...           More detail on standard error; twice for everything. The log file has
                                  it always
       -q, --quiet                Nothing on standard error but errors
+          --ready-within <TIME>  Longest wait until all running nodes are ready [default: 3m]
       -h, --help                 Print help
     ");
 }
@@ -65,17 +67,19 @@ fn rm() {
       [NAME]...  Clusters to remove
 
     Options:
-          --all              Every cluster of this user, and everything that an interrupted command left
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --dry-run          Say what would be deleted, delete nothing
+          --prefix <PREFIX>  The clusters of a prefix: it, and a number
+          --all              Every cluster of this user, and everything that an interrupted command left
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
+          --dry-run          Say what would be deleted, delete nothing
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
 
     Examples:
       helenus rm c
+      helenus rm --prefix dev                dev1, dev2 …, and nothing else
       helenus rm --all --dry-run
     ");
 }
@@ -92,10 +96,17 @@ fn list() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+      -m, --memory           Memory by kind: what was planned and what is there
+          --prefix <PREFIX>  Only the clusters of a prefix: it, and a number
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
+
+    Examples:
+      helenus list
+      helenus list --memory                  planned against measured, by kind
+      helenus list --prefix dev --format json
     ");
 }
 

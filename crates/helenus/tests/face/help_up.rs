@@ -127,7 +127,7 @@ fn up() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -138,7 +138,7 @@ fn up() {
               - tiny:  64 MB heap
               - dev:   500 MB heap
               - bench: Full JIT, memory by the machine
-              
+
               [default: tiny]
 
       -v, --verbose...
@@ -150,15 +150,25 @@ fn up() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Many clusters:
+          --count <N>
+              So many clusters, each with its own directories, addresses, logs and limits
+
+          --prefix <PREFIX>
+              They are named PREFIX1, PREFIX2 …
+
+          --at-once <N>
+              Nodes that start at a time [default: two for each processor]
+
     Cluster:
       -n, --nodes <N>
               Nodes
-              
+
               [default: 1]
 
           --cassandra <RELEASE>
               A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -175,7 +185,7 @@ fn up() {
 
           --tokens <N>
               Tokens a node: 1 is the quickest, 16 the stock value
-              
+
               [default: 1]
 
           --set <KEY=VALUE>
@@ -189,8 +199,14 @@ fn up() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-              
+
               [default: 3m]
+
+          --memory <SIZE>
+              Hard limit of each node's memory, page cache and all, such as 600M
+
+          --cpus <N>
+              Processors of each node, such as 0.5; the JVM and Cassandra are told of them
 
           --dry-run
               Show the plan, start nothing
@@ -199,7 +215,9 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
+      helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
+      helenus up c --memory 600M --cpus 0.5  hard limits of each node
+      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
     ");
 }
 
@@ -215,7 +233,7 @@ fn bench() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -226,7 +244,7 @@ fn bench() {
               - tiny:  64 MB heap
               - dev:   500 MB heap
               - bench: Full JIT, memory by the machine
-              
+
               [default: bench]
 
       -v, --verbose...
@@ -241,12 +259,12 @@ fn bench() {
     Cluster:
       -n, --nodes <N>
               Nodes
-              
+
               [default: 1]
 
           --cassandra <RELEASE>
               A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -263,7 +281,7 @@ fn bench() {
 
           --tokens <N>
               Tokens a node: 1 is the quickest, 16 the stock value
-              
+
               [default: 1]
 
           --set <KEY=VALUE>
@@ -277,8 +295,14 @@ fn bench() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-              
+
               [default: 3m]
+
+          --memory <SIZE>
+              Hard limit of each node's memory, page cache and all, such as 600M
+
+          --cpus <N>
+              Processors of each node, such as 0.5; the JVM and Cassandra are told of them
 
     Where:
           --cluster <NAME>
@@ -290,7 +314,7 @@ fn bench() {
 
           --port <PORT>
               CQL port of --hosts
-              
+
               [default: 9042]
 
           --i-may-write-to <CLUSTER_NAME>
@@ -320,7 +344,7 @@ fn bench() {
 
           --in-flight <N>
               Most operations in flight at once
-              
+
               [default: 64]
 
           --duration <TIME>
@@ -336,7 +360,7 @@ fn bench() {
 
           --cl <CL>
               Consistency level of every operation
-              
+
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
@@ -349,12 +373,12 @@ fn bench() {
               Possible values:
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
-              
+
               [default: constant]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own
-              
+
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -363,7 +387,7 @@ fn bench() {
 
           --max-errors <SHARE>
               Share of failed operations above which the number is invalid
-              
+
               [default: 0.001]
 
           --schema <FILE>

@@ -12,6 +12,7 @@ mod help_up;
 mod history;
 mod history_runs;
 mod json;
+mod many;
 mod report;
 mod state;
 mod usage;

@@ -191,7 +191,7 @@ fn a_broken_state_file_is_told_and_removed() {
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
+    node  state  release  preset  address  pid  planned  anon  file  pss
     bad  broken
     good/node1  running  5.0.9  tiny  [address]:[port]  [pid]  [size]  [size]  [size]  [size]
 
@@ -222,23 +222,23 @@ fn a_state_file_of_a_newer_version_is_named_and_left_alone() {
     let lab = with_clusters(&["c"]);
     let file = lab.cluster("c").join("cluster.json");
     let text = fs_err::read_to_string(&file).expect("a state");
-    let newer = text.replace("helenus.cluster/1", "helenus.cluster/99");
+    let newer = text.replace("helenus.cluster/2", "helenus.cluster/99");
     assert_ne!(text, newer);
     fs_err::write(&file, &newer).expect("a file");
     shot!(lab.run(&["stop", "c"]), @r#"
     exit code: 2
     --- standard error
     error: cannot read the state of cluster c
-      caused by: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/1)
+      caused by: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
     hint: `helenus rm c` removes it, whatever is in it
     "#);
     shot_live!(lab.run(&["list"]), @r#"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
+    node  state  release  preset  address  pid  planned  anon  file  pss
     c  broken
 
-    c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/1)
+    c is broken: cannot read the state of cluster c: "helenus.cluster/99" was written by a newer Helenus (this one reads up to helenus.cluster/2)
     `helenus rm c` removes it, whatever is in it
     "#);
     assert_eq!(fs_err::read_to_string(&file).expect("a state"), newer);
@@ -251,7 +251,7 @@ fn a_cluster_without_a_state_file_is_broken_and_removable() {
     shot!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state   release  preset  address  pid  pss  anon  file  rss
+    node  state   release  preset  address  pid  planned  anon  file  pss
     half  broken
 
     half is broken: cannot read the state of cluster half: failed to open file `[LAB]/home/state/clusters/half/cluster.json`: No such file or directory (os error 2)

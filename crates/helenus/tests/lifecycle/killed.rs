@@ -110,8 +110,8 @@ fn nodes_of_bench_die_with_it() {
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
-    bench1/node1  abandoned  5.0.9  bench  [address]:[port]
+    node  state  release  preset  address  pid  planned  anon  file  pss
+    bench1/node1  abandoned  5.0.9  bench  [address]:[port]  [size]
     ");
     shot_live!(lab.run(&["rm", "--all"]), @"
     exit code: 0

@@ -286,8 +286,8 @@ fn a_disk_that_a_node_fills() {
         exit code: 0
         --- standard output
         up: 4
-        node  state  release  preset  address  pid  pss  anon  file  rss
-        c/node1  died  5.0.9  tiny  [address]:[port]
+        node  state  release  preset  address  pid  planned  anon  file  pss
+        c/node1  died  5.0.9  tiny  [address]:[port]  [size]
         removed c: 1 node (0 running), [size] in [LAB]/home/state/clusters/c
         --- standard error
         error: node1 died [time] after its start (exit status: 1)
@@ -295,7 +295,7 @@ fn a_disk_that_a_node_fills() {
           | INFO  [main] more and more
           | INFO  [main] more and more
           | INFO  [main] more and more
-          | INFO 
+          | INFO  [main] more and
           | No space left on device: [LAB]/home/state/clusters/c/node1
         hint: free some disk space: [LAB]/home/state/clusters/c/node1/logs/system.log
         ");

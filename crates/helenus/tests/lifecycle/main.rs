@@ -12,6 +12,7 @@ mod history;
 mod interrupt;
 mod killed;
 mod lacking;
+mod many;
 mod misbehaving;
 mod serving;
 mod two_homes;

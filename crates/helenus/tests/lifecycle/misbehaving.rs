@@ -175,9 +175,9 @@ fn a_node_that_dies_later_is_told_as_died() {
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
+    node  state  release  preset  address  pid  planned  anon  file  pss
     c/node1  running  5.0.9  tiny  [address]:[port]  [pid]  [size]  [size]  [size]  [size]
-    c/node2  died  5.0.9  tiny  [address]:[port]
+    c/node2  died  5.0.9  tiny  [address]:[port]  [size]
     ");
     lab.done(&["start", "c"]);
     assert_eq!(lab.states("c").0, "running");

@@ -22,7 +22,7 @@ fn one_node_from_up_to_rm() {
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
+    node  state  release  preset  address  pid  planned  anon  file  pss
     c/node1  running  5.0.9  tiny  [address]:[port]  [pid]  [size]  [size]  [size]  [size]
     ");
     shot!(lab.run(&["pause", "c/node1"]), @"
@@ -47,8 +47,8 @@ fn one_node_from_up_to_rm() {
     shot_live!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    node  state  release  preset  address  pid  pss  anon  file  rss
-    c/node1  stopped  5.0.9  tiny  [address]:[port]
+    node  state  release  preset  address  pid  planned  anon  file  pss
+    c/node1  stopped  5.0.9  tiny  [address]:[port]  [size]
     ");
     shot_live!(lab.run(&["start", "c"]), @"
     exit code: 0

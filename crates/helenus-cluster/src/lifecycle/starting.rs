@@ -1,0 +1,154 @@
+//! The start of a cluster's nodes: their limits, their processes, the wait until they are ready.
+//! Refuses to leave a node running whose start failed.
+
+use super::{Event, Hands};
+use crate::alive;
+use crate::error::ClusterError;
+use crate::launch::{self, LaunchOptions, Started};
+use crate::limits;
+use crate::process;
+use crate::ready;
+use crate::state::{ClusterState, Wanted};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+impl Hands {
+    /// Starts the named nodes; what fails ends those that were started.
+    pub(crate) fn begin(
+        &self,
+        state: &mut ClusterState,
+        names: &[String],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Started>, ClusterError> {
+        want(state, names, Wanted::Running);
+        self.limit(state, events)?;
+        let mut started: Vec<Started> = Vec::new();
+        match self.spawn(state, names, &mut started) {
+            Ok(()) => {
+                let nodes = started.len();
+                events(Event::Started { nodes });
+                Ok(started)
+            }
+            Err(error) => Err(self.give_up(state, names, started, error)),
+        }
+    }
+
+    /// Chooses the nodes' control groups, keeps them in the state, and makes them.
+    fn limit(
+        &self,
+        state: &mut ClusterState,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        state.limits = limits::choose(state, self.env.uid, &self.env.root)
+            .map_err(ClusterError::io("the cluster's folder"))?;
+        self.save(state)?;
+        if let Some(limits) = &mut state.limits {
+            limits::make(limits);
+            if let Some(why) = limits.not_enforced.clone() {
+                events(Event::NotLimited { why });
+                self.save(state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the named nodes, and all that run beside them, are ready.
+    pub(crate) fn finish(
+        &self,
+        state: &mut ClusterState,
+        names: &[String],
+        mut started: Vec<Started>,
+        ready_within: Duration,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        match self.wait(state, names, ready_within, &mut started, events) {
+            Ok(host_ids) => {
+                for (name, id) in host_ids {
+                    state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
+                }
+                self.save(state)
+            }
+            Err(error) => Err(self.give_up(state, names, started, error)),
+        }
+    }
+
+    fn give_up(
+        &self,
+        state: &mut ClusterState,
+        names: &[String],
+        started: Vec<Started>,
+        error: ClusterError,
+    ) -> ClusterError {
+        end_all(started);
+        want(state, names, Wanted::Stopped);
+        // The first error is the one to tell.
+        let _second = self.clusters.save(state);
+        error
+    }
+
+    fn spawn(
+        &self,
+        state: &ClusterState,
+        names: &[String],
+        started: &mut Vec<Started>,
+    ) -> Result<(), ClusterError> {
+        let options = LaunchOptions {
+            helenus: self.helenus.clone(),
+            leashed: state.ephemeral,
+            train: None,
+        };
+        for name in names {
+            let node = state.node(name)?;
+            launch::write_files(node).map_err(ClusterError::io("the node's folder"))?;
+            let process = launch::start(state, node, &options)
+                .map_err(ClusterError::io("the launch shim"))?;
+            started.push(process);
+        }
+        Ok(())
+    }
+
+    fn wait(
+        &self,
+        state: &ClusterState,
+        names: &[String],
+        ready_within: Duration,
+        started: &mut [Started],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<BTreeMap<String, String>, ClusterError> {
+        // What was started, and what runs beside it; what should run but does not is not waited for.
+        let mut running: BTreeSet<String> = names.iter().cloned().collect();
+        let beside = crate::observe::pids(state)
+            .into_iter()
+            .filter(|(_, pid)| pid.is_some());
+        running.extend(beside.map(|(name, _)| name.to_owned()));
+        Ok(ready::wait(
+            &state.plan,
+            &running,
+            started,
+            ready_within,
+            &self.cancel,
+            &mut |e| {
+                events(Event::Ready(e));
+            },
+        )?)
+    }
+}
+
+fn want(state: &mut ClusterState, names: &[String], wanted: Wanted) {
+    for name in names {
+        state
+            .nodes
+            .entry(name.clone())
+            .and_modify(|n| n.wanted = wanted);
+    }
+}
+
+fn end_all(started: Vec<Started>) {
+    for mut node in started {
+        if let Ok(Some(pid)) = alive::holder(&node.folder) {
+            process::end(pid, Duration::ZERO);
+        }
+        let _already_gone = node.child.kill();
+        let _status = node.child.wait();
+    }
+}

@@ -1,0 +1,107 @@
+//! Whether a plan has room on the machine: memory by kind against what is free, hard limits, processors.
+//! Refuses what does not fit, with the largest that would.
+
+use super::{HEAP_LEAST, NodePlan, PlanError, PlanRequest};
+use crate::memory::{LimitPlan, MemoryPlan, fitting, largest_heap};
+use crate::preset::PresetName;
+use crate::units::Bytes;
+use crate::yaml;
+
+/// Memory of each node by kind, by the first of them: they differ in names and addresses only.
+pub(super) fn memory(nodes: &[NodePlan], heap: Bytes) -> MemoryPlan {
+    let first = nodes.first();
+    let yaml = first.and_then(|node| yaml::parse(&node.yaml).ok());
+    let jvm = first.map(|node| node.jvm.as_slice()).unwrap_or_default();
+    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm)
+}
+
+/// Checks that all nodes fit, and decides their hard limits.
+pub(super) fn check(
+    request: &PlanRequest,
+    nodes: &[NodePlan],
+    heap: Bytes,
+    memory: MemoryPlan,
+) -> Result<Option<LimitPlan>, PlanError> {
+    let count = nodes.len() as u64 * u64::from(request.clusters.max(1));
+    let each = memory.total();
+    let need = Bytes(each.0.saturating_mul(count));
+    let has = request.available;
+    if need > has {
+        return Err(PlanError::Memory {
+            nodes: count,
+            each,
+            heap,
+            need,
+            has,
+            largest: largest(request, nodes, heap, each),
+        });
+    }
+    if let Some(asked) = request.memory_limit
+        && asked < each
+    {
+        return Err(PlanError::Limit { asked, least: each });
+    }
+    // Half of what nobody planned for stays free: for the page cache of others, and for other programs.
+    let share = Bytes((has.0 - need.0) / 2 / count.max(1));
+    // What is measured shall have the machine's whole page cache, unless a person says otherwise.
+    let by_itself = request.preset != PresetName::Bench;
+    let limit = request
+        .memory_limit
+        .or_else(|| by_itself.then(|| memory.limit(share)));
+    let equal_shares = request.clusters > 1;
+    let asked = limit.is_some() || request.cpus.is_some() || equal_shares;
+    Ok(asked.then_some(LimitPlan {
+        memory: limit,
+        cpus: request.cpus,
+        equal_shares,
+    }))
+}
+
+/// What would fit, in words.
+fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) -> String {
+    let has = request.available;
+    let per_cluster = nodes.len() as u64;
+    let mut ways = Vec::new();
+    let fits = fitting(each, has);
+    if request.clusters > 1 && fits >= per_cluster {
+        ways.push(format!("--count {}", fits / per_cluster));
+    } else if request.clusters <= 1 && fits == 1 && per_cluster > 1 {
+        ways.push("1 node".to_owned());
+    } else if request.clusters <= 1 && fits > 1 {
+        ways.push(format!("{fits} nodes"));
+    }
+    let count = per_cluster * u64::from(request.clusters.max(1));
+    let of = |heap: Bytes| memory(nodes, heap).total();
+    let below = Bytes(heap.0.saturating_sub(1 << 20));
+    let share = Bytes(has.0 / count.max(1));
+    if let Some(heap) = largest_heap(HEAP_LEAST, below, share, of) {
+        ways.push(format!("--heap {}", heap.jvm()));
+    }
+    if ways.is_empty() {
+        "nothing of this shape fits: free some memory; `helenus list` tells what clusters take"
+            .into()
+    } else {
+        format!("the largest that fits: {}", ways.join(", or "))
+    }
+}
+
+/// Checks the number of processors.
+pub(super) fn check_cpus(request: &PlanRequest) -> Result<(), PlanError> {
+    let cores = request.machine.cores;
+    match request.cpus {
+        Some(cpus) if !(0.1..=f64::from(cores)).contains(&cpus) => Err(PlanError::Cpus {
+            asked: cpus.to_string(),
+            cores,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What tells the JVM and Cassandra of their processors: both would size pools by the machine's.
+pub(super) fn cpu_flags(cpus: f64) -> [String; 2] {
+    let whole = cpus.ceil().max(1.0);
+    [
+        format!("-XX:ActiveProcessorCount={whole}"),
+        format!("-Dcassandra.available_processors={whole}"),
+    ]
+}

@@ -1,0 +1,44 @@
+//! Flags of verbs that work on many clusters of one prefix.
+//! Refuses to do anything with what it parsed.
+
+use clap::Args;
+
+/// How many clusters `up` makes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Many clusters")]
+pub(crate) struct Many {
+    /// So many clusters, each with its own directories, addresses, logs and limits
+    #[arg(long, value_name = "N", requires = "prefix", conflicts_with = "name",
+          value_parser = clap::value_parser!(u32).range(1..=254))]
+    pub(crate) count: Option<u32>,
+    /// They are named PREFIX1, PREFIX2 …
+    #[arg(long, value_name = "PREFIX", requires = "count")]
+    pub(crate) prefix: Option<String>,
+    /// Nodes that start at a time [default: two for each processor]
+    #[arg(long, value_name = "N", requires = "count",
+          value_parser = clap::value_parser!(u32).range(1..=254))]
+    pub(crate) at_once: Option<u32>,
+}
+
+/// All clusters of a prefix, instead of one by name.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AllOf {
+    /// The clusters of a prefix: it, and a number
+    #[arg(long, value_name = "PREFIX", conflicts_with = "target")]
+    pub(crate) prefix: Option<String>,
+}
+
+/// What `list` shows.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  helenus list
+  helenus list --memory                  planned against measured, by kind
+  helenus list --prefix dev --format json")]
+pub(crate) struct List {
+    /// Memory by kind: what was planned and what is there
+    #[arg(short, long)]
+    pub(crate) memory: bool,
+    /// Only the clusters of a prefix: it, and a number
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) prefix: Option<String>,
+}

@@ -1,0 +1,145 @@
+//! Memory as `up --dry-run` and `list` tell it: planned by kind, measured by kind, limited by what.
+//! Refuses to add kinds that a person must see apart.
+
+use crate::ui::Table;
+use helenus_cluster::limits::Limits;
+use helenus_cluster::machine;
+use helenus_model::memory::{LimitPlan, MemoryPlan, blind_heap};
+use helenus_model::plan::ClusterPlan;
+use helenus_model::smaps::MemoryByKind;
+use helenus_model::units::Bytes;
+
+/// A plan's memory in two or three lines, and what Cassandra would have taken by itself.
+pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
+    let Some(memory) = plan.memory else {
+        return String::new();
+    };
+    let nodes = plan.nodes.len();
+    let mut text = format!(
+        "memory of each node: {} planned: {}\n",
+        memory.total(),
+        kinds(&memory)
+    );
+    if nodes > 1 {
+        let all = Bytes(memory.total().0 * nodes as u64);
+        text.push_str(&format!("memory of all {nodes} nodes: {all}\n"));
+    }
+    if let Some(limits) = plan.limits {
+        text.push_str(&format!("limits of each node: {}\n", asked(&limits)));
+    }
+    let ram = machine::read().memory;
+    text.push_str(&format!(
+        "heap: {}; left blank, Cassandra would take {} for each node, whatever else is there\n",
+        plan.heap.heap,
+        blind_heap(ram)
+    ));
+    text
+}
+
+fn kinds(memory: &MemoryPlan) -> String {
+    let kinds = [
+        ("heap", memory.heap),
+        ("direct", memory.direct),
+        ("metaspace", memory.metaspace),
+        ("code", memory.code),
+        ("threads", memory.threads),
+        ("jvm", memory.jvm),
+        ("archive", memory.archive),
+        ("files", memory.files),
+    ];
+    let parts: Vec<String> = kinds
+        .iter()
+        .map(|(name, size)| format!("{name} {size}"))
+        .collect();
+    parts.join(", ")
+}
+
+fn asked(limits: &LimitPlan) -> String {
+    let mut parts = Vec::new();
+    if let Some(memory) = limits.memory {
+        parts.push(format!("memory {memory} with its page cache"));
+    }
+    if let Some(cpus) = limits.cpus {
+        parts.push(format!("{cpus} processors"));
+    }
+    if limits.equal_shares {
+        parts.push("equal shares of the processors".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// How a cluster's limits hold, in a word or two.
+pub(crate) fn held(limits: Option<&Limits>) -> String {
+    match limits {
+        None => "none".into(),
+        Some(Limits {
+            by: Some(_),
+            memory_bytes: Some(memory),
+            ..
+        }) => memory.to_string(),
+        Some(Limits { by: Some(_), .. }) => "cpu only".into(),
+        Some(_) => "not enforced".into(),
+    }
+}
+
+/// Heads of the table of kinds.
+pub(crate) fn kinds_table() -> Table {
+    Table::new(&[
+        "node",
+        "",
+        ">heap",
+        ">metaspace",
+        ">code",
+        ">threads",
+        ">archive",
+        ">native",
+        ">anon",
+        ">files",
+        ">limit",
+    ])
+}
+
+/// Two rows of that table: planned and measured.
+pub(crate) fn kinds_rows(
+    table: &mut Table,
+    node: &str,
+    planned: Option<&MemoryPlan>,
+    measured: Option<&MemoryByKind>,
+    limit: &str,
+) {
+    if let Some(plan) = planned {
+        let native = plan.direct + plan.jvm;
+        let sizes = [
+            plan.heap,
+            plan.metaspace,
+            plan.code,
+            plan.threads,
+            plan.archive,
+            native,
+            plan.anonymous(),
+            plan.files,
+        ];
+        row(table, node, "planned", sizes, limit);
+    }
+    if let Some(kinds) = measured {
+        let sizes = [
+            kinds.heap,
+            kinds.metaspace,
+            kinds.code,
+            kinds.threads,
+            kinds.archive,
+            kinds.native,
+            kinds.anonymous(),
+            kinds.files,
+        ];
+        let name = if planned.is_some() { "" } else { node };
+        row(table, name, "measured", sizes, "");
+    }
+}
+
+fn row(table: &mut Table, node: &str, what: &str, sizes: [Bytes; 8], limit: &str) {
+    let mut cells = vec![node.to_owned(), what.to_owned()];
+    cells.extend(sizes.iter().map(Bytes::to_string));
+    cells.push(limit.to_owned());
+    table.row(cells);
+}

@@ -1,0 +1,194 @@
+//! `helenus up --count N --prefix P`: many clusters, one line of progress, one table.
+//! Refuses to hide one that failed behind those that are ready.
+
+use crate::cli::Up;
+use crate::commands::up::{NOTHING, Watcher, plan_text, plural, request};
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::{Event, Hands, with_causes};
+use helenus_cluster::machine;
+use helenus_cluster::many::{Outcome, at_once, names};
+use helenus_cluster::observe::{self, NodeView};
+use helenus_cluster::ready::ReadyEvent;
+use helenus_model::format::Format;
+use helenus_model::plan::ClusterPlan;
+use helenus_model::units::{Bytes, human_duration};
+use serde::Serialize;
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Plans {
+    format: Format,
+    at_once: usize,
+    plans: Vec<ClusterPlan>,
+}
+
+/// Clusters as `up --count` answers.
+#[derive(Serialize)]
+struct ReadyList {
+    format: Format,
+    seconds: f64,
+    at_once: usize,
+    ready: usize,
+    failed: usize,
+    clusters: Vec<One>,
+}
+
+#[derive(Serialize)]
+struct One {
+    name: String,
+    ready: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    nodes: Vec<NodeView>,
+}
+
+pub(crate) fn run(
+    flags: &Up,
+    prefix: &str,
+    count: u32,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let names = names(prefix, count);
+    let mut request = request(
+        names[0].clone(),
+        flags.preset.into(),
+        &flags.cluster,
+        false,
+        ui,
+    )?;
+    request.clusters = count;
+    let at_once = match flags.many.at_once {
+        Some(nodes) => nodes as usize,
+        None => at_once(machine::read().cores),
+    };
+    if flags.dry_run {
+        let plans = Plans {
+            format: Format::new("cluster-plan-list", 1),
+            at_once,
+            plans: hands.dry_run_many(&request, &names)?,
+        };
+        ui.result(&plans, || {
+            let texts: Vec<String> = plans.plans.iter().map(plan_text).collect();
+            texts.join("\n") + NOTHING
+        });
+        return Ok(0);
+    }
+    let begin = Instant::now();
+    let mut shared = Watcher::new(ui, &format!("{prefix}1 … {prefix}{count}"), names.len());
+    let mut watch = Watch::default();
+    let nodes = request.topology.nodes() * names.len();
+    let outcomes = hands.up_many(&request, &names, at_once, &mut |name, event| {
+        watch.see(name, &event, nodes, &mut shared);
+    })?;
+    drop(shared);
+    answer(&outcomes, begin, at_once, ui)
+}
+
+/// One moving line for all clusters.
+#[derive(Default)]
+struct Watch {
+    answered: u64,
+    not_limited: bool,
+}
+
+impl Watch {
+    fn see(&mut self, name: &str, event: &Event, nodes: usize, shared: &mut Watcher<'_>) {
+        match event {
+            // Told once, not once a cluster.
+            Event::NotLimited { .. } if self.not_limited => {}
+            Event::NotLimited { .. } => {
+                self.not_limited = true;
+                shared.see(event);
+            }
+            Event::Ready(ReadyEvent::Answered { .. }) => {
+                self.answered += 1;
+                shared.at("nodes answer", self.answered, nodes as u64);
+            }
+            Event::Started { .. } => shared.at("nodes answer", self.answered, nodes as u64),
+            // What all share comes without a name.
+            event if name.is_empty() => shared.see(event),
+            _ => {}
+        }
+        if !name.is_empty() && !matches!(event, Event::Planned(_)) {
+            tracing::info!(cluster = name, ?event);
+        }
+    }
+}
+
+fn answer(
+    outcomes: &[Outcome],
+    begin: Instant,
+    at_once: usize,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let mut clusters = Vec::new();
+    for outcome in outcomes {
+        let (nodes, error) = match &outcome.result {
+            Ok(state) => {
+                let nodes =
+                    observe::nodes(state).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+                (nodes, None)
+            }
+            Err(error) => (vec![], Some(with_causes(error))),
+        };
+        clusters.push(One {
+            name: outcome.name.clone(),
+            ready: error.is_none(),
+            error,
+            nodes,
+        });
+    }
+    let ready = clusters.iter().filter(|c| c.ready).count();
+    let list = ReadyList {
+        format: Format::new("ready-list", 1),
+        seconds: begin.elapsed().as_secs_f64(),
+        at_once,
+        ready,
+        failed: clusters.len() - ready,
+        clusters,
+    };
+    ui.result(&list, || text(&list, begin));
+    Ok(if list.failed == 0 { 0 } else { code::CLUSTER })
+}
+
+fn text(list: &ReadyList, begin: Instant) -> String {
+    let mut table = Table::new(&["node", "address", ">pid", ">memory"]);
+    let mut total = 0;
+    for cluster in list.clusters.iter() {
+        if !cluster.ready {
+            table.row([cluster.name.as_str(), "failed"]);
+        }
+        for node in &cluster.nodes {
+            total += node.memory.map_or(0, |m| m.pss_bytes);
+            table.row([
+                format!("{}/{}", cluster.name, node.name),
+                format!("{}:{}", node.address, node.cql_port),
+                node.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+                node.memory
+                    .map(|m| Bytes(m.pss_bytes).to_string())
+                    .unwrap_or_default(),
+            ]);
+        }
+    }
+    let mut text = table.render();
+    text.push_str(&format!(
+        "\n{} of {} ready after {}, {} at a time; {} of memory in all\n",
+        list.ready,
+        plural(list.clusters.len(), "cluster"),
+        human_duration(begin.elapsed()),
+        plural(list.at_once, "node"),
+        Bytes(total),
+    ));
+    for cluster in &list.clusters {
+        if let Some(error) = &cluster.error {
+            let name = &cluster.name;
+            text.push_str(&format!(
+                "{name} failed: {error}\n`helenus logs {name}` tells more, `helenus rm {name}` removes it\n"
+            ));
+        }
+    }
+    text
+}
