@@ -18,6 +18,7 @@ fn hands(home: &Home) -> Hands {
     env.vars
         .insert("HELENUS_CACHE".into(), crate::home::cache().into());
     let helenus = PathBuf::from(env!("CARGO_BIN_EXE_helenus"));
+    env.leash = Some(helenus.clone());
     Hands::open(env, helenus, Cancel::default()).expect("the folders of the home")
 }
 
@@ -52,7 +53,9 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
     let with = threads(listed());
     again.stop().expect("it ends");
     assert!(threads(listed()) < with, "its threads are gone");
-    mbeans.read(STORAGE, throughput).expect_err("nobody listens");
+    mbeans
+        .read(STORAGE, throughput)
+        .expect_err("nobody listens");
     let back = Mbeans::of(&hands, &state, "node1").expect("the agent");
     assert_eq!(back.read(STORAGE, throughput).expect("read"), 7);
     // Nobody reads the password but its owner, and no process carries it in its words.
