@@ -21,6 +21,7 @@ pub mod paths;
 pub mod process;
 pub mod ready;
 pub mod remove;
+pub mod reset;
 pub mod ring_view;
 pub mod shell;
 pub mod shim;

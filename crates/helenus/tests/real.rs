@@ -66,6 +66,18 @@ fn main() {
             reset::mbeans_answer_in_a_tiny_node,
         ),
         trial(
+            "reset_gives_back_the_state_after_up",
+            reset::reset_gives_back_the_state_after_up,
+        ),
+        trial(
+            "nothing_written_after_reset_is_lost",
+            reset::nothing_written_after_reset_is_lost,
+        ),
+        trial(
+            "stored_sstables_come_back_without_a_restart",
+            reset::stored_sstables_come_back_without_a_restart,
+        ),
+        trial(
             "foreign_clusters_are_not_written_to",
             clusters::foreign_clusters_are_not_written_to,
         ),

@@ -47,7 +47,10 @@ fn read(answer: &[u8]) -> io::Result<Value> {
     let head = String::from_utf8_lossy(&answer[..end]);
     let status = head.lines().next().unwrap_or_default();
     if status.split(' ').nth(1) != Some("200") {
-        return Err(wrong(format!("the agent answers {status:?}")));
+        // An operation that does not exist is told so, in words and for the whole request.
+        let words = String::from_utf8_lossy(&answer[end + 4..]);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        return Err(wrong(format!("the agent answers {status:?} {words}")));
     }
     serde_json::from_slice(&answer[end + 4..])
         .map_err(|error| wrong(format!("the agent's answer is no JSON: {error}")))
