@@ -242,6 +242,11 @@ impl Mbeans {
         false
     }
 
+    /// The node's process.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// The value of an attribute.
     ///
     /// # Errors

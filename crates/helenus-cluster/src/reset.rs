@@ -8,6 +8,7 @@ mod error;
 mod look;
 mod origin;
 mod refill;
+pub mod settings;
 
 pub use error::ResetError;
 pub use origin::{origin, record};
@@ -25,6 +26,7 @@ use helenus_model::format::Format;
 use helenus_model::reset::{Change, ElementKind, Origin, Seen, changes, dirty};
 use look::Node;
 use serde::Serialize;
+use settings::PutBack;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -63,8 +65,8 @@ pub struct Reset {
     pub snapshots: Vec<PathBuf>,
     /// Nodes whose hints were deleted.
     pub hints: Vec<String>,
-    /// Nodes that were opened for MBeans since they started: `nodetool` may have changed their settings.
-    pub opened: Vec<String>,
+    /// Settings that `nodetool` had changed.
+    pub settings: Vec<PutBack>,
 }
 
 /// Takes a cluster of ours back to its recorded state; `dry_run` only says how.
@@ -102,7 +104,12 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
         .iter()
         .filter(|e| e.kind == ElementKind::Table)
         .count();
-    let told = told(&state, &origin, &nodes, &changes, dirty, tables, dry_run);
+    let mut settings = Vec::new();
+    for node in nodes.iter().filter(|n| n.opened) {
+        settings.extend(settings::changed(hands, &state, &node.name, node.pid)?);
+    }
+    let found = (dirty, tables, settings);
+    let told = told(&state, &origin, &nodes, &changes, found, dry_run);
     if dry_run {
         return Ok(told);
     }
@@ -118,8 +125,7 @@ fn told(
     origin: &Origin,
     nodes: &[Node],
     changes: &[Change],
-    dirty: Vec<String>,
-    tables: usize,
+    (dirty, tables, settings): (Vec<String>, usize, Vec<PutBack>),
     dry_run: bool,
 ) -> Reset {
     let made = |kind: ElementKind| {
@@ -144,11 +150,7 @@ fn told(
             .filter(|n| n.seen.hints)
             .map(|n| n.name.clone())
             .collect(),
-        opened: nodes
-            .iter()
-            .filter(|n| n.opened)
-            .map(|n| n.name.clone())
-            .collect(),
+        settings,
     }
 }
 
@@ -187,6 +189,7 @@ fn carry_out(
         let mbeans = Mbeans::of(hands, state, node)?;
         mbeans.exec(HINTS, "deleteAllHints", &[])?;
     }
+    settings::put_back(hands, state, &told.settings)?;
     for folder in &told.snapshots {
         match fs::remove_dir_all(folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

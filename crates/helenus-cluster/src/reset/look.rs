@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// A node that was proved ours, with a connection to it.
 pub(super) struct Node {
     pub(super) name: String,
+    pub(super) pid: i32,
     pub(super) client: Client,
     pub(super) schema_version: Option<String>,
     pub(super) seen: Seen,
@@ -99,6 +100,7 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
     let (on_disk, snapshots) = files(&folder.join("data"));
     Ok(Node {
         name: plan.name.clone(),
+        pid,
         schema_version: local.text(0, "schema_version"),
         seen: Seen {
             writes: counts(&mut client)

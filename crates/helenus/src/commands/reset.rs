@@ -18,12 +18,6 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     let progress = ui.progress(&format!("cluster {name}"));
     let told = reset(hands, &name, flags.dry_run)?;
     drop(progress);
-    if !told.opened.is_empty() {
-        ui.caution(&format!(
-            "JMX was opened on {}: settings that nodetool changed there stay until `helenus stop` and `start`",
-            told.opened.join(", ")
-        ));
-    }
     ui.result(&told, || text(&told, begin.elapsed()));
     Ok(0)
 }
@@ -37,6 +31,12 @@ fn text(told: &Reset, took: Duration) -> String {
         .for_each(|table| say(format!("truncate {table}")));
     for node in &told.hints {
         say(format!("delete the hints of {node}"));
+    }
+    for setting in &told.settings {
+        say(format!(
+            "set {} of {} from {} to {}",
+            setting.attribute, setting.node, setting.from, setting.to
+        ));
     }
     for folder in &told.snapshots {
         say(format!("remove {}", folder.display()));

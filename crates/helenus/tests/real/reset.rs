@@ -156,6 +156,16 @@ pub(crate) fn reset_gives_back_the_state_after_up() {
         CREATE KEYSPACE \"Mine\" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}; \
         CREATE TABLE \"Mine\".t (id int PRIMARY KEY); DROP INDEX k.by_v;";
     home.helenus(&["cql", "c", "-e", foreign]).ok();
+    home.helenus(&["nodetool", "c", "setcompactionthroughput", "7"])
+        .ok();
+    home.helenus(&[
+        "nodetool",
+        "c",
+        "setlogginglevel",
+        "org.apache.cassandra.db",
+        "WARN",
+    ])
+    .ok();
     let dry = home.helenus(&["reset", "c", "--dry-run"]).ok();
     assert!(dry.stdout.contains("drop keyspace \"Mine\"\n"), "{dry}");
     assert!(dry.stdout.contains("note: k.t is made anew"), "{dry}");
@@ -167,12 +177,18 @@ pub(crate) fn reset_gives_back_the_state_after_up() {
     let done = reset(&home);
     assert_eq!(done["remade"], json!(["k.t"]), "{done}");
     assert_eq!(done["truncated"], json!(["k.\"Odd\""]), "{done}");
+    assert_eq!(done["settings"].as_array().map(Vec::len), Some(2), "{done}");
+    let throughput = home
+        .helenus(&["nodetool", "c", "getcompactionthroughput"])
+        .ok();
+    assert!(!throughput.stdout.contains(" 7 "), "{throughput}");
     let again = home
         .helenus(&["reset", "c", "--dry-run", "--format", "json"])
         .ok()
         .json();
     assert_eq!(again["changes"], json!([]), "{again}");
     assert_eq!(again["snapshots"], json!([]), "{again}");
+    assert_eq!(again["settings"], json!([]), "{again}");
     for table in ["k.t", "k.\"Odd\""] {
         assert_eq!(
             cql(&home, &format!("SELECT id FROM {table}")),
