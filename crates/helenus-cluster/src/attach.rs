@@ -58,6 +58,11 @@ impl AttachError {
             Self::Silent { .. } => {
                 Some("if the node is paused, `helenus resume` lets it go on".into())
             }
+            Self::Refused { command, .. } if command == "load" => Some(
+                "the agent needs the module jdk.httpserver, which cut-down JVMs lack: \
+                 `java --list-modules` shows it; start the cluster on a full JDK with --java-home"
+                    .into(),
+            ),
             _ => None,
         }
     }

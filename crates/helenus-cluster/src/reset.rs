@@ -182,7 +182,7 @@ fn carry_out(
             statement: format!("truncate {table}"),
             done: done + more,
             of: changes.len() + told.truncated.len(),
-            source: Box::new(source),
+            source,
         }
     })?;
     for node in told.hints.iter() {
@@ -209,7 +209,7 @@ fn truncate(
     nodes: &mut [Node],
     state: &ClusterState,
     tables: &[String],
-) -> Result<(), (String, usize, ClientError)> {
+) -> Result<(), (String, usize, Box<ClientError>)> {
     let work = Mutex::new((tables.iter(), 0_usize));
     let failed = Mutex::new(None);
     let lane = |client: &mut Client| {
@@ -225,7 +225,7 @@ fn truncate(
                 }
                 Err(error) => {
                     if let Ok(mut failed) = failed.lock() {
-                        failed.get_or_insert((table.clone(), error));
+                        failed.get_or_insert((table.clone(), Box::new(error)));
                     }
                     return;
                 }

@@ -160,10 +160,13 @@ fn only_what_is_surely_empty_is_left_alone() {
     assert_eq!(dirty(Seen::default()), both);
 }
 
+/// What stands in a made-up keyspace: kind, name, and which of several forms it has.
+type Part = (ElementKind, &'static str, u8);
+
 /// Any schema of two keyspaces, told in the server's order; views and indexes stand behind their tables.
 fn schema() -> impl Strategy<Value = Vec<Element>> {
     let part = |kind: ElementKind, name: &'static str| {
-        (0..4_u8).prop_map(move |version| (version > 0).then(|| (kind, name, version)))
+        (0..4_u8).prop_map(move |version| (version > 0).then_some((kind, name, version)))
     };
     let inside = (
         part(Type, "u"),
@@ -190,7 +193,7 @@ fn schema() -> impl Strategy<Value = Vec<Element>> {
             }
             parts.into_iter().flatten().collect::<Vec<_>>()
         });
-    let of = |name: &'static str, inside: Option<(u32, Vec<(ElementKind, &'static str, u8)>)>| {
+    let of = |name: &'static str, inside: Option<(u32, Vec<Part>)>| {
         let (copies, parts) = inside?;
         let parts = parts.into_iter().map(move |(kind, part, version)| Element {
             keyspace: name.into(),
