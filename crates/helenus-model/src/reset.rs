@@ -18,9 +18,6 @@ pub struct Origin {
     pub schema_version: Option<String>,
     /// The schema, in an order in which it can be made.
     pub elements: Vec<Element>,
-    /// Roles, where the cluster asks for passwords.
-    #[serde(default)]
-    pub roles: Option<BTreeSet<String>>,
     /// Tag of the baseline whose data belong to it; none where the tables are empty.
     #[serde(default)]
     pub baseline: Option<String>,
@@ -32,7 +29,6 @@ impl Default for Origin {
             format: Format::new("origin", ORIGIN_VERSION),
             schema_version: None,
             elements: Vec::new(),
-            roles: None,
             baseline: None,
         }
     }

@@ -53,6 +53,10 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
     let refused = answers.next().unwrap().expect_err("no such attribute");
     assert!(refused.to_string().contains("NoSuchThing"), "{refused}");
     assert!(answers.next().unwrap().expect("an operation").is_array());
+    let hints = "org.apache.cassandra.hints:type=HintsService";
+    mbeans
+        .exec(hints, "deleteAllHints", &[])
+        .expect("what a reset asks where hints lie");
     // The second one finds the first one's agent.
     let again = Mbeans::of(&hands, &state, "node1").expect("the agent");
     assert_eq!(again.read(STORAGE, throughput).expect("read"), 7);
