@@ -4,8 +4,10 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::jdk::JdkError;
+use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
+use crate::reset::ResetError;
 use crate::state::StateError;
 use crate::store::StoreError;
 use helenus_cql::client::ClientError;
@@ -56,6 +58,10 @@ pub enum ClusterError {
     Ready(#[from] ReadyError),
     #[error(transparent)]
     Attach(#[from] AttachError),
+    #[error(transparent)]
+    Mbeans(#[from] MbeansError),
+    #[error(transparent)]
+    Reset(#[from] ResetError),
     /// A node does not answer CQL.
     #[error("{node} does not answer")]
     Silent {
@@ -115,6 +121,8 @@ impl ClusterError {
             | Self::Jdk(_)
             | Self::Address(_)
             | Self::NoSpace { .. } => Class::Environment,
+            Self::Mbeans(e) => e.class(),
+            Self::Reset(e) => e.class(),
             Self::Io { .. } => Class::Environment,
             Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
                 Class::Cluster
@@ -135,6 +143,8 @@ impl ClusterError {
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
             Self::Attach(e) => e.hint(),
+            Self::Mbeans(e) => e.hint(),
+            Self::Reset(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"

@@ -36,6 +36,8 @@ pub mod plan;
 
 pub mod guard;
 
+pub mod reset;
+
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
 pub mod schedule;

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod many;
 pub(crate) mod report;
+pub(crate) mod reset;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -69,6 +70,8 @@ pub(crate) enum Verb {
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network
     Report(report::Report),
+    /// Back to the state after `up`, or after the last baseline, with no restart
+    Reset(reset::Reset),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data

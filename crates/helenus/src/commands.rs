@@ -16,6 +16,7 @@ pub(crate) mod nodetool;
 pub(crate) mod presets;
 pub(crate) mod releases;
 pub(crate) mod report;
+pub(crate) mod reset;
 pub(crate) mod rm;
 pub(crate) mod signal;
 pub(crate) mod start;

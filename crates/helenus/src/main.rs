@@ -63,6 +63,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::History(flags) => commands::history::run(&flags, &hands, ui),
         Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
+        Verb::Reset(flags) => commands::reset::run(&flags, &hands, ui),
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),

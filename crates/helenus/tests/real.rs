@@ -12,6 +12,8 @@ mod home;
 mod leftovers;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/reset.rs"]
+mod reset;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -64,6 +66,20 @@ fn main() {
         trial(
             "three_of_a_prefix_live_apart",
             many::three_of_a_prefix_live_apart,
+            "mbeans_answer_in_a_tiny_node",
+            reset::mbeans_answer_in_a_tiny_node,
+        ),
+        trial(
+            "reset_gives_back_the_state_after_up",
+            reset::reset_gives_back_the_state_after_up,
+        ),
+        trial(
+            "nothing_written_after_reset_is_lost",
+            reset::nothing_written_after_reset_is_lost,
+        ),
+        trial(
+            "stored_sstables_come_back_without_a_restart",
+            reset::stored_sstables_come_back_without_a_restart,
         ),
         trial(
             "foreign_clusters_are_not_written_to",

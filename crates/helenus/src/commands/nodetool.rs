@@ -3,8 +3,9 @@
 use crate::cli::Nodetool;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::nodetool;
+use helenus_cluster::reset::settings;
 use helenus_model::topology::Target;
 use std::os::unix::process::CommandExt as _;
 
@@ -19,6 +20,15 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             CommandError::new(code::USAGE, "nodetool's words have no JSON form")
                 .hint("some of its verbs take -F json themselves".to_owned()),
         );
+    }
+    if settings::is_changing(&flags.arguments)
+        && let Err(error) = settings::remember(hands, &state, &node)
+    {
+        // The command is run all the same; only a reset will know less.
+        ui.caution(&format!(
+            "`helenus reset` will not put back what this changes: {}",
+            with_causes(&error)
+        ));
     }
     // Becomes the tool: its words, its signals, its exit code.
     let error = nodetool::command(&state, &node, &flags.arguments)?.exec();

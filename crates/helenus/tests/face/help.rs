@@ -30,6 +30,37 @@ fn stop() {
 }
 
 #[test]
+fn reset() {
+    shot!(TestLab::new().run(&["reset", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Back to the state after `up`, or after the last baseline, with no restart
+
+    Usage: helenus reset [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
+
+    Options:
+          --dry-run          Say what would be changed, change nothing
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+
+    Tables that were there stay and are truncated where they hold anything, so statements prepared on
+    them go on. What was made since is dropped. Snapshots and hints go. No node is restarted.
+
+    Examples:
+      helenus reset c
+      helenus reset c --dry-run              what would be dropped, made and truncated
+      helenus reset c --format json
+    ");
+}
+
+#[test]
 fn start() {
     shot!(TestLab::new().run(&["start", "--help"]), @"
     exit code: 0

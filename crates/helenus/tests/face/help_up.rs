@@ -19,6 +19,7 @@ fn the_program() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
+      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have
@@ -73,6 +74,7 @@ fn no_verb_at_all() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
+      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
       rm           Remove clusters with everything they have

@@ -14,6 +14,7 @@ mod killed;
 mod lacking;
 mod many;
 mod misbehaving;
+mod reset;
 mod serving;
 mod two_homes;
 mod verbs;

@@ -1,0 +1,223 @@
+//! What a reset sees of each node: that it is ours, its schema's version, what its tables took, its files.
+//! Refuses to ask for a connection whose listener is not the process that holds our claim.
+
+use super::ResetError;
+use crate::attach;
+use crate::error::ClusterError;
+use crate::guard::listens;
+use crate::ready::cql_address;
+use crate::state::{ClusterState, NodeCondition, condition, started_at};
+use fs_err as fs;
+use helenus_cql::codec::Consistency;
+use helenus_cql::{Client, ClientError, ConnectOptions};
+use helenus_model::plan::NodePlan;
+use helenus_model::reset::{Element, ElementKind, Seen, Writes};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A node that was proved ours, with a connection to it.
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) pid: i32,
+    pub(super) client: Client,
+    pub(super) schema_version: Option<String>,
+    pub(super) seen: Seen,
+    /// Folders of snapshots and incremental backups.
+    pub(super) snapshots: Vec<PathBuf>,
+    /// Whether this process was ever opened for MBeans.
+    pub(super) opened: bool,
+}
+
+/// Every node, all at once; first that they all run.
+pub(super) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
+    let mut pids = Vec::new();
+    for plan in &state.plan.nodes {
+        let wanted = state.nodes[&plan.name].wanted;
+        match condition(plan, wanted).map_err(ClusterError::io("the node's claim"))? {
+            (NodeCondition::Running, Some(pid)) => pids.push(pid),
+            (condition, _) => {
+                return Err(ResetError::down(&state.plan.name, &plan.name, condition).into());
+            }
+        }
+    }
+    let looked: Vec<Result<Node, ClusterError>> = std::thread::scope(|scope| {
+        let looks: Vec<_> = state
+            .plan
+            .nodes
+            .iter()
+            .zip(pids)
+            .map(|(plan, pid)| scope.spawn(move || one(state, plan, pid)))
+            .collect();
+        looks
+            .into_iter()
+            .map(|look| match look.join() {
+                Ok(node) => node,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    });
+    looked.into_iter().collect()
+}
+
+/// A connection to one node.
+pub(super) fn connect(state: &ClusterState, plan: &NodePlan) -> Result<Client, ClientError> {
+    Client::connect(cql_address(&state.plan, plan), &ConnectOptions::default())
+}
+
+fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterError> {
+    let host = cql_address(&state.plan, plan);
+    let foreign = |why: String| ResetError::Foreign { host, why };
+    let silent = |source| ClusterError::Silent {
+        node: plan.name.clone(),
+        source,
+    };
+    if !listens(pid, host) {
+        return Err(foreign("its process does not listen there".into()).into());
+    }
+    let mut client = connect(state, plan).map_err(silent)?;
+    let local = "SELECT host_id, schema_version FROM system.local";
+    let local = client.query(local, Consistency::One).map_err(silent)?;
+    let known = |id: &str| {
+        let mut nodes = state.nodes.values();
+        nodes.any(|n| n.host_id.as_deref() == Some(id))
+    };
+    let peers = "SELECT host_id FROM system.peers";
+    let peers = client.query(peers, Consistency::One).map_err(silent)?;
+    let strangers = (0..peers.len())
+        .filter_map(|row| peers.text(row, "host_id"))
+        .filter(|id| !known(id))
+        .count();
+    if strangers > 0 {
+        let why = format!("{strangers} of its peers were not brought up by this cluster");
+        return Err(foreign(why).into());
+    }
+    let id = local.text(0, "host_id").unwrap_or_default();
+    if state.nodes[&plan.name].host_id.as_deref() != Some(&id) {
+        return Err(foreign(format!("its host id {id} is not the one of {}", plan.name)).into());
+    }
+    let process = format!("{pid} {}", started_at(pid).unwrap_or_default());
+    let folder = Path::new(&plan.folder);
+    let (on_disk, snapshots) = files(&folder.join("data"));
+    Ok(Node {
+        name: plan.name.clone(),
+        pid,
+        schema_version: local.text(0, "schema_version"),
+        seen: Seen {
+            writes: counts(&mut client)
+                .map_err(silent)?
+                .map(|counts| Writes { process, counts }),
+            on_disk,
+            hints: has_hints(&folder.join("hints")),
+        },
+        snapshots,
+        opened: attach::was_opened(folder, pid),
+        client,
+    })
+}
+
+/// Writes that each table took since the process started; none where the release has no such table.
+fn counts(client: &mut Client) -> Result<Option<BTreeMap<String, i64>>, ClientError> {
+    let asked = "SELECT keyspace_name, table_name, count FROM system_views.local_write_latency";
+    let rows = match client.query(asked, Consistency::One) {
+        Ok(rows) => rows,
+        Err(error) if error.server().is_some() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let of = |row: usize| {
+        let text = |column| rows.text(row, column);
+        let name = format!("{}.{}", text("keyspace_name")?, text("table_name")?);
+        Some((name, text("count")?.parse().ok()?))
+    };
+    Ok(Some((0..rows.len()).filter_map(of).collect()))
+}
+
+/// Tables with SSTables, and folders of snapshots and backups. Folders are `keyspace/table-id`.
+fn files(data: &Path) -> (BTreeSet<String>, Vec<PathBuf>) {
+    let (mut tables, mut leftovers) = (BTreeSet::new(), Vec::new());
+    for keyspace in entries(data) {
+        let name = file_name(&keyspace);
+        if helenus_model::guard::is_system_keyspace(&name) {
+            continue;
+        }
+        for table in entries(&keyspace) {
+            let bare = file_name(&table);
+            let bare = bare
+                .rsplit_once('-')
+                .map_or(bare.as_str(), |(table, _)| table);
+            for entry in entries(&table) {
+                let file = file_name(&entry);
+                if file.ends_with("-Data.db") {
+                    tables.insert(format!("{name}.{bare}"));
+                }
+                if ["snapshots", "backups"].contains(&file.as_str()) && !entries(&entry).is_empty()
+                {
+                    leftovers.push(entry);
+                }
+            }
+        }
+    }
+    (tables, leftovers)
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).map_or_else(
+        |_| Vec::new(),
+        |found| found.filter_map(|e| Some(e.ok()?.path())).collect(),
+    )
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn has_hints(folder: &Path) -> bool {
+    entries(folder)
+        .iter()
+        .any(|file| file.extension().is_some_and(|e| e == "hints"))
+}
+
+/// The schema as the server describes it, without Cassandra's own keyspaces.
+pub(super) fn schema(node: &mut Node) -> Result<Vec<Element>, ClusterError> {
+    let rows = node
+        .client
+        .query("DESCRIBE SCHEMA", Consistency::One)
+        .map_err(|source| ClusterError::Silent {
+            node: node.name.clone(),
+            source,
+        })?;
+    let of = |row: usize| {
+        let text = |column| rows.text(row, column);
+        Some(Element {
+            keyspace: text("keyspace_name")?,
+            kind: ElementKind::parse(&text("type")?)?,
+            name: text("name")?,
+            create: text("create_statement")?,
+        })
+    };
+    let own = |e: &Element| {
+        !helenus_model::guard::is_system_keyspace(&helenus_model::reset::bare(&e.keyspace))
+    };
+    Ok((0..rows.len()).filter_map(of).filter(own).collect())
+}
+
+/// The schema's version as this node has it now.
+pub(super) fn schema_version(node: &mut Node) -> Result<Option<String>, ClusterError> {
+    let rows = node
+        .client
+        .query("SELECT schema_version FROM system.local", Consistency::One)
+        .map_err(|source| ClusterError::Silent {
+            node: node.name.clone(),
+            source,
+        })?;
+    Ok(rows.text(0, "schema_version"))
+}
+
+/// What each node's tables took when they were looked at.
+pub(super) fn writes(nodes: &[Node]) -> BTreeMap<String, Writes> {
+    nodes
+        .iter()
+        .filter_map(|n| Some((n.name.clone(), n.seen.writes.clone()?)))
+        .collect()
+}

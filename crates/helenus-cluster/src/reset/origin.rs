@@ -1,0 +1,102 @@
+//! The recorded state that a reset leads back to, and what was seen of writes when it was last reached.
+//! Refuses another version's file: nothing is dropped on a misunderstanding.
+
+use super::look;
+use crate::error::ClusterError;
+use crate::lifecycle::Hands;
+use crate::state::ClusterState;
+use fs_err as fs;
+use helenus_model::format::Format;
+use helenus_model::reset::{ORIGIN_VERSION, Origin, Writes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+/// File in a cluster's folder; without it the origin is the empty schema that `up` leaves.
+const ORIGIN_FILE: &str = "origin.json";
+
+/// The file's form.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    format: Format,
+    origin: Origin,
+    /// Writes by node when the state was last reached; a table without them is truncated.
+    #[serde(default)]
+    writes: BTreeMap<String, Writes>,
+}
+
+fn file(hands: &Hands, name: &str) -> PathBuf {
+    hands.clusters.folder(name).join(ORIGIN_FILE)
+}
+
+/// The recorded state of a cluster.
+///
+/// # Errors
+/// Its file cannot be read.
+pub fn origin(hands: &Hands, name: &str) -> Result<Origin, ClusterError> {
+    load(hands, name).map(|(origin, _)| origin)
+}
+
+pub(super) fn load(
+    hands: &Hands,
+    name: &str,
+) -> Result<(Origin, BTreeMap<String, Writes>), ClusterError> {
+    let broken = ClusterError::io("the recorded state (origin.json)");
+    let text = match fs::read_to_string(file(hands, name)) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(e) => return Err(broken(e)),
+    };
+    let read = || {
+        let stored: Stored = serde_json::from_str(&text).map_err(io::Error::other)?;
+        let known = stored.format.check("origin", ORIGIN_VERSION);
+        known.map_err(io::Error::other)?;
+        Ok((stored.origin, stored.writes))
+    };
+    read().map_err(broken)
+}
+
+/// Records the schema as it is now as the state to go back to; the caller holds the cluster's lock.
+///
+/// Data that lie there now are not recorded: a baseline's are named by its `tag`.
+///
+/// # Errors
+/// A node is down, or the file cannot be written.
+pub fn record(
+    hands: &Hands,
+    state: &ClusterState,
+    tag: Option<&str>,
+) -> Result<Origin, ClusterError> {
+    let mut nodes = look::all(state)?;
+    let origin = Origin {
+        schema_version: nodes[0].schema_version.clone(),
+        elements: look::schema(&mut nodes[0])?,
+        baseline: tag.map(str::to_owned),
+        ..Origin::default()
+    };
+    // No writes: the first reset truncates every table, whatever it holds, and counts from there.
+    save(hands, &state.plan.name, &origin, &BTreeMap::new())?;
+    Ok(origin)
+}
+
+pub(super) fn save(
+    hands: &Hands,
+    name: &str,
+    origin: &Origin,
+    writes: &BTreeMap<String, Writes>,
+) -> Result<(), ClusterError> {
+    let stored = Stored {
+        format: Format::new("origin", ORIGIN_VERSION),
+        origin: origin.clone(),
+        writes: writes.clone(),
+    };
+    let write = || -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(&stored).map_err(io::Error::other)?;
+        let mut file_now = tempfile::NamedTempFile::new_in(hands.clusters.folder(name))?;
+        file_now.write_all(&text)?;
+        file_now.persist(file(hands, name)).map_err(|e| e.error)?;
+        Ok(())
+    };
+    write().map_err(ClusterError::io("the recorded state (origin.json)"))
+}
