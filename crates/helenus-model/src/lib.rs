@@ -32,6 +32,8 @@ pub mod plan;
 
 pub mod guard;
 
+pub mod baseline;
+
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
 pub mod schedule;
