@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// The user of the management agent.
 pub const JMX_USER: &str = "helenus";
 
+/// File in a node's folder that says which process was opened for MBeans.
+const OPENED: &str = "opened";
+
 /// Longest wait for a JVM to open its attach socket.
 const ATTACH_WITHIN: Duration = Duration::from_secs(10);
 
@@ -83,10 +86,7 @@ pub fn open_jmx(
     // The JVM replaces the password in its file by a hash: the tool has a file of its own.
     let for_agent = folder.join("password.agent");
     if !password.exists() {
-        let mut random = [0_u8; 24];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-            .map_err(io::Error::from)?;
-        let secret: String = random.iter().map(|b| format!("{b:02x}")).collect();
+        let secret = random_password()?;
         write_private(
             &access,
             &format!("{JMX_USER} readwrite create javax.management.*,java.* unregister\n"),
@@ -102,6 +102,7 @@ pub fn open_jmx(
         // The password would go to a stranger.
         return Err(AttachError::Stranger { listener });
     }
+    mark_opened(node_folder, pid)?;
     if already.is_err() {
         let command = format!(
             "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
@@ -117,7 +118,16 @@ pub fn open_jmx(
     })
 }
 
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// A password that nobody guesses: 48 hexadecimal digits.
+pub(crate) fn random_password() -> io::Result<String> {
+    let mut random = [0_u8; 24];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+        .map_err(io::Error::from)?;
+    Ok(random.iter().map(|b| format!("{b:02x}")).collect())
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::File::from_parts(
         std::fs::OpenOptions::new()
             .create(true)
@@ -137,15 +147,9 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// The JVM does not answer or refuses.
 pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
-    let mut socket = attach(pid)?;
-    // Version 1 of HotSpot's attach protocol: version, verb and three arguments, each ended by a zero.
-    socket.write_all(format!("1\0jcmd\0{command}\0\0\0").as_bytes())?;
-    let mut answer = Vec::new();
-    socket.read_to_end(&mut answer)?;
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    let (code, text) = answer.split_once('\n').unwrap_or((answer.as_str(), ""));
-    if code.trim() == "0" {
-        Ok(text.to_owned())
+    let (code, text) = ask(pid, ["jcmd", command, "", ""])?;
+    if code == "0" {
+        Ok(text)
     } else {
         let verb = command.split(' ').next().unwrap_or(command).to_owned();
         Err(AttachError::Refused {
@@ -154,6 +158,58 @@ pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
             answer: text.trim().to_owned(),
         })
     }
+}
+
+/// Loads a Java agent into a live JVM and lets it read its options.
+///
+/// An agent that fails inside is content as far as a JVM knows: look whether it does what it should.
+///
+/// # Errors
+/// The JVM does not answer, or the jar cannot be loaded.
+pub fn load_agent(pid: i32, jar: &Path, options: &str) -> Result<(), AttachError> {
+    let argument = format!("{}={options}", jar.display());
+    let (code, text) = ask(pid, ["load", "instrument", "false", &argument])?;
+    // The agent's own code stands in the second line, on new JVMs behind words.
+    let inner = text.trim().rsplit(' ').next().unwrap_or_default();
+    if code == "0" && (inner.is_empty() || inner == "0") {
+        return Ok(());
+    }
+    Err(AttachError::Refused {
+        pid,
+        command: "load".into(),
+        answer: format!("{code} {}", text.trim()),
+    })
+}
+
+/// One request by version 1 of HotSpot's attach protocol: version, verb and three arguments, each ended by a zero.
+fn ask(pid: i32, words: [&str; 4]) -> Result<(String, String), AttachError> {
+    let mut socket = attach(pid)?;
+    let request: String = std::iter::once("1")
+        .chain(words)
+        .flat_map(|word| [word, "\0"])
+        .collect();
+    socket.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (code, text) = answer.split_once('\n').unwrap_or((answer.as_str(), ""));
+    Ok((code.trim().to_owned(), text.to_owned()))
+}
+
+/// Notes that this process was opened for MBeans: only then can its settings have been changed by them.
+pub(crate) fn mark_opened(node_folder: &Path, pid: i32) -> io::Result<()> {
+    fs::write(node_folder.join(OPENED), mark(pid))
+}
+
+/// Whether this very process was ever opened for MBeans by us.
+pub fn was_opened(node_folder: &Path, pid: i32) -> bool {
+    fs::read_to_string(node_folder.join(OPENED)).is_ok_and(|text| text == mark(pid))
+}
+
+/// A process's number comes again; together with its start it does not.
+fn mark(pid: i32) -> String {
+    let started = crate::state::started_at(pid).unwrap_or_default();
+    format!("{pid} {started}\n")
 }
 
 /// HotSpot opens `/tmp/.java_pidN` when it gets SIGQUIT and finds a file `.attach_pidN`.

@@ -4,6 +4,7 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::jdk::JdkError;
+use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
 use crate::state::StateError;
@@ -56,6 +57,8 @@ pub enum ClusterError {
     Ready(#[from] ReadyError),
     #[error(transparent)]
     Attach(#[from] AttachError),
+    #[error(transparent)]
+    Mbeans(#[from] MbeansError),
     /// A node does not answer CQL.
     #[error("{node} does not answer")]
     Silent {
@@ -115,6 +118,7 @@ impl ClusterError {
             | Self::Jdk(_)
             | Self::Address(_)
             | Self::NoSpace { .. } => Class::Environment,
+            Self::Mbeans(e) => e.class(),
             Self::Io { .. } => Class::Environment,
             Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
                 Class::Cluster
@@ -135,6 +139,7 @@ impl ClusterError {
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
             Self::Attach(e) => e.hint(),
+            Self::Mbeans(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"

@@ -14,6 +14,7 @@ pub mod jdk;
 pub mod launch;
 pub mod lifecycle;
 pub mod machine;
+pub mod mbeans;
 pub mod nodetool;
 pub mod observe;
 pub mod paths;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use helenus_model::release::{Arch, Lock, Release};
+use helenus_model::release::{Arch, Lock, Release, Tool};
 use rustix::fs::FlockOperation;
 
 pub use error::StoreError;
@@ -99,6 +99,8 @@ pub enum StoreEvent {
 /// What is to be on disk: a version's jars for one processor.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
+    /// Folder of the cache that it lands in.
+    kind: &'static str,
     version: &'a str,
     lock: &'a Lock,
     arch: Arch,
@@ -149,6 +151,7 @@ impl Store {
         on: &mut dyn FnMut(StoreEvent),
     ) -> Result<ReleaseFiles, StoreError> {
         let wanted = Wanted {
+            kind: "releases",
             version: release.version,
             lock: release.lock(),
             arch,
@@ -164,9 +167,32 @@ impl Store {
         })
     }
 
+    /// The verified jar of a tool, fetched if it is not there yet; as [`Self::ensure`] otherwise.
+    ///
+    /// # Errors
+    /// As [`Self::ensure`].
+    pub fn ensure_tool(
+        &self,
+        tool: &'static Tool,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(StoreEvent),
+    ) -> Result<PathBuf, StoreError> {
+        let (lock, arch) = (tool.lock(), Arch::here());
+        let wanted = Wanted {
+            kind: "tools",
+            version: tool.name,
+            lock,
+            arch,
+        };
+        let lib = self.ensure_wanted(wanted, cancel, on)?.join("lib");
+        let first = lock.artifacts(arch).next();
+        Ok(first.map_or_else(|| lib.clone(), |jar| lib.join(&jar.file)))
+    }
+
     /// A release's folder in the store, if it is there and looks as it was verified.
     pub fn cached(&self, release: &'static Release, arch: Arch) -> Option<PathBuf> {
         let wanted = Wanted {
+            kind: "releases",
             version: release.version,
             lock: release.lock(),
             arch,
@@ -176,8 +202,8 @@ impl Store {
     }
 
     fn home_of(&self, wanted: Wanted<'_>) -> PathBuf {
-        let releases = self.cache.join("releases");
-        releases.join(wanted.version).join(wanted.arch.name())
+        let folder = self.cache.join(wanted.kind);
+        folder.join(wanted.version).join(wanted.arch.name())
     }
 
     fn ensure_wanted(

@@ -6,6 +6,7 @@ mod keys;
 mod kind;
 mod lock;
 mod old;
+mod tool;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -14,6 +15,7 @@ pub use jdk::{Jdk, JdkParseError, Verdict, parse_java_version, parse_release_fil
 pub use keys::{Checked, ConfigKey, KeyError, Keys, Note, OldName, split_assignment};
 pub use kind::{Kind, SizeUnit, TimeUnit};
 pub use lock::{Artifact, Lock, LockError};
+pub use tool::Tool;
 
 /// The processor a node runs on; jars with native code differ by it.
 #[derive(

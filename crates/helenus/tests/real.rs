@@ -10,6 +10,8 @@ mod clusters;
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/reset.rs"]
+mod reset;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -58,6 +60,10 @@ fn main() {
         trial(
             "two_clusters_live_side_by_side",
             clusters::two_clusters_live_side_by_side,
+        ),
+        trial(
+            "mbeans_answer_in_a_tiny_node",
+            reset::mbeans_answer_in_a_tiny_node,
         ),
         trial(
             "foreign_clusters_are_not_written_to",

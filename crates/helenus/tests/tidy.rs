@@ -85,7 +85,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("plotly", &["helenus-record"]),
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
-    ("base64", &["helenus-model", "helenus-record"]),
+    (
+        "base64",
+        &["helenus-cluster", "helenus-model", "helenus-record"],
+    ),
     (
         "hdrhistogram",
         &["helenus-load", "helenus-model", "helenus-record"],

@@ -42,6 +42,7 @@ impl Kitchen {
 
     fn wanted(&self) -> Wanted<'_> {
         Wanted {
+            kind: "releases",
             version: "5.0.9",
             lock: &self.lock,
             arch: Arch::X86_64,
