@@ -2,6 +2,7 @@
 //! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
 
 use crate::alive;
+use crate::baseline::BaselineMark;
 use fs_err as fs;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, NodePlan};
@@ -44,6 +45,9 @@ pub struct ClusterState {
     pub runtime: Runtime,
     /// By node name.
     pub nodes: BTreeMap<String, NodeState>,
+    /// Baselines: the last one that it was at, and work on one that has not ended.
+    #[serde(default)]
+    pub baseline: BaselineMark,
 }
 
 /// What the nodes of a cluster are launched with.

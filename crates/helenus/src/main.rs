@@ -65,6 +65,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
+        Verb::Baseline(flags) => commands::baseline::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
         Verb::List => commands::list::run(&hands, ui),
         Verb::Status(flags) => commands::status::run(&flags, &hands, ui),

@@ -52,7 +52,9 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
     let with = threads(listed());
     again.stop().expect("it ends");
     assert!(threads(listed()) < with, "its threads are gone");
-    mbeans.read(STORAGE, throughput).expect_err("nobody listens");
+    mbeans
+        .read(STORAGE, throughput)
+        .expect_err("nobody listens");
     let back = Mbeans::of(&hands, &state, "node1").expect("the agent");
     assert_eq!(back.read(STORAGE, throughput).expect("read"), 7);
     // Nobody reads the password but its owner, and no process carries it in its words.
