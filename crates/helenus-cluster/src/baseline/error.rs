@@ -61,6 +61,14 @@ pub enum BaselineError {
         /// Why.
         why: String,
     },
+    /// The cluster that was saved is no longer there, and no other was named.
+    #[error("{cluster}, which baseline {tag} is of, is gone")]
+    Gone {
+        /// Cluster.
+        cluster: String,
+        /// Tag.
+        tag: String,
+    },
     /// It does not fit the cluster.
     #[error(transparent)]
     Misfit(#[from] Misfit),
@@ -165,6 +173,7 @@ impl BaselineError {
             | Self::Busy(_)
             | Self::Ephemeral(_)
             | Self::NotOurs { .. }
+            | Self::Gone { .. }
             | Self::Misfit(_)
             | Self::CutOff { .. } => Class::Usage,
             Self::Unreadable { .. }
@@ -203,6 +212,10 @@ impl BaselineError {
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
             Self::Ephemeral(_) => Some("bring up one that stays: `helenus up`".into()),
             Self::NotOurs { .. } => Some("a baseline is made of a cluster of `helenus up`".into()),
+            Self::Gone { cluster, tag } => Some(format!(
+                "bring up another cluster of equal tokens, and name it: \
+                 `helenus baseline restore {cluster} {tag} --into NAME`"
+            )),
             Self::Misfit(misfit) => Some(misfit.hint()),
             Self::CutOff { cluster, from, tag } if cluster == from => {
                 Some(format!("`helenus baseline restore {from} {tag}` does it again"))

@@ -13,7 +13,7 @@ use crate::error::ClusterError;
 use crate::lifecycle::Hands;
 use crate::process;
 use crate::remove;
-use crate::state::{ClusterState, Wanted};
+use crate::state::{ClusterState, StateError, Wanted};
 use fs_err as fs;
 use helenus_model::baseline::{
     Baseline, Class, PageCache, Place, PlaceNode, RestorePlan, SavedTable, fits, is_immutable,
@@ -70,7 +70,7 @@ type Move = (PathBuf, PathBuf, String);
 /// As [`restore`], as far as that can be seen.
 pub fn look(hands: &Hands, request: &RestoreRequest) -> Result<RestorePlan, ClusterError> {
     let baseline = Baselines::of(hands).load(&request.cluster, &request.tag)?;
-    let state = hands.clusters.load(into(request))?;
+    let state = target(hands, request)?;
     stays(&state)?;
     as_saved(hands, &baseline)?;
     let mut place = place(&state);
@@ -82,6 +82,20 @@ pub fn look(hands: &Hands, request: &RestoreRequest) -> Result<RestorePlan, Clus
 
 fn into(request: &RestoreRequest) -> &str {
     request.into.as_deref().unwrap_or(&request.cluster)
+}
+
+/// The cluster that it comes back to.
+fn target(hands: &Hands, request: &RestoreRequest) -> Result<ClusterState, ClusterError> {
+    match hands.clusters.load(into(request)) {
+        Err(StateError::UnknownCluster { .. }) if request.into.is_none() => {
+            Err(BaselineError::Gone {
+                cluster: request.cluster.clone(),
+                tag: request.tag.clone(),
+            }
+            .into())
+        }
+        other => Ok(other?),
+    }
 }
 
 /// Brings a baseline back and starts the nodes on it.
@@ -96,6 +110,7 @@ pub fn restore(
 ) -> Result<Restored, ClusterError> {
     let baselines = Baselines::of(hands);
     let baseline = baselines.load(&request.cluster, &request.tag)?;
+    target(hands, request)?;
     let _cluster = hands.clusters.lock(into(request))?;
     let mut state = hands.clusters.load(into(request))?;
     stays(&state)?;

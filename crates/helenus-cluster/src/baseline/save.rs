@@ -19,7 +19,9 @@ use helenus_model::format::Format;
 use helenus_model::guard::{Verdict, judge};
 use helenus_model::plan::NodePlan;
 use helenus_model::units::Bytes;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -221,17 +223,21 @@ fn stopped(
         let _second = fs::remove_dir_all(&partial);
         return Err(error);
     }
-    let folder = baselines.folder(&request.cluster, &request.tag);
-    let io = || ClusterError::io("the baseline's folder");
-    if folder.exists() {
-        let leaving = baselines.folder(&request.cluster, &format!("{PARTIAL}old-{}", request.tag));
-        fs::rename(&folder, &leaving).map_err(io())?;
-        fs::rename(&partial, &folder).map_err(io())?;
-        fs::remove_dir_all(&leaving).map_err(io())?;
-    } else {
-        fs::rename(&partial, &folder).map_err(io())?;
+    put(&partial, &baselines.folder(&request.cluster, &request.tag))
+        .map_err(ClusterError::io("the baseline's folder"))
+}
+
+/// Gives the finished baseline its name. An older one of that name is there until the new one is, and gone after.
+fn put(partial: &Path, folder: &Path) -> io::Result<()> {
+    if !folder.exists() {
+        return fs::rename(partial, folder);
     }
-    Ok(())
+    if renameat_with(CWD, partial, CWD, folder, RenameFlags::EXCHANGE).is_err() {
+        // A file system that cannot exchange two names.
+        fs::remove_dir_all(folder)?;
+        return fs::rename(partial, folder);
+    }
+    fs::remove_dir_all(partial)
 }
 
 /// Stops all nodes; one that had to be killed is an error.

@@ -80,7 +80,7 @@ pub enum Misfit {
         runs: String,
     },
     /// Another number of nodes.
-    #[error("baseline {tag} has {saved} nodes, {cluster} has {has}")]
+    #[error("{saved} in baseline {tag}, {has} in {cluster}: the numbers of nodes differ")]
     Nodes {
         /// Baseline.
         tag: String,

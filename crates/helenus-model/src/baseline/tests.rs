@@ -158,7 +158,7 @@ fn what_does_not_fit_is_told_with_its_cure() {
     bring up a cluster of the same series: `helenus up NAME --cassandra 5.0`
     ");
     insta::assert_snapshot!(misfit(&place(3)), @r"
-    baseline loaded has 2 nodes, d has 3
+    2 in baseline loaded, 3 in d: the numbers of nodes differ
     bring up a cluster of as many nodes: `helenus up NAME -n 2`
     ");
     let mut other = place(2);

@@ -175,7 +175,8 @@ fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> 
     let (plan, cache) = if flags.dry_run {
         (baseline::look_at_restore(hands, &request)?, None)
     } else {
-        let nodes = hands.clusters.load(into)?.plan.nodes.len();
+        let baseline = Baselines::of(hands).load(&request.cluster, &request.tag)?;
+        let nodes = baseline.nodes.len();
         let mut watcher = Steps::new(ui, into, nodes);
         let done = baseline::restore(hands, &request, &mut |event| watcher.see(&event))?;
         (done.plan, Some(done.cache))
@@ -267,7 +268,10 @@ fn list_text(baselines: &[Listed]) -> String {
         .unwrap_or_default();
     let ago = |unix: u64| {
         let age = now.saturating_sub(Duration::from_secs(unix));
-        format!("{} ago", human_duration(Duration::from_secs(age.as_secs())))
+        format!(
+            "{} ago",
+            human_duration(Duration::from_secs(age.as_secs().max(1)))
+        )
     };
     let mut table = Table::new(&[
         "cluster", "tag", "release", ">nodes", ">tables", ">size", ">own", "saved", "verified",
