@@ -71,7 +71,7 @@ pub enum BaselineError {
     },
     /// It does not fit the cluster.
     #[error(transparent)]
-    Misfit(#[from] Misfit),
+    Misfit(Box<Misfit>),
     /// Something of it is not as it was saved.
     #[error("baseline {tag} of {cluster} is not as it was saved: {first}{}", others(*bad))]
     Damaged {
@@ -128,7 +128,7 @@ pub enum BaselineError {
         /// Beginning of the statement.
         statement: String,
         /// Why.
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// A file could not be linked or copied.
     #[error("cannot bring {path} into its place")]
@@ -149,6 +149,12 @@ pub enum BaselineError {
     /// The person stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<Misfit> for BaselineError {
+    fn from(misfit: Misfit) -> Self {
+        Self::Misfit(Box::new(misfit))
+    }
 }
 
 fn others(bad: usize) -> String {

@@ -121,7 +121,7 @@ fn refused(state: &ClusterState, statement: &str, source: ClientError) -> Cluste
     BaselineError::Schema {
         cluster: state.plan.name.clone(),
         statement: statement.chars().take(80).collect(),
-        source,
+        source: Box::new(source),
     }
     .into()
 }
