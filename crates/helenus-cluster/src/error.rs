@@ -3,6 +3,7 @@
 
 use crate::address::AddressError;
 use crate::attach::AttachError;
+use crate::baseline::BaselineError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
@@ -62,6 +63,8 @@ pub enum ClusterError {
     Mbeans(#[from] MbeansError),
     #[error(transparent)]
     Reset(#[from] ResetError),
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
     /// A node does not answer CQL.
     #[error("{node} does not answer")]
     Silent {
@@ -113,6 +116,7 @@ impl ClusterError {
             Self::Release(_) | Self::Topology(_) | Self::Plan(_) => Class::Usage,
             Self::State(StateError::Io(_)) => Class::Environment,
             Self::State(_) => Class::Usage,
+            Self::Baseline(e) => e.class(),
             Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
             }
@@ -145,6 +149,7 @@ impl ClusterError {
             Self::Attach(e) => e.hint(),
             Self::Mbeans(e) => e.hint(),
             Self::Reset(e) => e.hint(),
+            Self::Baseline(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"

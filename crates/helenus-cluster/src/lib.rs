@@ -5,6 +5,7 @@ pub mod address;
 pub mod alive;
 pub mod archive;
 pub mod attach;
+pub mod baseline;
 pub mod cancel;
 pub mod doctor;
 pub mod env;

@@ -4,6 +4,7 @@
 use crate::address::{Claimed, Claims};
 use crate::alive;
 use crate::archive;
+use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::error::ClusterError;
@@ -294,17 +295,35 @@ impl Hands {
             }
             state.ephemeral = false;
         }
+        let names: Vec<String> = state
+            .targets(node)?
+            .iter()
+            .map(|n| n.name.clone())
+            .collect();
+        self.start_locked(&mut state, &names, ready_within, events)?;
+        Ok(state)
+    }
+
+    /// Starts those of the named nodes that do not run; the caller holds the cluster's lock.
+    pub(crate) fn start_locked(
+        &self,
+        state: &mut ClusterState,
+        nodes: &[String],
+        ready_within: Duration,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        state.baseline.may_start(&state.plan.name)?;
         let mut names = Vec::new();
-        for node in state.targets(node)? {
+        for name in nodes {
+            let node = state.node(name)?;
             let alive = alive::holder(Path::new(&node.folder))
                 .map_err(ClusterError::io("the node's claim"))?;
             if alive.is_none() {
                 Claims::prove_free(&[node.address], state.plan.ports)?;
-                names.push(node.name.clone());
+                names.push(name.clone());
             }
         }
-        self.launch(&mut state, &names, ready_within, events)?;
-        Ok(state)
+        self.launch(state, &names, ready_within, events)
     }
 
     /// Starts the named nodes and waits until all that run are ready together.
@@ -472,6 +491,17 @@ impl Hands {
         let _lock = self.clusters.lock(name)?;
         let mut state = self.clusters.load(name)?;
         let targets: Vec<NodePlan> = state.targets(node)?.into_iter().cloned().collect();
+        self.stop_locked(&mut state, targets, within, events)
+    }
+
+    /// Stops these nodes; the caller holds the cluster's lock.
+    pub(crate) fn stop_locked(
+        &self,
+        state: &mut ClusterState,
+        targets: Vec<NodePlan>,
+        within: Duration,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
         // Written first: a stop that is cut off leaves nodes that end on request, not nodes that died.
         for node in &targets {
             state
@@ -480,7 +510,7 @@ impl Hands {
                 .and_modify(|n| n.wanted = Wanted::Stopped);
         }
         self.clusters
-            .save(&state)
+            .save(state)
             .map_err(ClusterError::io("the cluster's state"))?;
         let mut ends = Vec::new();
         for node in targets {
@@ -564,6 +594,7 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         runtime,
         nodes,
         limits: None,
+        baseline: BaselineMark::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
 
 use crate::alive;
+use crate::baseline::BaselineMark;
 use crate::limits::Limits;
 use fs_err as fs;
 use helenus_model::format::{Format, FormatError};
@@ -48,6 +49,9 @@ pub struct ClusterState {
     /// Limits as they hold since the last start; absent where none were asked, and in states of version 1.
     #[serde(default)]
     pub limits: Option<Limits>,
+    /// Baselines: the last one that it was at, and work on one that has not ended.
+    #[serde(default)]
+    pub baseline: BaselineMark,
 }
 
 /// What the nodes of a cluster are launched with.

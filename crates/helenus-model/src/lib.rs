@@ -36,6 +36,7 @@ pub mod plan;
 
 pub mod guard;
 
+pub mod baseline;
 pub mod reset;
 
 // Numbers: what is measured, and what it is worth.

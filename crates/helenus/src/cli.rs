@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+pub(crate) mod baseline;
 pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod many;
@@ -76,6 +77,8 @@ pub(crate) enum Verb {
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
+    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
+    Baseline(baseline::Baseline),
     /// Remove clusters with everything they have
     #[command(alias = "down")]
     Rm(Rm),
@@ -473,6 +476,9 @@ pub(crate) struct Rm {
     /// Every cluster of this user, and everything that an interrupted command left
     #[arg(long)]
     pub(crate) all: bool,
+    /// Their baselines too, which stay otherwise
+    #[arg(long)]
+    pub(crate) with_baselines: bool,
     /// Say what would be deleted, delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

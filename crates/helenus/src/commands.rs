@@ -1,5 +1,6 @@
 //! One file a command. Each reads its flags, calls the hands or the line, and shows the result.
 
+pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod completions;

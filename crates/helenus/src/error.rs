@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 /// Exit codes, as `helenus --help` and docs/errors.md tell them.
 pub(crate) mod code {
+    /// What was looked at is not as it should be.
+    pub(crate) const BAR: u8 = 1;
     /// What was asked for: flags, files, unknown names, a refused cluster.
     pub(crate) const USAGE: u8 = 2;
     /// JDK, kernel feature, privilege, disk, port, unreachable.

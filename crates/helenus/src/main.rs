@@ -66,6 +66,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Reset(flags) => commands::reset::run(&flags, &hands, ui),
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
+        Verb::Baseline(flags) => commands::baseline::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
         Verb::List(flags) => commands::list::run(&flags, &hands, ui),
         Verb::Status(flags) => commands::status::run(&flags, &hands, ui),

@@ -2,6 +2,8 @@
 //! Refuses to pass in silence: what a machine lacks is printed as NOT RUN with its cure, and is a failure
 //! where HELENUS_NOT_RUN=fail says so.
 
+#[path = "real/baseline.rs"]
+mod baseline;
 #[path = "real/bench.rs"]
 mod bench;
 #[path = "real/clusters.rs"]
@@ -66,6 +68,8 @@ fn main() {
         trial(
             "three_of_a_prefix_live_apart",
             many::three_of_a_prefix_live_apart,
+        ),
+        trial(
             "mbeans_answer_in_a_tiny_node",
             reset::mbeans_answer_in_a_tiny_node,
         ),
@@ -112,6 +116,10 @@ fn main() {
         trial(
             "a_starved_generator_blames_itself",
             telemetry::a_starved_generator_blames_itself,
+        ),
+        trial(
+            "a_baseline_comes_back_here_and_elsewhere",
+            baseline::a_baseline_comes_back_here_and_elsewhere,
         ),
         trial(
             "kill_9_at_ten_moments_of_up",

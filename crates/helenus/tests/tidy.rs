@@ -77,8 +77,9 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("tar", &["helenus-cluster"]),
     ("tempfile", &["helenus-cluster", "xtask"]),
-    // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of.
-    ("libc", &["helenus-load"]),
+    // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of; the hands have one
+    // such call, mincore.
+    ("libc", &["helenus-cluster", "helenus-load"]),
     ("scylla", &["helenus-load"]),
     ("tokio", &["helenus-load"]),
     // The memory: the database, and the script of the reports' charts.

@@ -4,6 +4,7 @@ use crate::cli::Rm;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
+use helenus_cluster::baseline::{Baselines, Listed};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::many::has_prefix;
@@ -18,6 +19,11 @@ struct Removed {
     format: Format,
     dry_run: bool,
     removed: Vec<Removal>,
+    /// Baselines of these clusters: removed with them, or kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    baselines: Vec<Listed>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    with_baselines: bool,
 }
 
 pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -42,6 +48,12 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
             Err(error) => return Err(error.into()),
         }
     }
+    let baselines = Baselines::of(hands);
+    let theirs: Vec<Listed> = baselines
+        .list(None)?
+        .into_iter()
+        .filter(|b| (flags.all && flags.with_baselines) || names.contains(&b.cluster))
+        .collect();
     let mut first_error = None;
     if !flags.dry_run {
         let progress = ui.progress("removing");
@@ -57,6 +69,12 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
                 }
             }
         });
+        if flags.with_baselines {
+            for one in &theirs {
+                progress.say(format!("removing {} of {}", one.tag, one.cluster));
+                baselines.remove(&one.cluster, &one.tag)?;
+            }
+        }
         if flags.all {
             remove::sweep(hands).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
         }
@@ -65,6 +83,8 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         format: Format::new("removed", 1),
         dry_run: flags.dry_run,
         removed: removals,
+        baselines: theirs,
+        with_baselines: flags.with_baselines,
     };
     if first_error.is_none() || !removed.removed.is_empty() {
         ui.result(&removed, || text(&removed));
@@ -125,6 +145,20 @@ fn text(removed: &Removed) -> String {
             one.bytes,
             one.folder.display()
         ));
+    }
+    for one in &removed.baselines {
+        let Listed {
+            cluster,
+            tag,
+            own_bytes,
+            ..
+        } = one;
+        text.push_str(&match removed.with_baselines {
+            true => format!("{verb} baseline {tag} of {cluster}\n"),
+            false => format!(
+                "baseline {tag} of {cluster} stays ({own_bytes}): `helenus baseline rm {cluster} {tag}` removes it\n"
+            ),
+        });
     }
     if removed.removed.is_empty() {
         text.push_str("there is no cluster to remove\n");

@@ -104,6 +104,9 @@ fn rm() {
           --all              Every cluster of this user, and everything that an interrupted command left
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+          --with-baselines   Their baselines too, which stay otherwise
           --dry-run          Say what would be deleted, delete nothing
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help

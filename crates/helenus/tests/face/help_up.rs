@@ -22,6 +22,8 @@ fn the_program() {
       reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -77,6 +79,8 @@ fn no_verb_at_all() {
       reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data

@@ -5,6 +5,7 @@
 #[macro_use]
 mod lab;
 
+mod baseline;
 mod compare;
 mod dry;
 mod help;

@@ -5,6 +5,7 @@
 #[macro_use]
 mod lab;
 
+mod baseline;
 mod bench;
 mod compare;
 mod hdr_log;

@@ -1,0 +1,504 @@
+//! Baselines on disk: a saved state of a stopped cluster, to start from again, here and elsewhere.
+//! Refuses to be used while anything of it is not as it was saved; what a cut-off save left is never used.
+//!
+//! They lie beside the clusters, not in them: a baseline is of use after its cluster is gone.
+
+mod error;
+mod files;
+mod page_cache;
+mod restore;
+mod save;
+mod schema;
+mod settle;
+
+pub use error::BaselineError;
+pub use files::{Bad, Wrong};
+pub use restore::{RestoreRequest, Restored, look as look_at_restore, restore};
+pub use save::{SaveRequest, look as look_at_save, save};
+
+use crate::cancel::Cancel;
+use crate::error::ClusterError;
+use crate::lifecycle::{Event, Hands};
+use crate::state::ClusterState;
+use fs_err as fs;
+use helenus_model::baseline::{
+    BASELINE_VERSION, Baseline, PageCache, check_tag, is_immutable, table_folder,
+};
+use helenus_model::format::Format;
+use helenus_model::guard::is_system_keyspace;
+use helenus_model::units::Bytes;
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Manifest in a baseline's folder.
+const MANIFEST: &str = "manifest.json";
+
+/// Folders that a save has not finished, or a removal has not.
+const PARTIAL: &str = ".partial-";
+
+/// What a cluster's state says of baselines.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BaselineMark {
+    /// The baseline that it was saved as, or restored from, last.
+    #[serde(default)]
+    pub last: Option<LastBaseline>,
+    /// Work that has begun and not ended.
+    #[serde(default)]
+    pub work: Option<Work>,
+}
+
+/// The baseline that a cluster was at last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LastBaseline {
+    /// Cluster that was saved, which may be another one.
+    pub cluster: String,
+    /// Tag.
+    pub tag: String,
+    /// When, in seconds since 1970.
+    pub at_unix: u64,
+    /// What was in the page cache when the nodes started from it; absent after a save.
+    #[serde(default)]
+    pub cache: Option<PageCache>,
+}
+
+/// Work on a cluster that changes its files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "verb")]
+pub enum Work {
+    /// Its files are being saved; they themselves are whole at any moment.
+    Save {
+        /// Tag.
+        tag: String,
+    },
+    /// Its files are being replaced; they are of use only when that is done.
+    Restore {
+        /// Cluster that was saved.
+        cluster: String,
+        /// Tag.
+        tag: String,
+    },
+}
+
+impl BaselineMark {
+    /// Whether the nodes may start; a save that was cut off is forgotten, a restore is not.
+    pub(crate) fn may_start(&mut self, cluster: &str) -> Result<(), BaselineError> {
+        match self.work.take() {
+            Some(Work::Restore { cluster: from, tag }) => {
+                self.work = Some(Work::Restore {
+                    cluster: from.clone(),
+                    tag: tag.clone(),
+                });
+                Err(BaselineError::CutOff {
+                    cluster: cluster.to_owned(),
+                    from,
+                    tag,
+                })
+            }
+            Some(Work::Save { .. }) | None => Ok(()),
+        }
+    }
+}
+
+/// What happens on the way.
+#[derive(Debug, Clone)]
+pub enum BaselineEvent {
+    /// Nodes stop and start.
+    Life(Event),
+    /// A step begins.
+    Step(Step),
+    /// Bytes of the step that are done.
+    Bytes {
+        /// Done.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+    /// Files that could not be linked had to be copied: time and space grow with the data.
+    Copies {
+        /// Why the first could not be linked.
+        why: String,
+    },
+}
+
+/// A step of saving, restoring or verifying.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Memtables are written to disk.
+    Flush,
+    /// Waiting for compactions.
+    Settle {
+        /// Pending and active ones of all nodes.
+        tasks: u64,
+    },
+    /// Nodes refuse writes and empty their commit logs.
+    Drain,
+    /// The baseline is compared with its manifest, without reading large files.
+    Check,
+    /// Keyspaces and tables are made.
+    Schema,
+    /// Files get their second names.
+    Link,
+    /// SHA-256 of each file.
+    Hash,
+    /// The page cache is emptied of the data files, or looked at.
+    Cache,
+}
+
+/// The baselines of this user.
+#[derive(Debug, Clone)]
+pub struct Baselines {
+    root: PathBuf,
+}
+
+/// The right to change the baselines of one cluster; given back when dropped or when the process ends.
+#[derive(Debug)]
+pub struct BaselineLock {
+    _file: fs::File,
+}
+
+/// A baseline as `list` tells it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    /// Cluster that was saved.
+    pub cluster: String,
+    /// Tag.
+    pub tag: String,
+    /// Release.
+    pub release: String,
+    /// When it was saved, in seconds since 1970.
+    pub created_unix: u64,
+    /// When every byte was last read and found as saved.
+    pub verified_unix: Option<u64>,
+    /// Nodes.
+    pub nodes: usize,
+    /// Own tables and views.
+    pub tables: usize,
+    /// Size of all files.
+    pub bytes: Bytes,
+    /// Space that only the baseline holds: what removing it would give back.
+    pub own_bytes: Bytes,
+    /// Folder.
+    pub folder: PathBuf,
+    /// Why it cannot be used, where its manifest cannot be read.
+    pub problem: Option<String>,
+}
+
+/// A table's SSTables in a baseline, for whoever refills a living table from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedFolder {
+    /// Node of the baseline.
+    pub node: String,
+    /// Keyspace.
+    pub keyspace: String,
+    /// Table or view.
+    pub table: String,
+    /// Folder with the SSTables. Only linked copies of them may be handed to a node, never they themselves.
+    pub folder: PathBuf,
+    /// Files in it, by path below `folder`; true where a node may share the file.
+    pub files: Vec<(String, bool)>,
+}
+
+impl Baselines {
+    /// The baselines below a state folder; nothing is made yet.
+    pub fn of(hands: &Hands) -> Self {
+        Self {
+            root: hands.paths.state.join("baselines"),
+        }
+    }
+
+    /// Folder of a baseline, there or not.
+    pub fn folder(&self, cluster: &str, tag: &str) -> PathBuf {
+        self.root.join(cluster).join(tag)
+    }
+
+    /// Names of clusters that baselines are of, sorted.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn clusters(&self) -> Result<Vec<String>, BaselineError> {
+        let names = folders(&self.root).map_err(BaselineError::io("the baselines"))?;
+        Ok(names.into_iter().filter(|n| !n.starts_with('.')).collect())
+    }
+
+    /// Tags of a cluster's baselines, sorted; unfinished ones are not among them.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn tags(&self, cluster: &str) -> Result<Vec<String>, BaselineError> {
+        let names =
+            folders(&self.root.join(cluster)).map_err(BaselineError::io("the baselines"))?;
+        Ok(names.into_iter().filter(|n| !n.starts_with('.')).collect())
+    }
+
+    /// The manifest of a baseline.
+    ///
+    /// # Errors
+    /// No such baseline, or one that this Helenus cannot read.
+    pub fn load(&self, cluster: &str, tag: &str) -> Result<Baseline, BaselineError> {
+        let folder = self.folder(cluster, tag);
+        if check_tag(cluster).is_err() || check_tag(tag).is_err() || !folder.is_dir() {
+            return Err(BaselineError::Unknown {
+                cluster: cluster.into(),
+                tag: tag.into(),
+                known: self.tags(cluster).unwrap_or_default(),
+                clusters: self.clusters().unwrap_or_default(),
+            });
+        }
+        read_manifest(&folder.join(MANIFEST)).map_err(|source| BaselineError::Unreadable {
+            cluster: cluster.into(),
+            tag: tag.into(),
+            source,
+        })
+    }
+
+    /// All baselines, or those of one cluster.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn list(&self, cluster: Option<&str>) -> Result<Vec<Listed>, BaselineError> {
+        let clusters = match cluster {
+            Some(name) => vec![name.to_owned()],
+            None => self.clusters()?,
+        };
+        let mut listed = Vec::new();
+        for cluster in clusters {
+            for tag in self.tags(&cluster)? {
+                listed.push(self.listed(&cluster, &tag));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// One baseline as `list` tells it.
+    pub fn listed(&self, cluster: &str, tag: &str) -> Listed {
+        let folder = self.folder(cluster, tag);
+        let own_bytes = Bytes(own_size(&folder));
+        let mut listed = Listed {
+            cluster: cluster.to_owned(),
+            tag: tag.to_owned(),
+            release: String::new(),
+            created_unix: 0,
+            verified_unix: None,
+            nodes: 0,
+            tables: 0,
+            bytes: Bytes(0),
+            own_bytes,
+            folder,
+            problem: None,
+        };
+        match self.load(cluster, tag) {
+            Ok(baseline) => {
+                listed.bytes = baseline.bytes();
+                listed.nodes = baseline.nodes.len();
+                listed.tables = baseline.tables.len();
+                listed.release = baseline.release;
+                listed.created_unix = baseline.created_unix;
+                listed.verified_unix = baseline.verified_unix;
+            }
+            Err(error) => listed.problem = Some(crate::lifecycle::with_causes(&error)),
+        }
+        listed
+    }
+
+    /// Takes the lock of a cluster's baselines and deletes what a cut-off save or removal left.
+    ///
+    /// # Errors
+    /// Another helenus holds it, or the folder cannot be made.
+    pub fn lock(&self, cluster: &str) -> Result<BaselineLock, BaselineError> {
+        let io = || BaselineError::io("the baselines");
+        let folder = self.root.join(cluster);
+        let mut make = std::fs::DirBuilder::new();
+        make.recursive(true).mode(0o700);
+        make.create(&folder).map_err(io())?;
+        let file = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(folder.join(".lock"))
+            .map_err(io())?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(BaselineError::Busy(cluster.to_owned()));
+            }
+            Err(error) => return Err(io()(error.into())),
+        }
+        for name in folders(&folder).map_err(io())? {
+            if name.starts_with(PARTIAL) {
+                tracing::info!(cluster, name, "an unfinished baseline is deleted");
+                fs::remove_dir_all(folder.join(name)).map_err(io())?;
+            }
+        }
+        Ok(BaselineLock { _file: file })
+    }
+
+    /// Reads every byte of a baseline; what is wrong is told file by file. Remembers a verification that found
+    /// nothing wrong.
+    ///
+    /// # Errors
+    /// No such baseline, or the person stopped it.
+    pub fn verify(
+        &self,
+        cluster: &str,
+        tag: &str,
+        cancel: &Cancel,
+        events: &mut dyn FnMut(BaselineEvent),
+    ) -> Result<(Baseline, Vec<Bad>), BaselineError> {
+        let mut baseline = self.load(cluster, tag)?;
+        let _lock = self.lock(cluster)?;
+        let folder = self.folder(cluster, tag);
+        events(BaselineEvent::Step(Step::Hash));
+        let bad = files::verify(&folder, &baseline, cancel, events)?;
+        if bad.is_empty() {
+            baseline.verified_unix = Some(now_unix());
+            write_manifest(&folder, &baseline).map_err(BaselineError::io("the manifest"))?;
+        }
+        Ok((baseline, bad))
+    }
+
+    /// Deletes a baseline, readable or not.
+    ///
+    /// # Errors
+    /// No such baseline, or it cannot be deleted.
+    pub fn remove(&self, cluster: &str, tag: &str) -> Result<(), BaselineError> {
+        if let Err(error @ BaselineError::Unknown { .. }) = self.load(cluster, tag) {
+            return Err(error);
+        }
+        let lock = self.lock(cluster)?;
+        // Under another name first: a removal that is cut off leaves nothing that looks whole.
+        let leaving = self.folder(cluster, &format!("{PARTIAL}{tag}"));
+        let io = || BaselineError::io("the baseline's folder");
+        fs::rename(self.folder(cluster, tag), &leaving).map_err(io())?;
+        fs::remove_dir_all(&leaving).map_err(io())?;
+        drop(lock);
+        if self.tags(cluster)?.is_empty() {
+            fs::remove_dir_all(self.root.join(cluster)).map_err(io())?;
+        }
+        Ok(())
+    }
+
+    /// Where the SSTables of own tables lie in a baseline, by node.
+    pub fn table_folders(&self, baseline: &Baseline) -> Vec<SavedFolder> {
+        let root = self.folder(&baseline.cluster, &baseline.tag);
+        let mut found: Vec<SavedFolder> = Vec::new();
+        for node in &baseline.nodes {
+            for file in &node.files {
+                let Some(place) = table_folder(&file.path) else {
+                    continue;
+                };
+                let own = baseline.tables.iter().any(|t| {
+                    t.keyspace == place.keyspace && t.table == place.table && t.id == place.id
+                });
+                if !own || is_system_keyspace(place.keyspace) {
+                    continue;
+                }
+                let folder = root
+                    .join(&node.name)
+                    .join(format!("{}/{}-{}", place.keyspace, place.table, place.id));
+                let shared = is_immutable(&baseline.release, &file.path);
+                let entry = (place.rest.to_owned(), shared);
+                match found.iter_mut().find(|f| f.folder == folder) {
+                    Some(known) => known.files.push(entry),
+                    None => found.push(SavedFolder {
+                        node: node.name.clone(),
+                        keyspace: place.keyspace.to_owned(),
+                        table: place.table.to_owned(),
+                        folder,
+                        files: vec![entry],
+                    }),
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The baseline that a cluster was saved as, or restored from, last; none where it was at none, or where that one
+/// is gone.
+///
+/// # Errors
+/// It is there and cannot be read.
+pub fn last_baseline(
+    hands: &Hands,
+    state: &ClusterState,
+) -> Result<Option<Baseline>, BaselineError> {
+    let Some(last) = &state.baseline.last else {
+        return Ok(None);
+    };
+    match Baselines::of(hands).load(&last.cluster, &last.tag) {
+        Ok(baseline) => Ok(Some(baseline)),
+        Err(BaselineError::Unknown { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_manifest(path: &Path) -> Result<Baseline, crate::state::ReadError> {
+    #[derive(Deserialize)]
+    struct Mark {
+        format: Format,
+    }
+    let text = fs::read_to_string(path)?;
+    let mark: Mark = serde_json::from_str(&text)?;
+    mark.format.check("baseline", BASELINE_VERSION)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// Writes the manifest; a reader sees the old one or the new one, never half of one.
+fn write_manifest(folder: &Path, baseline: &Baseline) -> io::Result<()> {
+    let text = serde_json::to_vec_pretty(baseline).map_err(io::Error::other)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&text)?;
+    file.as_file().sync_data()?;
+    file.persist(folder.join(MANIFEST)).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Names of folders in a folder, sorted; none where it is not there.
+fn folders(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Space of files that have no other name.
+fn own_size(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
+    let sizes = entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.metadata() {
+            Ok(meta) if meta.is_dir() => own_size(&entry.path()),
+            Ok(meta) if meta.nlink() == 1 => meta.blocks() * 512,
+            _ => 0,
+        });
+    sizes.sum()
+}
+
+fn now_unix() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |d| d.as_secs())
+}
+
+/// Stops the work where the person asked for it.
+fn go_on(cancel: &Cancel) -> Result<(), ClusterError> {
+    if cancel.is_set() {
+        Err(crate::ready::ReadyError::Interrupted.into())
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,346 @@
+//! Saving: flush, settle, drain, stop, take each file, hash it, and start again.
+//! Refuses to take files of a node that did not stop by itself: what it had in memory may be missing.
+
+use super::{
+    BaselineError, BaselineEvent, BaselineMark, Baselines, LastBaseline, PARTIAL, Step, Work,
+    files, go_on, now_unix, schema, settle, write_manifest,
+};
+use crate::error::ClusterError;
+use crate::guard;
+use crate::lifecycle::{Event, Hands};
+use crate::observe;
+use crate::ready::cql_address;
+use crate::state::ClusterState;
+use fs_err as fs;
+use helenus_model::baseline::{
+    BASELINE_VERSION, Baseline, Class, SavedNode, Settled, check_tag, is_immutable,
+};
+use helenus_model::format::Format;
+use helenus_model::guard::{Verdict, judge};
+use helenus_model::plan::NodePlan;
+use helenus_model::units::Bytes;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What `baseline save` is asked for.
+#[derive(Debug, Clone)]
+pub struct SaveRequest {
+    /// Cluster.
+    pub cluster: String,
+    /// The word for it.
+    pub tag: String,
+    /// Whether an older baseline of this tag is replaced.
+    pub replace: bool,
+    /// Whether the cluster stays stopped.
+    pub leave_stopped: bool,
+    /// Patience with compactions.
+    pub settle_within: Duration,
+    /// Patience with nodes that stop.
+    pub within: Duration,
+    /// Patience with nodes that start.
+    pub ready_within: Duration,
+}
+
+/// What a save would take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SaveLook {
+    /// Nodes.
+    pub nodes: usize,
+    /// Of them those that run, are stopped for it, and start again.
+    pub running: usize,
+    /// Files that are on disk now; a flush adds more.
+    pub files: usize,
+    /// Their size.
+    pub bytes: Bytes,
+    /// Of it the part that is copied, because a node may write into it.
+    pub copied: Bytes,
+    /// Where it would lie.
+    pub folder: PathBuf,
+}
+
+/// What a save would take; nothing is changed.
+///
+/// # Errors
+/// No such cluster, one that cannot be saved, or a tag that is taken or none.
+pub fn look(hands: &Hands, request: &SaveRequest) -> Result<SaveLook, ClusterError> {
+    let state = hands.clusters.load(&request.cluster)?;
+    may_save(hands, &state, request)?;
+    let mut seen = SaveLook {
+        nodes: state.plan.nodes.len(),
+        running: running(&state).len(),
+        files: 0,
+        bytes: Bytes(0),
+        copied: Bytes(0),
+        folder: Baselines::of(hands).folder(&request.cluster, &request.tag),
+    };
+    for node in &state.plan.nodes {
+        let data = Path::new(&node.folder).join("data");
+        for path in files::below(&data).map_err(ClusterError::io("the node's data"))? {
+            // A node that runs may delete a file meanwhile.
+            let bytes = fs::metadata(data.join(&path)).map_or(0, |m| m.len());
+            seen.files += 1;
+            seen.bytes.0 += bytes;
+            if !is_immutable(&state.plan.release, &path) {
+                seen.copied.0 += bytes;
+            }
+        }
+    }
+    Ok(seen)
+}
+
+fn may_save(
+    hands: &Hands,
+    state: &ClusterState,
+    request: &SaveRequest,
+) -> Result<(), ClusterError> {
+    check_tag(&request.tag).map_err(BaselineError::from)?;
+    stays(state)?;
+    state.baseline.clone().may_start(&state.plan.name)?;
+    let folder = Baselines::of(hands).folder(&request.cluster, &request.tag);
+    if folder.exists() && !request.replace {
+        return Err(BaselineError::Exists {
+            cluster: request.cluster.clone(),
+            tag: request.tag.clone(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// An ephemeral cluster's nodes end with the command that made it.
+pub(super) fn stays(state: &ClusterState) -> Result<(), BaselineError> {
+    if state.ephemeral {
+        return Err(BaselineError::Ephemeral(state.plan.name.clone()));
+    }
+    Ok(())
+}
+
+/// Names of the nodes that run.
+pub(super) fn running(state: &ClusterState) -> Vec<String> {
+    let alive = observe::pids(state).into_iter();
+    alive
+        .filter(|(_, pid)| pid.is_some())
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// Saves a cluster as a baseline. One that did not run is started for it, because its schema is told by its nodes.
+///
+/// # Errors
+/// As [`look`], or the nodes do not settle, stop or start, or a file cannot be taken. What was begun is removed,
+/// and nodes that ran are started again.
+pub fn save(
+    hands: &Hands,
+    request: &SaveRequest,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<Baseline, ClusterError> {
+    let _cluster = hands.clusters.lock(&request.cluster)?;
+    let mut state = hands.clusters.load(&request.cluster)?;
+    may_save(hands, &state, request)?;
+    let baselines = Baselines::of(hands);
+    let _baselines = baselines.lock(&request.cluster)?;
+    let ran = running(&state);
+    let all: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
+    hands.start_locked(&mut state, &all, request.ready_within, &mut |e| {
+        events(BaselineEvent::Life(e));
+    })?;
+    prove_ours(hands, &state)?;
+    let known = schema::read(&state)?;
+    let keyspaces = schema::describe(&state, &known.keyspaces)?;
+    let settled = settle::settle(hands, &state, request.settle_within, events)?;
+    let mut baseline = Baseline {
+        format: Format::new("baseline", BASELINE_VERSION),
+        tag: request.tag.clone(),
+        created_unix: now_unix(),
+        release: state.plan.release.clone(),
+        cluster_id: state.id.clone(),
+        cluster: request.cluster.clone(),
+        partitioner: known.partitioner,
+        keyspaces,
+        tables: known.tables,
+        nodes: Vec::new(),
+        settled,
+        verified_unix: None,
+    };
+    state.baseline.work = Some(Work::Save {
+        tag: request.tag.clone(),
+    });
+    let result = stopped(hands, &mut state, &mut baseline, request, events);
+    state.baseline.work = None;
+    if result.is_ok() {
+        state.baseline.last = Some(LastBaseline {
+            cluster: request.cluster.clone(),
+            tag: request.tag.clone(),
+            at_unix: now_unix(),
+            cache: None,
+        });
+    }
+    let kept = hands.clusters.save(&state);
+    let again = match (&result, request.leave_stopped) {
+        (Ok(_), true) => Vec::new(),
+        _ => ran,
+    };
+    let started = if again.is_empty() {
+        Ok(())
+    } else {
+        let undisturbed = Hands {
+            // Asked to stop, it still leaves what ran running; whoever asks a second time ends it at once.
+            cancel: crate::cancel::Cancel::default(),
+            ..hands.clone()
+        };
+        undisturbed.start_locked(&mut state, &again, request.ready_within, &mut |e| {
+            events(BaselineEvent::Life(e));
+        })
+    };
+    result?;
+    kept.map_err(ClusterError::io("the cluster's state"))?;
+    started?;
+    Ok(baseline)
+}
+
+/// Drains and stops the nodes and takes their files.
+fn stopped(
+    hands: &Hands,
+    state: &mut ClusterState,
+    baseline: &mut Baseline,
+    request: &SaveRequest,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<(), ClusterError> {
+    let before: Settled = baseline.settled;
+    let begin = std::time::Instant::now();
+    settle::drain(hands, state, events)?;
+    baseline.settled.seconds = before.seconds + begin.elapsed().as_secs_f64();
+    stop_gently(hands, state, request.within, events)?;
+    go_on(&hands.cancel)?;
+    let baselines = Baselines::of(hands);
+    let partial = baselines.folder(&request.cluster, &format!("{PARTIAL}{}", request.tag));
+    let result = take(hands, state, baseline, &partial, events);
+    if let Err(error) = result {
+        // The first error is the one to tell; what stays is swept by the next command.
+        let _second = fs::remove_dir_all(&partial);
+        return Err(error);
+    }
+    put(&partial, &baselines.folder(&request.cluster, &request.tag))
+        .map_err(ClusterError::io("the baseline's folder"))
+}
+
+/// Gives the finished baseline its name. An older one of that name is there until the new one is, and gone after.
+fn put(partial: &Path, folder: &Path) -> io::Result<()> {
+    if !folder.exists() {
+        return fs::rename(partial, folder);
+    }
+    if renameat_with(CWD, partial, CWD, folder, RenameFlags::EXCHANGE).is_err() {
+        // A file system that cannot exchange two names.
+        fs::remove_dir_all(folder)?;
+        return fs::rename(partial, folder);
+    }
+    fs::remove_dir_all(partial)
+}
+
+/// Stops all nodes; one that had to be killed is an error.
+pub(super) fn stop_gently(
+    hands: &Hands,
+    state: &mut ClusterState,
+    within: Duration,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<(), ClusterError> {
+    let targets: Vec<NodePlan> = state.plan.nodes.clone();
+    let mut killed = None;
+    hands.stop_locked(state, targets, within, &mut |event| {
+        if let Event::Stopped {
+            node,
+            by_itself: false,
+        } = &event
+        {
+            killed.get_or_insert_with(|| node.clone());
+        }
+        events(BaselineEvent::Life(event));
+    })?;
+    match killed {
+        Some(node) => Err(BaselineError::Killed { node }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Takes the files of all nodes into a folder and writes its manifest.
+fn take(
+    hands: &Hands,
+    state: &ClusterState,
+    baseline: &mut Baseline,
+    partial: &Path,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<(), ClusterError> {
+    events(BaselineEvent::Step(Step::Link));
+    let mut told = false;
+    let mut brought: Vec<(String, Class)> = Vec::new();
+    for node in &state.plan.nodes {
+        let data = Path::new(&node.folder).join("data");
+        let folder = partial.join(&node.name);
+        fs::create_dir_all(&folder).map_err(ClusterError::io("the baseline's folder"))?;
+        for path in files::below(&data).map_err(ClusterError::io("the node's data"))? {
+            go_on(&hands.cancel)?;
+            let (class, why) = files::bring(
+                &data.join(&path),
+                &folder.join(&path),
+                &baseline.release,
+                &path,
+            )?;
+            if let Some(why) = why.filter(|_| class == Class::Copied && !told) {
+                told = true;
+                events(BaselineEvent::Copies { why });
+            }
+            brought.push((format!("{}/{path}", node.name), class));
+        }
+    }
+    events(BaselineEvent::Step(Step::Hash));
+    let mut hashed = files::hash_all(partial, &brought, &hands.cancel, events)?;
+    for node in &state.plan.nodes {
+        let prefix = format!("{}/", node.name);
+        let mine = hashed.extract_if(.., |file| file.path.starts_with(&prefix));
+        let mut tokens = node.tokens.clone();
+        tokens.sort_unstable();
+        let files = mine.map(|mut file| {
+            file.path.drain(..prefix.len());
+            file
+        });
+        baseline.nodes.push(SavedNode {
+            name: node.name.clone(),
+            data_center: node.data_center.clone(),
+            rack: node.rack.clone(),
+            tokens,
+            host_id: state.nodes.get(&node.name).and_then(|n| n.host_id.clone()),
+            files: files.collect(),
+        });
+    }
+    write_manifest(partial, baseline).map_err(ClusterError::io("the manifest"))?;
+    Ok(())
+}
+
+/// Refuses a cluster whose nodes are not proved ours.
+pub(super) fn prove_ours(hands: &Hands, state: &ClusterState) -> Result<(), ClusterError> {
+    let name = &state.plan.name;
+    let host = cql_address(&state.plan, &state.plan.nodes[0]);
+    let sight = guard::look(&hands.clusters, host, None)?;
+    let why = match judge(&sight, None) {
+        Verdict::Ours { cluster } if cluster == *name => return Ok(()),
+        Verdict::Ours { cluster } => format!("its nodes are those of {cluster}"),
+        Verdict::Foreign { why } => why,
+        Verdict::Named { cluster_name } => cluster_name,
+    };
+    Err(BaselineError::NotOurs {
+        cluster: name.clone(),
+        why,
+    }
+    .into())
+}
+
+impl BaselineMark {
+    /// Marks a cluster as being at a baseline.
+    pub(super) fn is_at(&mut self, last: LastBaseline) {
+        self.work = None;
+        self.last = Some(last);
+    }
+}

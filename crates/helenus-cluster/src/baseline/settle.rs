@@ -1,0 +1,243 @@
+//! Brings live nodes to rest: memtables on disk, compactions at an end, commit logs empty.
+//! Refuses to take silence for rest: three looks in a row must find nothing, on all nodes.
+
+use super::{BaselineError, BaselineEvent, Step, go_on};
+use crate::error::ClusterError;
+use crate::lifecycle::Hands;
+use crate::mbeans::{Ask, Mbeans};
+use crate::nodetool;
+use crate::state::ClusterState;
+use helenus_model::baseline::{Asked, Settled};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Looks in a row that must find nothing pending and nothing active.
+const LOOKS: u32 = 3;
+/// Between two looks: a compaction that follows another is submitted at once, long before.
+const BETWEEN: Duration = Duration::from_millis(100);
+
+const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
+const PENDING: &str = "org.apache.cassandra.metrics:type=Compaction,name=PendingTasks";
+
+/// A node and the way to it.
+enum Way {
+    /// Through the agent.
+    Mbeans(Mbeans),
+    /// Through the tool, where no agent can be had.
+    Nodetool,
+}
+
+struct Node<'a> {
+    state: &'a ClusterState,
+    name: &'a str,
+    way: Way,
+}
+
+/// Flushes all nodes of a cluster, which must run, and waits until none of them compacts.
+pub(super) fn settle(
+    hands: &Hands,
+    state: &ClusterState,
+    within: Duration,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<Settled, ClusterError> {
+    let begin = Instant::now();
+    if state.runtime.fake.is_some() {
+        return Ok(Settled {
+            by: Asked::Nobody,
+            looks: 0,
+            seconds: 0.0,
+        });
+    }
+    events(BaselineEvent::Step(Step::Flush));
+    let nodes = nodes(hands, state);
+    let by = match nodes.iter().all(|n| matches!(n.way, Way::Mbeans(_))) {
+        true => Asked::Mbeans,
+        false => Asked::Nodetool,
+    };
+    for node in &nodes {
+        go_on(&hands.cancel)?;
+        node.flush()?;
+    }
+    let looks = rest(hands, &nodes, within, events)?;
+    Ok(Settled {
+        by,
+        looks,
+        seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+/// Drains all nodes: when it returns, memtables are on disk, and none of them takes writes until it starts again.
+pub(super) fn drain(
+    hands: &Hands,
+    state: &ClusterState,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<(), ClusterError> {
+    if state.runtime.fake.is_some() {
+        return Ok(());
+    }
+    events(BaselineEvent::Step(Step::Drain));
+    for node in nodes(hands, state) {
+        node.drain()?;
+    }
+    Ok(())
+}
+
+fn nodes<'a>(hands: &Hands, state: &'a ClusterState) -> Vec<Node<'a>> {
+    let way = |name: &str| match Mbeans::of(hands, state, name) {
+        Ok(mbeans) => Way::Mbeans(mbeans),
+        Err(error) => {
+            tracing::warn!(%error, node = name, "no agent; nodetool is asked");
+            Way::Nodetool
+        }
+    };
+    let plans = state.plan.nodes.iter();
+    plans
+        .map(|plan| Node {
+            state,
+            name: &plan.name,
+            way: way(&plan.name),
+        })
+        .collect()
+}
+
+/// Waits until nothing is pending or active; returns how often it looked.
+fn rest(
+    hands: &Hands,
+    nodes: &[Node<'_>],
+    within: Duration,
+    events: &mut dyn FnMut(BaselineEvent),
+) -> Result<u32, ClusterError> {
+    let begin = Instant::now();
+    let (mut looks, mut quiet) = (0, 0);
+    loop {
+        go_on(&hands.cancel)?;
+        let mut tasks = 0;
+        for node in nodes {
+            tasks += node.tasks()?;
+        }
+        looks += 1;
+        quiet = if tasks == 0 { quiet + 1 } else { 0 };
+        if quiet == LOOKS {
+            return Ok(looks);
+        }
+        if begin.elapsed() > within {
+            return Err(BaselineError::Restless {
+                tasks,
+                seconds: within.as_secs(),
+            }
+            .into());
+        }
+        events(BaselineEvent::Step(Step::Settle { tasks }));
+        std::thread::sleep(BETWEEN);
+    }
+}
+
+impl Node<'_> {
+    fn flush(&self) -> Result<(), ClusterError> {
+        let Way::Mbeans(mbeans) = &self.way else {
+            return self.tool("flush").map(|_| ());
+        };
+        let keyspaces = mbeans.read(STORAGE, "Keyspaces")?;
+        let names = keyspaces.as_array().cloned().unwrap_or_default();
+        let flush = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
+        let asks: Vec<Ask> = names
+            .into_iter()
+            .map(|name| Ask::exec(STORAGE, flush, &[name, json!([])]))
+            .collect();
+        for answer in mbeans.bulk(&asks)? {
+            answer?;
+        }
+        Ok(())
+    }
+
+    /// Compactions that wait and that run.
+    fn tasks(&self) -> Result<u64, ClusterError> {
+        let Way::Mbeans(mbeans) = &self.way else {
+            let text = self.tool("compactionstats")?;
+            return tasks_of(&text).ok_or_else(|| {
+                BaselineError::Refused {
+                    node: self.name.to_owned(),
+                    what: "compactionstats",
+                    answer: text.lines().next().unwrap_or_default().to_owned(),
+                }
+                .into()
+            });
+        };
+        let asks = [
+            Ask::read(PENDING, "Value"),
+            Ask::read(COMPACTIONS, "Compactions"),
+        ];
+        let mut tasks = 0;
+        for answer in mbeans.bulk(&asks)? {
+            tasks += match answer? {
+                Value::Array(active) => active.len() as u64,
+                number => number.as_u64().unwrap_or_default(),
+            };
+        }
+        Ok(tasks)
+    }
+
+    fn drain(&self) -> Result<(), ClusterError> {
+        match &self.way {
+            Way::Mbeans(mbeans) => mbeans.exec(STORAGE, "drain", &[]).map(|_| ())?,
+            Way::Nodetool => self.tool("drain").map(|_| ())?,
+        }
+        Ok(())
+    }
+
+    fn tool(&self, verb: &'static str) -> Result<String, ClusterError> {
+        let mut command = nodetool::command(self.state, self.name, &[verb.to_owned()])?;
+        let output = command.output().map_err(ClusterError::io("nodetool"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let first = said.lines().find(|l| !l.trim().is_empty());
+        Err(BaselineError::Refused {
+            node: self.name.to_owned(),
+            what: verb,
+            answer: first.unwrap_or("no reason was given").to_owned(),
+        }
+        .into())
+    }
+}
+
+/// Pending and active compactions in the words of `compactionstats`: up to 4.1 `pending tasks: 2`, from 5.0
+/// `pending tasks   2`, with a line for each active one below a head that begins with `id`.
+fn tasks_of(text: &str) -> Option<u64> {
+    let pending = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("pending tasks"))?;
+    let pending = pending.trim_start_matches(':').trim();
+    let pending: u64 = pending.split_whitespace().next()?.parse().ok()?;
+    let active = text
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with("id "))
+        .skip(1)
+        .take_while(|line| line.split_whitespace().count() > 5)
+        .filter(|line| !line.starts_with("Active compaction"))
+        .count();
+    Some(pending + active as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tasks_of;
+
+    #[test]
+    fn both_forms_of_compactionstats_are_read() {
+        let old = "pending tasks: 3\n- k.t: 3\n\n\
+                   id   compaction type keyspace table completed total unit progress\n\
+                   7d8a-11 Compaction k t 100 200 bytes 50.00%\n\
+                   Active compaction remaining time :   0h00m01s\n";
+        assert_eq!(tasks_of(old), Some(4));
+        let quiet = "concurrent compactors            2\n\
+                     pending tasks                    0\n\
+                     compactions completed            19\n\
+                     compaction throughput (MiB/s)    throttling disabled (0)\n";
+        assert_eq!(tasks_of(quiet), Some(0));
+        assert_eq!(tasks_of("pending tasks: 0\n\n"), Some(0));
+        assert_eq!(tasks_of("nodetool: Failed to connect"), None);
+    }
+}

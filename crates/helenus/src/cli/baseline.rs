@@ -1,0 +1,122 @@
+//! Flags of `helenus baseline`: saving, restoring, listing, verifying and removing baselines.
+//! Refuses to do anything with what it parsed.
+
+use clap::{Args, Subcommand};
+use helenus_model::units::parse_duration;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus baseline save c loaded         flush, settle, drain, stop, take the files, start again
+  helenus baseline restore c loaded      the cluster as it was then
+  helenus baseline restore c loaded --into d
+  helenus baseline list
+  helenus baseline verify c loaded       reads every byte; exit code 1 where one differs
+  helenus baseline rm c loaded
+
+Baselines stay when their cluster is removed, unless `helenus rm --with-baselines` says otherwise.")]
+pub(crate) struct Baseline {
+    #[command(subcommand)]
+    pub(crate) verb: BaselineVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineVerb {
+    /// Save a cluster as it is now
+    Save(Save),
+    /// Bring a baseline back, into its own cluster or another of equal tokens
+    Restore(Restore),
+    /// The baselines of this user, with their sizes
+    #[command(alias = "ls")]
+    List {
+        /// Only those of this cluster
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Read every byte of a baseline and compare it with what was saved
+    Verify(Named),
+    /// Remove a baseline
+    Rm {
+        #[command(flatten)]
+        named: Named,
+        /// Say what would be deleted, delete nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// A baseline by its names.
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// Cluster that was saved
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The word that it was saved under
+    #[arg(value_name = "TAG")]
+    pub(crate) tag: String,
+}
+
+/// Patience with nodes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Patience {
+    /// Leave the cluster stopped
+    #[arg(long)]
+    pub(crate) leave_stopped: bool,
+    /// Patience with a node that does not stop by itself
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub(crate) within: Duration,
+    /// Longest wait until all nodes are ready again
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) ready_within: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus baseline save c loaded
+  helenus baseline save c loaded --replace --leave-stopped
+  helenus baseline save c loaded --dry-run
+
+A cluster that does not run is started for it: its schema is told by its nodes.")]
+pub(crate) struct Save {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// Replace an older baseline of this tag
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Longest wait for compactions to end
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
+    pub(crate) settle_within: Duration,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
+    /// Say what would be saved, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus baseline restore c loaded
+  helenus baseline restore c loaded --drop-cache     the first reads come from the disk
+  helenus baseline restore c loaded --into d --replace
+  helenus baseline restore c loaded --dry-run
+
+Into its own cluster everything comes back, system tables included; what was written since is gone. Into another
+cluster the keyspaces are made anew and get the data of the node with the same tokens.")]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// Cluster to bring it to [default: the one that was saved]
+    #[arg(long, value_name = "CLUSTER")]
+    pub(crate) into: Option<String>,
+    /// Drop keyspaces of another cluster that are in the way
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Empty the page cache of the data files before the nodes start
+    #[arg(long)]
+    pub(crate) drop_cache: bool,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
+    /// Say what would be restored, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
