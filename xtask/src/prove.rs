@@ -6,12 +6,14 @@ mod bench;
 mod campaign;
 mod cluster3;
 mod host;
+mod idle;
 mod journal;
 mod open;
 mod pause;
 mod report;
 mod rig;
 mod start;
+mod tiny;
 
 use campaign::{Campaign, order};
 use host::Host;
@@ -22,12 +24,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 5] = [
+const CAMPAIGNS: [Campaign; 7] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
     pause::PAUSE,
     open::REPORT,
+    idle::IDLE,
+    tiny::TINY,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -21,7 +21,7 @@ use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, CredentialsReference, Pacing, RunPlan};
-use helenus_model::sample::{Interval, SampleLine};
+use helenus_model::sample::{Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::Reading;
 use helenus_model::workload::{Replication, Workload};
@@ -97,8 +97,8 @@ pub enum LabEvent<'a> {
         phase: &'a str,
         /// The interval.
         interval: &'a Interval,
-        /// Seconds of the phase so far, warm-up included, and in all.
-        seconds: (u64, u64),
+        /// Of the phase so far and in all: seconds with the warm-up, or operations where it ends by count.
+        done: (u64, u64),
     },
     /// The rate that the probe led to.
     Rate {
@@ -352,7 +352,7 @@ impl Bench<'_> {
                     events(LabEvent::Interval {
                         phase: "probe",
                         interval,
-                        seconds: (second, whole),
+                        done: (second, whole),
                     });
                 }
                 accumulator.take(line)
@@ -384,7 +384,12 @@ impl Bench<'_> {
         let outside = self.outside();
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
-        let whole_s = (self.request.shape.duration_ms + self.request.shape.warmup_ms) / 1000;
+        let whole_s = self
+            .request
+            .shape
+            .phase_ms(self.rate_per_s)
+            .map(|ms| ms / 1000);
+        let mut counted = Counted::default();
         let events = &mut self.events;
         let history = &mut self.history;
         generator::run(
@@ -399,11 +404,14 @@ impl Bench<'_> {
                         .phases
                         .get(interval.phase)
                         .map_or("", |p| p.name.as_str());
-                    let seconds = (watch.seconds(), whole_s);
+                    let done = match (whole_s, plan.phases.get(interval.phase)) {
+                        (None, Some(phase)) => (counted.add(interval), phase.measured_operations()),
+                        (whole, _) => (watch.seconds(), whole.unwrap_or_default()),
+                    };
                     events(LabEvent::Interval {
                         phase,
                         interval,
-                        seconds,
+                        done,
                     });
                 }
                 accumulator.take(line)
@@ -534,5 +542,28 @@ fn store_readings(
 impl From<ReadError> for BenchError {
     fn from(error: ReadError) -> Self {
         Self::Generator(error.into())
+    }
+}
+
+/// Operations that ended in the measured stretch of the phase that runs.
+#[derive(Debug, Default)]
+struct Counted {
+    phase: usize,
+    ended: u64,
+}
+
+impl Counted {
+    fn add(&mut self, interval: &Interval) -> u64 {
+        if self.phase != interval.phase {
+            *self = Self {
+                phase: interval.phase,
+                ended: 0,
+            };
+        }
+        if interval.stretch == Stretch::Measured {
+            let ended = interval.operations.values();
+            self.ended += ended.map(|o| o.completed + o.failures()).sum::<u64>();
+        }
+        self.ended
     }
 }

@@ -45,8 +45,8 @@ pub struct BenchShape {
     pub phases: Vec<PhaseKind>,
     /// Most operations in flight.
     pub in_flight: u32,
-    /// Measured stretch of each phase in milliseconds.
-    pub duration_ms: u64,
+    /// When the measured stretch of each phase ends.
+    pub extent: Extent,
     /// Warm-up of each phase in milliseconds.
     pub warmup_ms: u64,
     /// The warm-up is lengthened where the numbers still settle after it.
@@ -88,7 +88,7 @@ impl ShapeError {
             }
             Self::NoQuery(_) => "give a --query, or --phases write",
             Self::TooMany { .. } => {
-                "leave --population out, or give a longer --duration or a higher --rate"
+                "leave --population out, or give a longer --duration, a larger --count or a higher --rate"
             }
         }
     }
@@ -119,8 +119,12 @@ impl BenchShape {
         let read = self.phases.iter().find(reads);
         match (self.population, rate_per_s, read) {
             (None, _, Some(kind)) if !writes_first => Err(ShapeError::NothingToRead(kind.word())),
-            (Some(population), Some(rate), Some(_)) if writes_first => {
-                let written = self.offered(rate);
+            (Some(population), rate, Some(_)) if writes_first => {
+                let written = match (rate, self.extent) {
+                    (Some(rate), _) => self.offered(rate),
+                    (None, Extent::Count(count)) => count,
+                    (None, Extent::DurationMs(_)) => return Ok(()),
+                };
                 if population > written {
                     return Err(ShapeError::TooMany {
                         population,
@@ -135,16 +139,33 @@ impl BenchShape {
 
     /// Operations that a phase offers at a rate, warm-up included.
     fn offered(&self, rate_per_s: f64) -> u64 {
-        let whole_ms = self.duration_ms.saturating_add(self.warmup_ms);
-        Schedule::offered_in(rate_per_s, whole_ms.saturating_mul(1_000_000))
+        let offered = |ms: u64| Schedule::offered_in(rate_per_s, ms.saturating_mul(1_000_000));
+        match self.extent {
+            Extent::DurationMs(ms) => offered(ms.saturating_add(self.warmup_ms)),
+            Extent::Count(count) => count.saturating_add(offered(self.warmup_ms)),
+        }
+    }
+
+    /// How long a phase takes, in milliseconds; none where it ends by count and has no rate.
+    pub fn phase_ms(&self, rate_per_s: Option<f64>) -> Option<u64> {
+        let measured = match (self.extent, rate_per_s) {
+            (Extent::DurationMs(ms), _) => Some(ms),
+            (Extent::Count(count), Some(rate)) => Some((count as f64 * 1000.0 / rate) as u64),
+            (Extent::Count(_), None) => None,
+        };
+        measured.map(|ms| ms.saturating_add(self.warmup_ms))
     }
 
     /// The phases at a rate; none is a closed loop.
     pub fn phases(&self, rate_per_s: Option<f64>) -> Vec<Phase> {
-        let population = self.population.unwrap_or_else(|| match rate_per_s {
-            Some(rate) => self.offered(rate).max(1),
-            None => CLOSED_POPULATION,
-        });
+        let population = self
+            .population
+            .unwrap_or_else(|| match (rate_per_s, self.extent) {
+                (Some(rate), _) => self.offered(rate).max(1),
+                // What a count writes is all there, whatever the warm-up wrote besides.
+                (None, Extent::Count(count)) => count,
+                (None, Extent::DurationMs(_)) => CLOSED_POPULATION,
+            });
         self.phases
             .iter()
             .map(|kind| self.phase(*kind, rate_per_s, population))
@@ -171,7 +192,7 @@ impl BenchShape {
             rate_per_s,
             arrivals: self.arrivals,
             in_flight: self.in_flight,
-            extent: Extent::DurationMs(self.duration_ms),
+            extent: self.extent,
             population,
             positions,
             warmup_ms: self.warmup_ms,
@@ -202,7 +223,7 @@ mod tests {
         BenchShape {
             phases: phases.to_vec(),
             in_flight: 64,
-            duration_ms: 12_000,
+            extent: Extent::DurationMs(12_000),
             warmup_ms: 3_000,
             settle: false,
             population: None,

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 mod data;
-pub use data::{BASE, BENCH, DEV, TINY};
+pub use data::{BASE, BENCH, DEV, DOC001, TINY};
 
 /// Which preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub enum PresetName {
     Dev,
     /// Full JIT, memory by the machine: what one measures.
     Bench,
+    /// The settings of 2013 under their names of today: what `tiny` is measured against.
+    Doc001,
 }
 
 /// Where a setting goes.
@@ -84,7 +86,12 @@ pub struct Preset {
 
 impl PresetName {
     /// All presets, smallest first.
-    pub const ALL: [PresetName; 3] = [PresetName::Tiny, PresetName::Dev, PresetName::Bench];
+    pub const ALL: [PresetName; 4] = [
+        PresetName::Tiny,
+        PresetName::Doc001,
+        PresetName::Dev,
+        PresetName::Bench,
+    ];
 
     /// The word on the command line.
     pub fn as_str(self) -> &'static str {
@@ -92,6 +99,7 @@ impl PresetName {
             Self::Tiny => "tiny",
             Self::Dev => "dev",
             Self::Bench => "bench",
+            Self::Doc001 => "doc001",
         }
     }
 
@@ -101,6 +109,7 @@ impl PresetName {
             Self::Tiny => &TINY,
             Self::Dev => &DEV,
             Self::Bench => &BENCH,
+            Self::Doc001 => &DOC001,
         }
     }
 }

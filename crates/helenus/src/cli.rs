@@ -186,6 +186,8 @@ pub(crate) enum PresetArg {
     Dev,
     /// Full JIT, memory by the machine
     Bench,
+    /// The settings of 2013 in 64 MB: what tiny is measured against
+    Doc001,
 }
 
 impl From<PresetArg> for PresetName {
@@ -194,6 +196,7 @@ impl From<PresetArg> for PresetName {
             PresetArg::Tiny => Self::Tiny,
             PresetArg::Dev => Self::Dev,
             PresetArg::Bench => Self::Bench,
+            PresetArg::Doc001 => Self::Doc001,
         }
     }
 }
@@ -311,6 +314,9 @@ pub(crate) struct LoadFlags {
     /// Measured stretch of each phase [default: 12s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
+    /// Operations of each phase's measured stretch instead of a time, such as 1000000; no warm-up unless it is given
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
     /// Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the measured stretch while
     /// the numbers still settle [default: auto; 3s where a --duration is given, which then is kept to the second]
     #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]

@@ -86,6 +86,10 @@ pub struct LaunchFiles {
 /// The first JDK that writes an archive at exit (JEP 350).
 const FIRST_WITH_ARCHIVE_AT_EXIT: u32 = 13;
 
+/// The first JDK that may map an archive elsewhere than it was made for, which many builds of 17 and all from 20 on do
+/// by default.
+const FIRST_THAT_MOVES_ARCHIVES: u32 = 14;
+
 /// The first JDK with one log for all of the JVM's parts (JEP 158).
 const FIRST_WITH_UNIFIED_LOG: u32 = 9;
 
@@ -140,6 +144,11 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     if let Some(archive) = &files.archive {
         argv.push("-Xshare:auto".into());
         argv.push(format!("-XX:SharedArchiveFile={archive}"));
+        if files.jdk_feature >= FIRST_THAT_MOVES_ARCHIVES {
+            // Where it was made for: moved elsewhere, each page of it is rewritten and becomes the process's own.
+            argv.push("-XX:+UnlockDiagnosticVMOptions".into());
+            argv.push("-XX:ArchiveRelocationMode=0".into());
+        }
         // A stale archive is left aside without a word on the console; its use is recorded by the caller.
         argv.push("-Xlog:disable".into());
         argv.push("-Xlog:all=error:stderr".into());

@@ -15,7 +15,7 @@ use helenus_lab::{BenchError, BenchRequest, LabEvent};
 use helenus_load::ReadError;
 use helenus_model::bench::{BenchShape, PhaseKind};
 use helenus_model::line::Step;
-use helenus_model::run_plan::{Consistency, CredentialsReference, Pacing, SecretReference};
+use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
@@ -143,16 +143,21 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             None => BenchShape::default_phases(workload),
         },
         in_flight: load.in_flight,
-        duration_ms: load.duration.map_or(DEFAULT_DURATION_MS, ms),
+        extent: match load.count {
+            Some(count) => Extent::Count(count),
+            None => Extent::DurationMs(load.duration.map_or(DEFAULT_DURATION_MS, ms)),
+        },
         warmup_ms: match load.warmup {
             Some(Warmup::Time(time)) => ms(time),
+            // Who counts operations means these and no others.
+            None if load.count.is_some() => 0,
             Some(Warmup::Auto) | None => DEFAULT_WARMUP_MS,
         },
         // Who says how long to measure gets exactly that, with a doubt where it was not steady.
         settle: match load.warmup {
             Some(Warmup::Auto) => true,
             Some(Warmup::Time(_)) => false,
-            None => load.duration.is_none(),
+            None => load.duration.is_none() && load.count.is_none(),
         },
         population: load.population,
         arrivals: match load.arrivals {
@@ -341,7 +346,7 @@ impl<'a> Live<'a> {
             LabEvent::Interval {
                 phase,
                 interval,
-                seconds,
+                done,
             } => {
                 if let Some(progress) = &self.progress {
                     let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
@@ -358,7 +363,7 @@ impl<'a> Live<'a> {
                     };
                     let prefix = &self.prefix;
                     progress.say(format!("{prefix}{phase}{warm}: {completed} op/s{failed}"));
-                    progress.at(seconds.0.min(seconds.1), seconds.1);
+                    progress.at(done.0.min(done.1), done.1);
                 }
             }
         }

@@ -159,7 +159,9 @@ fn rule(flags: &Compare) -> Rule {
 fn estimate(request: &AbRequest, restarts: usize) -> Duration {
     let one = |bench: &BenchRequest| {
         let shape = &bench.shape;
-        let phase = Duration::from_millis(shape.duration_ms + shape.warmup_ms);
+        // A closed loop that ends by count takes as long as it takes.
+        let phase =
+            Duration::from_millis(shape.phase_ms(bench.rate_per_s).unwrap_or(shape.warmup_ms));
         phase * u32::try_from(shape.phases.len()).unwrap_or(u32::MAX) + AROUND_A_RUN
     };
     let pair = one(&request.benches[0]) + one(&request.benches[1]);

@@ -14,6 +14,7 @@ use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
+use helenus_model::run_plan::Extent;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
@@ -443,10 +444,13 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         for phase in request.shape.phases(request.rate_per_s) {
             let _infallible = writeln!(
                 text,
-                "phase {}: {} ms warm-up, {} ms measured, {} in flight, {} rows",
+                "phase {}: {} ms warm-up, {} measured, {} in flight, {} rows",
                 phase.name,
                 phase.warmup_ms,
-                request.shape.duration_ms,
+                match phase.extent {
+                    Extent::DurationMs(ms) => format!("{ms} ms"),
+                    Extent::Count(n) => format!("{} operations", thousands(n)),
+                },
                 phase.in_flight,
                 thousands(phase.population)
             );
