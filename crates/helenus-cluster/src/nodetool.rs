@@ -51,7 +51,7 @@ pub fn command(
             "-Xmx128M",
             "-XX:-UsePerfData",
         ])
-        .args(&state.runtime.module_flags)
+        .args(tool_flags(&state.runtime.module_flags))
         .arg("-cp")
         .arg(class_path.join(":"))
         .arg(format!("-Dcassandra.storagedir={}", tools.display()))
@@ -74,6 +74,11 @@ pub fn command(
         .arg(&jmx.password_file)
         .args(arguments);
     Ok(command)
+}
+
+/// A tool measures no objects: it wants no agent.
+fn tool_flags(flags: &[String]) -> impl Iterator<Item = &String> {
+    flags.iter().filter(|f| !f.starts_with("-javaagent:"))
 }
 
 /// Warnings of the tool on its own standard error.

@@ -82,16 +82,14 @@ fn connect(address: SocketAddr) -> Result<Client, ClientError> {
 /// # Errors
 /// It does not answer.
 pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
-    let local = client.query(
-        "SELECT broadcast_address, broadcast_port, data_center, rack, host_id, tokens FROM system.local",
-        Consistency::One,
+    // Columns differ between releases, and before 4.0 there are no ports; every one that this reads may be missing.
+    let local = client.query("SELECT * FROM system.local", Consistency::One)?;
+    let peers = old_tables::peers(
+        client,
+        "peer, peer_port, data_center, rack, host_id, tokens",
     )?;
-    let peers = client.query(
-        "SELECT peer, peer_port, data_center, rack, host_id, tokens FROM system.peers_v2",
-        Consistency::One,
-    )?;
-    // The table's columns differ between releases; every one that this reads may be missing.
-    let gossip = client.query("SELECT * FROM system_views.gossip_info", Consistency::One)?;
+    let gossip = old_tables::if_there(client, "SELECT * FROM system_views.gossip_info")?;
+    let gossip = gossip.unwrap_or_default();
     let mut nodes = Vec::new();
     for row in 0..local.rows.len() {
         nodes.extend(node(

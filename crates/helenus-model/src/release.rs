@@ -6,6 +6,7 @@ mod keys;
 mod kind;
 mod lock;
 mod old;
+mod own;
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -1,0 +1,43 @@
+//! System tables that older releases lack: asked for under the name that a release has, or not at all.
+//! Refuses to take any other error for an absent table: what cannot be read is told.
+
+use helenus_cql::client::{Client, ClientError};
+use helenus_cql::codec::Consistency;
+use helenus_cql::codec::server_error::ServerErrorKind;
+use helenus_cql::rows::Rows;
+
+/// The answer to the query; none where the node has no such table or column.
+///
+/// # Errors
+/// The node does not answer, or refuses for another reason.
+pub fn if_there(client: &mut Client, cql: &str) -> Result<Option<Rows>, ClientError> {
+    match client.query(cql, Consistency::One) {
+        Ok(rows) => Ok(Some(rows)),
+        Err(error) if lacks(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The nodes that this one knows beside itself; columns by name, and `peer_port` is absent before 4.0.
+///
+/// # Errors
+/// The node does not answer.
+pub fn peers(client: &mut Client, columns: &str) -> Result<Rows, ClientError> {
+    let modern = format!("SELECT {columns} FROM system.peers_v2");
+    if let Some(rows) = if_there(client, &modern)? {
+        return Ok(rows);
+    }
+    let before: Vec<&str> = columns
+        .split(", ")
+        .filter(|column| *column != "peer_port")
+        .collect();
+    let cql = format!("SELECT {} FROM system.peers", before.join(", "));
+    client.query(&cql, Consistency::One)
+}
+
+/// An unknown table or keyspace is an invalid query to a node.
+fn lacks(error: &ClientError) -> bool {
+    error
+        .server()
+        .is_some_and(|e| e.kind == ServerErrorKind::Invalid)
+}
