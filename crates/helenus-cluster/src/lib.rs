@@ -16,6 +16,7 @@ pub mod lifecycle;
 pub mod machine;
 pub mod nodetool;
 pub mod observe;
+pub mod old_tables;
 pub mod paths;
 pub mod process;
 pub mod ready;

@@ -2,8 +2,7 @@
 //! Refuses to take any other error for an absent table: what cannot be read is told.
 
 use helenus_cql::client::{Client, ClientError};
-use helenus_cql::codec::Consistency;
-use helenus_cql::codec::server_error::ServerErrorKind;
+use helenus_cql::codec::{Consistency, ServerErrorKind};
 use helenus_cql::rows::Rows;
 
 /// The answer to the query; none where the node has no such table or column.

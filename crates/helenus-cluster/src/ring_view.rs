@@ -2,6 +2,7 @@
 //! Refuses to print them.
 
 use crate::error::ClusterError;
+use crate::old_tables;
 use crate::ready::cql_address;
 use crate::state::ClusterState;
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
