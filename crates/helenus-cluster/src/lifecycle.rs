@@ -671,7 +671,12 @@ fn flags_of(files: &ReleaseFiles, jdk_feature: u32) -> Vec<String> {
             name.starts_with("jamm-")
         };
         let jamm = files.jars.iter().find(is_jamm);
-        flags.extend(jamm.map(|jar| format!("-javaagent:{}", jar.display())));
+        if let Some(jar) = jamm {
+            // Without these two a JVM with an agent writes no archive and uses none; jamm changes no class.
+            flags.push("-XX:+UnlockDiagnosticVMOptions".to_owned());
+            flags.push("-XX:+AllowArchivingWithJavaAgent".to_owned());
+            flags.push(format!("-javaagent:{}", jar.display()));
+        }
     }
     flags
 }

@@ -76,9 +76,10 @@ pub fn command(
     Ok(command)
 }
 
-/// A tool measures no objects: it wants no agent.
+/// A tool measures no objects: it wants no agent, and none of the flags that an agent brings.
 fn tool_flags(flags: &[String]) -> impl Iterator<Item = &String> {
-    flags.iter().filter(|f| !f.starts_with("-javaagent:"))
+    let of_agent = |f: &&String| f.starts_with("-javaagent:") || f.starts_with("-XX:");
+    flags.iter().filter(move |f| !of_agent(f))
 }
 
 /// Warnings of the tool on its own standard error.
