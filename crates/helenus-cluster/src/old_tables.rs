@@ -17,20 +17,34 @@ pub fn if_there(client: &mut Client, cql: &str) -> Result<Option<Rows>, ClientEr
     }
 }
 
-/// The nodes that this one knows beside itself; columns by name, and `peer_port` is absent before 4.0.
+/// The nodes that this one knows beside itself; columns of ports are absent before 4.0.
 ///
 /// # Errors
 /// The node does not answer.
 pub fn peers(client: &mut Client, columns: &str) -> Result<Rows, ClientError> {
-    let modern = format!("SELECT {columns} FROM system.peers_v2");
+    newer_or_older(client, columns, ["system.peers_v2", "system.peers"])
+}
+
+/// The node itself; columns of ports are absent before 4.0.
+///
+/// # Errors
+/// The node does not answer.
+pub fn local(client: &mut Client, columns: &str) -> Result<Rows, ClientError> {
+    newer_or_older(client, columns, ["system.local"; 2])
+}
+
+fn newer_or_older(
+    client: &mut Client,
+    columns: &str,
+    [newer, older]: [&str; 2],
+) -> Result<Rows, ClientError> {
+    let modern = format!("SELECT {columns} FROM {newer}");
     if let Some(rows) = if_there(client, &modern)? {
         return Ok(rows);
     }
-    let before: Vec<&str> = columns
-        .split(", ")
-        .filter(|column| *column != "peer_port")
-        .collect();
-    let cql = format!("SELECT {} FROM system.peers", before.join(", "));
+    let has = |column: &&str| !column.ends_with("_port");
+    let before: Vec<&str> = columns.split(", ").filter(has).collect();
+    let cql = format!("SELECT {} FROM {older}", before.join(", "));
     client.query(&cql, Consistency::One)
 }
 

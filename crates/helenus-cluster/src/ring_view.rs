@@ -83,12 +83,15 @@ fn connect(address: SocketAddr) -> Result<Client, ClientError> {
 /// # Errors
 /// It does not answer.
 pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
-    // Columns differ between releases, and before 4.0 there are no ports; every one that this reads may be missing.
-    let local = client.query("SELECT * FROM system.local", Consistency::One)?;
+    let local = old_tables::local(
+        client,
+        "broadcast_address, broadcast_port, data_center, rack, host_id, tokens",
+    )?;
     let peers = old_tables::peers(
         client,
         "peer, peer_port, data_center, rack, host_id, tokens",
     )?;
+    // The table's columns differ between releases, and older ones lack it; everything that this reads may be missing.
     let gossip = old_tables::if_there(client, "SELECT * FROM system_views.gossip_info")?;
     let gossip = gossip.unwrap_or_default();
     let mut nodes = Vec::new();

@@ -3,11 +3,11 @@
 use crate::cli::{ClusterFlags, Up};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Table, Ui};
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
-use helenus_cluster::error::ClusterError;
 use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
