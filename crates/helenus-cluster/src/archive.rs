@@ -51,6 +51,11 @@ pub enum ArchiveError {
     Io(#[from] io::Error),
 }
 
+/// Whether a JDK of this feature number has archives of an application's own classes (JEP 310; free of charge).
+pub const fn can(jdk_feature: u32) -> bool {
+    jdk_feature >= 10
+}
+
 /// Name of the archive of this runtime: changes with everything that the JVM would refuse it for.
 pub fn key(runtime: &Runtime, jvm_flags: &[String]) -> String {
     let mut hash = Sha256::new();

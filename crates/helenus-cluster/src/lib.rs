@@ -20,6 +20,7 @@ pub mod many;
 pub mod mbeans;
 pub mod nodetool;
 pub mod observe;
+pub mod old_tables;
 pub mod paths;
 pub mod process;
 pub mod ready;

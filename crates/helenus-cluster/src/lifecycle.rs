@@ -18,7 +18,7 @@ use crate::room;
 use crate::state::{
     ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
-use crate::store::{Store, StoreEvent};
+use crate::store::{ReleaseFiles, Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
@@ -205,7 +205,8 @@ impl Hands {
     pub(crate) fn version(&self, source: &Source) -> Result<String, ClusterError> {
         Ok(match source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),
-            Source::Home(path) | Source::Tarball(path) => path.display().to_string(),
+            Source::Home(path) => Store::from_home(path)?.version,
+            Source::Tarball(path) => path.display().to_string(),
         })
     }
 
@@ -349,6 +350,9 @@ impl Hands {
         state: &mut ClusterState,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
+        if !archive::can(state.runtime.jdk_feature) {
+            return Ok(());
+        }
         let key = archive::key(&state.runtime, &state.plan.nodes[0].jvm);
         let path = archive::path(&self.paths.cache, &state.plan.release, &key);
         if !path.exists() {
@@ -425,7 +429,7 @@ impl Hands {
         events: &mut dyn FnMut(Event),
     ) -> Result<(String, Runtime), ClusterError> {
         if let Some(fake) = &request.fake {
-            return Ok(("5.0.9".into(), fake_runtime(fake)));
+            return self.fake_runtime(fake, request);
         }
         let store = Store::open(&self.paths.cache, &self.env)?;
         let explicit = request.java_home.as_deref();
@@ -460,7 +464,7 @@ impl Hands {
             caution: caution.clone(),
             passed_over: chosen.passed_over.map(|(jdk, why)| format!("{jdk}: {why}")),
         });
-        let module_flags = files.release.module_flags(chosen.jdk.feature);
+        let module_flags = flags_of(&files, chosen.jdk.feature);
         let launcher = archive::launcher(&self.paths.cache, &files.jars, &module_flags)
             .map_err(ClusterError::io("the cache folder"))?;
         let runtime = Runtime {
@@ -475,6 +479,41 @@ impl Hands {
             fake: None,
         };
         Ok((files.version, runtime))
+    }
+
+    /// The runtime of a stand-in: nothing is fetched, but a distribution that is named is read and wants its JDK.
+    fn fake_runtime(
+        &self,
+        behaviour: &str,
+        request: &UpRequest,
+    ) -> Result<(String, Runtime), ClusterError> {
+        let mut runtime = Runtime {
+            java: PathBuf::new(),
+            jvm: "fake".into(),
+            jdk_feature: 17,
+            jdk_caution: None,
+            jars: vec![],
+            launcher: PathBuf::new(),
+            archive: None,
+            module_flags: vec![],
+            fake: Some(behaviour.to_owned()),
+        };
+        let version = match &request.source {
+            Source::Known(name) => Release::find(name)?.version.to_owned(),
+            Source::Tarball(_) => Release::newest().version.to_owned(),
+            Source::Home(path) => {
+                let files = Store::from_home(path)?;
+                let explicit = request.java_home.as_deref();
+                let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
+                runtime.jdk_feature = chosen.jdk.feature;
+                runtime.module_flags = flags_of(&files, chosen.jdk.feature);
+                if let Verdict::Works(caution) = chosen.verdict {
+                    runtime.jdk_caution = Some(caution);
+                }
+                files.version
+            }
+        };
+        Ok((version, runtime))
     }
 
     /// Stops nodes gently and keeps their data; one that has not ended `within` is killed.
@@ -598,18 +637,24 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
     }
 }
 
-fn fake_runtime(behaviour: &str) -> Runtime {
-    Runtime {
-        java: PathBuf::new(),
-        jvm: "fake".into(),
-        jdk_feature: 17,
-        jdk_caution: None,
-        jars: vec![],
-        launcher: PathBuf::new(),
-        archive: None,
-        module_flags: vec![],
-        fake: Some(behaviour.to_owned()),
+/// Flags about modules, and the agent that the release's jamm wants on newer JDKs.
+fn flags_of(files: &ReleaseFiles, jdk_feature: u32) -> Vec<String> {
+    let mut flags = files.release.module_flags(jdk_feature);
+    let wants = |from: u32| jdk_feature >= from;
+    if files.release.agent_from_jdk.is_some_and(wants) {
+        let is_jamm = |jar: &&PathBuf| {
+            let name = jar.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("jamm-")
+        };
+        let jamm = files.jars.iter().find(is_jamm);
+        if let Some(jar) = jamm {
+            // Without these two a JVM with an agent writes no archive and uses none; jamm changes no class.
+            flags.push("-XX:+UnlockDiagnosticVMOptions".to_owned());
+            flags.push("-XX:+AllowArchivingWithJavaAgent".to_owned());
+            flags.push(format!("-javaagent:{}", jar.display()));
+        }
     }
+    flags
 }
 
 /// An error with everything that it was caused by, in one line.

@@ -51,7 +51,7 @@ pub fn command(
             "-Xmx128M",
             "-XX:-UsePerfData",
         ])
-        .args(&state.runtime.module_flags)
+        .args(tool_flags(&state.runtime.module_flags))
         .arg("-cp")
         .arg(class_path.join(":"))
         .arg(format!("-Dcassandra.storagedir={}", tools.display()))
@@ -74,6 +74,12 @@ pub fn command(
         .arg(&jmx.password_file)
         .args(arguments);
     Ok(command)
+}
+
+/// A tool measures no objects: it wants no agent, and none of the flags that an agent brings.
+fn tool_flags(flags: &[String]) -> impl Iterator<Item = &String> {
+    let of_agent = |f: &&String| f.starts_with("-javaagent:") || f.starts_with("-XX:");
+    flags.iter().filter(move |f| !of_agent(f))
 }
 
 /// Warnings of the tool on its own standard error.

@@ -301,7 +301,7 @@ fn look(client: &mut Client) -> Result<Sight, ClientError> {
         "SELECT host_id, schema_version FROM system.local",
         Consistency::One,
     )?;
-    let peers = client.query("SELECT host_id FROM system.peers_v2", Consistency::One)?;
+    let peers = crate::old_tables::peers(client, "host_id")?;
     let text = |column: &str| local.text(0, column).unwrap_or_default();
     Ok(Sight {
         host_id: text("host_id"),

@@ -2,6 +2,7 @@
 //! Refuses to print them.
 
 use crate::error::ClusterError;
+use crate::old_tables;
 use crate::ready::cql_address;
 use crate::state::ClusterState;
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
@@ -82,16 +83,17 @@ fn connect(address: SocketAddr) -> Result<Client, ClientError> {
 /// # Errors
 /// It does not answer.
 pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
-    let local = client.query(
-        "SELECT broadcast_address, broadcast_port, data_center, rack, host_id, tokens FROM system.local",
-        Consistency::One,
+    let local = old_tables::local(
+        client,
+        "broadcast_address, broadcast_port, data_center, rack, host_id, tokens",
     )?;
-    let peers = client.query(
-        "SELECT peer, peer_port, data_center, rack, host_id, tokens FROM system.peers_v2",
-        Consistency::One,
+    let peers = old_tables::peers(
+        client,
+        "peer, peer_port, data_center, rack, host_id, tokens",
     )?;
-    // The table's columns differ between releases; every one that this reads may be missing.
-    let gossip = client.query("SELECT * FROM system_views.gossip_info", Consistency::One)?;
+    // The table's columns differ between releases, and older ones lack it; everything that this reads may be missing.
+    let gossip = old_tables::if_there(client, "SELECT * FROM system_views.gossip_info")?;
+    let gossip = gossip.unwrap_or_default();
     let mut nodes = Vec::new();
     for row in 0..local.rows.len() {
         nodes.extend(node(

@@ -4,7 +4,8 @@
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::memory::{LimitPlan, MemoryPlan};
-use crate::preset::{BASE, Heap, HeapRule, Place, PresetName, Setting};
+use crate::preset::{Heap, HeapRule, Place, PresetName, Written, written};
+use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
 use crate::units::Bytes;
@@ -165,8 +166,12 @@ impl ClusterPlan {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PlanError {
     /// The heap is below what the release starts in.
-    #[error("a heap of {heap} is too small: Cassandra 5.0 dies during its start below {least}")]
+    #[error(
+        "a heap of {heap} is too small: Cassandra {series} dies during its start below {least}"
+    )]
     HeapTooSmall {
+        /// The release's series.
+        series: &'static str,
         /// Asked for.
         heap: Bytes,
         /// Least.
@@ -220,6 +225,9 @@ pub enum PlanError {
     /// A key that the plan itself decides.
     #[error("{0} is decided by Helenus and cannot be set")]
     Reserved(String),
+    /// A key or value that the release does not take.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// A flag of the JVM that says what another flag of ours says.
     #[error("{0} would say the heap a second time")]
     HeapFlag(String),
@@ -239,6 +247,7 @@ impl PlanError {
                 least.0.div_ceil(1 << 20)
             ),
             Self::Cpus { .. } => "use a number such as --cpus 0.5 or --cpus 2".into(),
+            Self::Key(error) => error.hint(),
             Self::HeapFlag(_) => "use --heap / --new-heap".into(),
             Self::Tokens(_) => "use --tokens 1, the quickest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
@@ -276,9 +285,6 @@ const RESERVED: [&str; 22] = [
     "auto_bootstrap",
 ];
 
-/// Least heap that 5.0 starts in (40 MiB died of OutOfMemoryError during boot, 48 started).
-const HEAP_LEAST: Bytes = Bytes::mib(48);
-
 /// Flags of the JVM that `--heap` and `--new-heap` stand for.
 const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 
@@ -288,7 +294,8 @@ const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 /// A heap, token count or key that cannot be, or more memory than the machine has.
 pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let nodes = request.topology.nodes();
-    let heap = heap_of(request, nodes * request.clusters.max(1) as usize)?;
+    let release = release(request);
+    let heap = heap_of(request, release, nodes * request.clusters.max(1) as usize)?;
     room::check_cpus(request)?;
     if !(1..=256).contains(&request.tokens) {
         return Err(PlanError::Tokens(request.tokens));
@@ -299,11 +306,12 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
             return Err(PlanError::Reserved(key.clone()));
         }
     }
+    let set = own_settings(request, release)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
     if let Some(flag) = request.jvm.iter().find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
-    let nodes = node_plans(request, heap);
+    let nodes = node_plans(request, &written(request.preset, release), &set, heap);
     let memory = room::memory(&nodes, heap.heap);
     let limits = room::check(request, &nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
@@ -321,7 +329,25 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     })
 }
 
-fn heap_of(request: &PlanRequest, nodes: usize) -> Result<Heap, PlanError> {
+/// The facts of the release: its own, or those of its series; of one that is not known yet, the newest's.
+fn release(request: &PlanRequest) -> &'static Release {
+    Release::facts_for(&request.release).unwrap_or(Release::newest())
+}
+
+/// What a person set, as the release writes it; a key inside of a map goes out as it is.
+fn own_settings(
+    request: &PlanRequest,
+    release: &Release,
+) -> Result<Vec<(String, Value)>, KeyError> {
+    let own = |(key, value): &(String, Value)| match release.own(key, value) {
+        Ok(own) => Ok((own.name, own.value)),
+        Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
+        Err(error) => Err(error),
+    };
+    request.set.iter().map(own).collect()
+}
+
+fn heap_of(request: &PlanRequest, release: &Release, nodes: usize) -> Result<Heap, PlanError> {
     let rule = request.preset.preset().heap;
     let mut heap = rule.heap(&request.machine, nodes);
     if let Some(asked) = request.heap {
@@ -338,10 +364,12 @@ fn heap_of(request: &PlanRequest, nodes: usize) -> Result<Heap, PlanError> {
     if let Some(new) = request.new_heap {
         heap.new = Some(new);
     }
-    if heap.heap < HEAP_LEAST {
+    let least = Bytes::mib(release.heap_least_mib);
+    if heap.heap < least {
         return Err(PlanError::HeapTooSmall {
+            series: release.series,
             heap: heap.heap,
-            least: HEAP_LEAST,
+            least,
         });
     }
     match heap.new {
@@ -353,7 +381,12 @@ fn heap_of(request: &PlanRequest, nodes: usize) -> Result<Heap, PlanError> {
     }
 }
 
-fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
+fn node_plans(
+    request: &PlanRequest,
+    written: &[Written],
+    set: &[(String, Value)],
+    heap: Heap,
+) -> Vec<NodePlan> {
     let tokens: Vec<Vec<i64>> = request
         .topology
         .data_centers
@@ -375,11 +408,11 @@ fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
             let name = format!("node{}", index + 1);
             let folder = format!("{}/{name}", request.folder);
             let address = request.addresses[index];
-            let yaml = yaml::render(&cassandra_yaml(request, index, &folder, &tokens));
-            let jvm = jvm_flags(request, heap, address);
-            let environment = settings(request.preset)
-                .filter(|s| s.place == Place::Environment)
-                .map(|s| (s.key.to_owned(), s.value.to_owned()))
+            let settings = own_of(written, Place::Yaml).chain(set.iter());
+            let yaml = yaml::render(&cassandra_yaml(request, settings, index, &folder, &tokens));
+            let jvm = jvm_flags(request, written, heap, address);
+            let environment = own_of(written, Place::Environment)
+                .map(|(key, value)| (key.clone(), text(value)))
                 .collect();
             NodePlan {
                 name,
@@ -396,9 +429,17 @@ fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
         .collect()
 }
 
-/// Base settings, then the preset's; later ones win.
-fn settings(preset: PresetName) -> impl Iterator<Item = &'static Setting> {
-    BASE.iter().chain(preset.preset().settings)
+/// The settings that go to that place, as the release writes them.
+fn own_of(written: &[Written], place: Place) -> impl Iterator<Item = &(String, Value)> {
+    let there = written.iter().filter(move |w| w.setting.place == place);
+    there.filter_map(|w| w.own.as_ref())
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// The seeds of node `index`: itself, without which it could not start beside the others; the next one, so
@@ -418,13 +459,15 @@ fn seeds(request: &PlanRequest, index: usize) -> String {
     seeds.join(",")
 }
 
-fn cassandra_yaml(request: &PlanRequest, index: usize, folder: &str, tokens: &[i64]) -> Value {
+fn cassandra_yaml<'a>(
+    request: &PlanRequest,
+    settings: impl Iterator<Item = &'a (String, Value)>,
+    index: usize,
+    folder: &str,
+    tokens: &[i64],
+) -> Value {
     let mut map = Map::new();
-    for setting in settings(request.preset).filter(|s| s.place == Place::Yaml) {
-        let value = yaml::parse(setting.value).unwrap_or_else(|_| setting.value.into());
-        set_dotted(&mut map, setting.key, value);
-    }
-    for (key, value) in &request.set {
+    for (key, value) in settings {
         set_dotted(&mut map, key, value.clone());
     }
     let address = request.addresses[index].to_string();
@@ -472,18 +515,23 @@ fn set_dotted(map: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-fn jvm_flags(request: &PlanRequest, heap: Heap, address: Ipv4Addr) -> Vec<String> {
+fn jvm_flags(
+    request: &PlanRequest,
+    written: &[Written],
+    heap: Heap,
+    address: Ipv4Addr,
+) -> Vec<String> {
     let mut flags = vec![
         format!("-Xms{}", heap.heap.jvm()),
         format!("-Xmx{}", heap.heap.jvm()),
     ];
     flags.extend(heap.new.map(|new| format!("-Xmn{}", new.jvm())));
     flags.extend(request.cpus.into_iter().flat_map(room::cpu_flags));
-    for setting in settings(request.preset) {
-        match setting.place {
-            Place::Jvm => flags.push(setting.key.to_owned()),
-            Place::Property => flags.push(format!("-D{}={}", setting.key, setting.value)),
-            Place::Yaml | Place::Environment => {}
+    for setting in written {
+        match (setting.setting.place, &setting.own) {
+            (Place::Jvm, Some((flag, _))) => flags.push(flag.clone()),
+            (Place::Property, Some((key, value))) => flags.push(format!("-D{key}={}", text(value))),
+            _ => {}
         }
     }
     // JMX is opened later, on demand; its stubs must then name the node's own address.

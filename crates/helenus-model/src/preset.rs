@@ -6,7 +6,9 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 mod data;
+mod written;
 pub use data::{BASE, BENCH, DEV, DOC001, TINY};
+pub use written::{Written, written};
 
 /// Which preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -139,7 +139,7 @@ pub(crate) struct ClusterFlags {
     /// Nodes
     #[arg(short = 'n', long, default_value_t = 1, value_name = "N")]
     pub(crate) nodes: u32,
-    /// A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
+    /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
     #[arg(long, value_name = "RELEASE", default_value = "5.0")]
     pub(crate) cassandra: String,
     /// An unpacked distribution instead of a known release
@@ -206,6 +206,7 @@ impl From<PresetArg> for PresetName {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+  helenus up c --cassandra 4.1            another release; helenus releases tells which
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]

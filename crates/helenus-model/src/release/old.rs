@@ -1,7 +1,9 @@
-//! Values given under an old key's name, turned into what the modern key takes.
+//! Values given under an old key's name, turned into what the modern key takes, and back again.
 //! Refuses a converter that it does not know: a value is never passed on in a guessed unit.
 
 use serde_json::Value;
+
+use super::kind::count_of;
 
 /// The modern value, or none when the old key would not have taken that value.
 ///
@@ -48,9 +50,42 @@ pub(super) fn modern(converter: &str, offset: Option<i64>, value: &Value) -> Opt
     }
 }
 
+/// The old key's value that means the same as this modern one, or none where the old form cannot say it.
+pub(super) fn before(converter: &str, offset: Option<i64>, value: &Value) -> Option<Value> {
+    let count = |unit: &str| count_of(value.as_str()?, unit).map(Value::from);
+    let unless = |unit: &str| match value {
+        Value::Null => Some(Value::from(-1)),
+        _ => count(unit),
+    };
+    match converter {
+        "IDENTITY" | "LONG_BYTES_DATASTORAGE_MEBIBYTES_DATASTORAGE" => Some(value.clone()),
+        "INTEGER_PRIMITIVE_LONG" => value.as_i64().map(Value::from),
+        "MILLIS_DURATION_LONG" | "MILLIS_DURATION_INT" | "MILLIS_DURATION_DOUBLE" => count("ms"),
+        "MILLIS_CUSTOM_DURATION" => unless("ms"),
+        "SECONDS_DURATION" | "NEGATIVE_SECONDS_DURATION" | "SECONDS_CUSTOM_DURATION" => count("s"),
+        "MINUTES_CUSTOM_DURATION" => unless("m"),
+        "MEBIBYTES_DATA_STORAGE_LONG"
+        | "MEBIBYTES_DATA_STORAGE_INT"
+        | "LONG_BYTES_DATASTORAGE_MEBIBYTES_INT" => count("MiB"),
+        "NEGATIVE_MEBIBYTES_DATA_STORAGE_INT" => unless("MiB"),
+        "KIBIBYTES_DATASTORAGE" => count("KiB"),
+        "BYTES_DATASTORAGE" => count("B"),
+        "BYTES_CUSTOM_DATASTORAGE" => unless("B"),
+        "MEBIBYTES_PER_SECOND_DATA_RATE" => count("MiB/s"),
+        "MEGABITS_TO_BYTES_PER_SECOND_DATA_RATE" => {
+            let bytes = count_of(value.as_str()?, "B/s")?;
+            Some(Value::from(bytes.checked_add(62_500)? / 125_000))
+        }
+        "KEYSPACE_COUNT_THRESHOLD_TO_GUARDRAIL" | "TABLE_COUNT_THRESHOLD_TO_GUARDRAIL" => {
+            value.as_i64()?.checked_sub(offset?).map(Value::from)
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::modern;
+    use super::{before, modern};
     use crate::release::Release;
     use serde_json::{Value, json};
 
@@ -98,5 +133,37 @@ mod tests {
         );
         assert_eq!(modern("MILLIS_DURATION_INT", None, &json!(-5)), None);
         assert_eq!(modern("UNHEARD_OF", None, &json!(5)), None);
+    }
+
+    #[test]
+    fn what_is_turned_back_means_the_same() {
+        for release in Release::all() {
+            for old in release.keys().all().iter().flat_map(|k| &k.old_names) {
+                for given in [json!(200), json!(-1), json!(0), json!(true)] {
+                    let Some(new) = modern(&old.converter, old.offset, &given) else {
+                        continue;
+                    };
+                    let back = before(&old.converter, old.offset, &new);
+                    let again = back.and_then(|b| modern(&old.converter, old.offset, &b));
+                    assert_eq!(again, Some(new), "{} of {given}", old.converter);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_unit_that_the_old_form_lacks_is_refused_and_a_rate_is_rounded() {
+        let back = |converter: &str, value| before(converter, None, &value);
+        assert_eq!(
+            back("MEBIBYTES_DATA_STORAGE_INT", json!("2GiB")),
+            Some(json!(2048))
+        );
+        assert_eq!(back("MEBIBYTES_DATA_STORAGE_INT", json!("512KiB")), None);
+        assert_eq!(back("SECONDS_DURATION", json!("4h")), Some(json!(14_400)));
+        assert_eq!(back("SECONDS_DURATION", json!("500ms")), None);
+        assert_eq!(back("MILLIS_CUSTOM_DURATION", Value::Null), Some(json!(-1)));
+        let rate = "MEGABITS_TO_BYTES_PER_SECOND_DATA_RATE";
+        assert_eq!(back(rate, json!("24MiB/s")), Some(json!(201)));
+        assert_eq!(back("UNHEARD_OF", json!("1s")), None);
     }
 }

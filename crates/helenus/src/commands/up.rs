@@ -3,14 +3,15 @@
 use crate::cli::{ClusterFlags, Up};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Table, Ui};
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
-use helenus_cluster::store::StoreEvent;
+use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::preset::PresetName;
+use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::topology::Topology;
 use helenus_model::units::{Bytes, human_duration};
@@ -129,15 +130,16 @@ pub(crate) fn request(
         Source::Known(name) => {
             Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
         }
-        // The keys of the newest known release; its own version is known once it is read.
-        Source::Home(_) | Source::Tarball(_) => Release::newest(),
+        Source::Home(home) => Store::from_home(home).map_err(ClusterError::from)?.release,
+        // The keys of the newest known release; its own version is known once it is unpacked.
+        Source::Tarball(_) => Release::newest(),
     };
     let mut set = Vec::new();
     for text in &flags.set {
         let usage =
             |e: helenus_model::release::KeyError| CommandError::of(code::USAGE, &e).hint(e.hint());
         let (key, value) = split_assignment(text).map_err(usage)?;
-        let checked = release.keys().check(key, value).map_err(usage)?;
+        let checked = release.check(key, value).map_err(usage)?;
         checked
             .notes
             .iter()
@@ -201,7 +203,32 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
             .lines()
             .for_each(|line| text.push_str(&format!("    {line}\n")));
     }
+    text.push_str(&otherwise(plan));
     text
+}
+
+/// What the release writes otherwise than the preset says, or cannot be told.
+fn otherwise(plan: &ClusterPlan) -> String {
+    let Ok(release) = Release::facts_for(&plan.release) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for w in written(plan.preset, release) {
+        let (Some(why), setting) = (&w.why, w.setting) else {
+            continue;
+        };
+        let own = match &w.own {
+            Some((key, value)) => format!("{key}: {value}"),
+            None => "left out".to_owned(),
+        };
+        let Setting { key, value, .. } = setting;
+        text.push_str(&format!("  {key}: {value} -> {own} ({why})\n"));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let version = &plan.release;
+    format!("\nwhat Cassandra {version} writes otherwise than the preset:\n{text}")
 }
 
 /// Turns events into a moving line and into notes.

@@ -173,8 +173,8 @@ fn up() {
               [default: 1]
 
           --cassandra <RELEASE>
-              A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
-
+              A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+              
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -221,6 +221,7 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+      helenus up c --cassandra 4.1            another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
@@ -269,8 +270,8 @@ fn bench() {
               [default: 1]
 
           --cassandra <RELEASE>
-              A known release such as 5.0 or 5.0.9, or the path of a -bin.tar.gz
-
+              A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+              
               [default: 5.0]
 
           --cassandra-home <DIR>

@@ -15,6 +15,7 @@ mod killed;
 mod lacking;
 mod many;
 mod misbehaving;
+mod releases;
 mod reset;
 mod serving;
 mod two_homes;

@@ -11,6 +11,39 @@ pub(crate) fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("helenus-cache")
 }
 
+/// A release with the variable of a JDK that it supports; none where the one that is found does.
+pub(crate) struct OnRelease {
+    pub(crate) version: &'static str,
+    pub(crate) jdk: Option<&'static str>,
+}
+
+/// Every release that can be fetched, newest first, for tests that go over them.
+pub(crate) const RELEASES: [OnRelease; 3] = [
+    OnRelease {
+        version: "5.0.9",
+        jdk: None,
+    },
+    OnRelease {
+        version: "4.1.10",
+        jdk: Some("JAVA11_HOME"),
+    },
+    OnRelease {
+        version: "4.0.19",
+        jdk: Some("JAVA11_HOME"),
+    },
+];
+
+impl OnRelease {
+    /// The flags of `up` for it; none where this machine lacks its JDK.
+    pub(crate) fn flags(&self) -> Option<Vec<String>> {
+        let mut flags = vec!["--cassandra".to_owned(), self.version.to_owned()];
+        if let Some(variable) = self.jdk {
+            flags.extend(["--java-home".to_owned(), std::env::var(variable).ok()?]);
+        }
+        Some(flags)
+    }
+}
+
 /// What this machine lacks for real Cassandra, with its cure.
 pub(crate) fn lacking() -> Option<String> {
     let home = tempfile::tempdir().expect("a temporary folder");
@@ -28,6 +61,22 @@ pub(crate) fn lacking() -> Option<String> {
             f["cure"].as_str().unwrap_or("")
         )
     })
+}
+
+/// The folder of a JDK 17, as helenus finds it.
+pub(crate) fn jdk_17() -> Option<String> {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let mut command = command(home.path());
+    let output = command
+        .args(["releases", "--format", "json"])
+        .output()
+        .expect("helenus runs");
+    let known: Value = serde_json::from_slice(&output.stdout).expect("releases speaks JSON");
+    let jdks = known["jdks"].as_array().expect("JDKs");
+    let found = jdks
+        .iter()
+        .find(|j| j["version"].as_str().is_some_and(|v| v.starts_with("17.")));
+    found.and_then(|j| j["home"].as_str()).map(str::to_owned)
 }
 
 fn command(home: &Path) -> Command {

@@ -39,6 +39,12 @@ impl Me {
     }
 }
 
+/// Whether a node of that release has the table: ports of peers and virtual tables came with 4.0.
+pub(crate) fn has_table(release: &str, table: &str) -> bool {
+    let newer = table == "system.peers_v2" || table.starts_with("system_views.");
+    !(newer && release.starts_with("3."))
+}
+
 /// A host id that depends on the node's name only.
 pub(crate) fn host_id(name: &str) -> [u8; 16] {
     let mut id = [7; 16];

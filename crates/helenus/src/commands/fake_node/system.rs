@@ -2,7 +2,7 @@
 //! Refuses conditions: each table is told whole.
 
 use super::answer::Keyspace;
-use super::me::{Me, host_id};
+use super::me::{Me, has_table, host_id};
 use super::tables::Table;
 use helenus_cql::codec::ColumnSpec;
 use helenus_cql::codec::result::Row;
@@ -32,7 +32,7 @@ pub(super) fn read(
     (table, wanted): (&str, &[String]),
 ) -> Option<(Vec<ColumnSpec>, Vec<Row>)> {
     let (keyspace, name) = table.split_once('.')?;
-    if name.starts_with("scylla_") {
+    if name.starts_with("scylla_") || !has_table(&me.release, table) {
         return None;
     }
     let local = LOCAL.map(str::to_owned);

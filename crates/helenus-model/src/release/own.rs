@@ -1,0 +1,183 @@
+//! A setting under any release's name, as one release writes it: its own name, its own unit.
+//! Refuses to write what the release's node would refuse: what it cannot be told is an error with its reason.
+
+use serde_json::Value;
+
+use super::keys::plain;
+use super::{Checked, KeyError, Lack, Note, Release, old};
+
+impl Release {
+    /// Checks a setting whose value is YAML text, under this release's name or under one of a newer release.
+    ///
+    /// # Errors
+    /// What [`super::Keys::check`] refuses, and what this release cannot be told.
+    pub fn check(&self, name: &str, value_yaml: &str) -> Result<Checked, KeyError> {
+        match self.keys().check(name, value_yaml) {
+            Ok(checked) => self.known(checked),
+            Err(first) => {
+                let mut newer = self.newer().map(|r| r.keys().check(name, value_yaml));
+                match newer.find(|c| !matches!(c, Err(KeyError::Unknown { .. }))) {
+                    Some(Ok(given)) => self.own(&given.name, &given.value),
+                    // A newer name with a value that no release takes.
+                    Some(Err(error)) if matches!(first, KeyError::Unknown { .. }) => Err(error),
+                    _ => Err(first),
+                }
+            }
+        }
+    }
+
+    /// The setting as this release's node reads it, from this release's name and form or from a newer one's.
+    ///
+    /// # Errors
+    /// What [`super::Keys::check_value`] refuses, and what this release cannot be told.
+    pub fn own(&self, name: &str, value: &Value) -> Result<Checked, KeyError> {
+        let first = match self.keys().check_value(name, value) {
+            Ok(checked) => return self.known(checked),
+            Err(error) => error,
+        };
+        for newer in self.newer() {
+            let Ok(modern) = newer.keys().check_value(name, value) else {
+                continue;
+            };
+            return self.written(&modern).ok_or_else(|| {
+                let why = match self.keys().get(name) {
+                    None => "the key came with a newer release",
+                    Some(_) => "its own form of the key cannot say this value",
+                };
+                self.lacking(&modern, why)
+            });
+        }
+        Err(first)
+    }
+
+    /// What this release lacks of that setting, beside the keys that are not in its table.
+    pub fn lack(&self, key: &str, value: &str) -> Option<&'static Lack> {
+        let of = |lack: &&Lack| lack.key == key && lack.value.is_none_or(|only| only == value);
+        self.lacks.iter().find(of)
+    }
+
+    /// Newer releases, the newest first.
+    fn newer(&self) -> impl Iterator<Item = &'static Release> {
+        let own = self.version;
+        Self::all()
+            .iter()
+            .rev()
+            .copied()
+            .take_while(move |r| r.version != own)
+    }
+
+    /// A key that the table has may still have a value that the release's classes lack.
+    fn known(&self, checked: Checked) -> Result<Checked, KeyError> {
+        match self.lacks_in(&checked.name, &checked.value) {
+            Some(lack) => Err(self.lacking(&checked, lack.why)),
+            None => Ok(checked),
+        }
+    }
+
+    /// Looks into maps as well: a key may be given whole, with what it lacks inside.
+    fn lacks_in(&self, name: &str, value: &Value) -> Option<&'static Lack> {
+        match value {
+            Value::Object(map) => map
+                .iter()
+                .find_map(|(key, inner)| self.lacks_in(&format!("{name}.{key}"), inner)),
+            other => self.lack(name, &plain(other)),
+        }
+    }
+
+    /// The modern setting under the name that this release's table has for it.
+    fn written(&self, modern: &Checked) -> Option<Checked> {
+        let keys = self.newer().filter_map(|r| r.keys().get(&modern.name));
+        keys.flat_map(|key| &key.old_names).find_map(|name| {
+            self.keys().get(&name.name)?;
+            let value = old::before(&name.converter, name.offset, &modern.value)?;
+            let mut checked = self.keys().check_value(&name.name, &value).ok()?;
+            checked.notes.push(Note::Own {
+                given: modern.name.clone(),
+                name: checked.name.clone(),
+                value: plain(&checked.value),
+            });
+            Some(checked)
+        })
+    }
+
+    fn lacking(&self, given: &Checked, why: &str) -> KeyError {
+        KeyError::Lacking {
+            release: self.version,
+            name: given.name.clone(),
+            value: plain(&given.value),
+            why: why.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(release: &str, name: &str, value: &str) -> String {
+        match Release::facts_for(release).unwrap().check(name, value) {
+            Ok(checked) => {
+                let notes: Vec<String> = checked.notes.iter().map(Note::to_string).collect();
+                format!("{}: {} {notes:?}", checked.name, checked.value)
+            }
+            Err(error) => format!("{error} | {}", error.hint()),
+        }
+    }
+
+    #[test]
+    fn a_modern_name_is_written_as_the_release_writes_it() {
+        insta::assert_snapshot!(
+            [
+                told("4.0", "memtable_heap_space", "8MiB"),
+                told("4.0", "memtable_heap_space_in_mb", "8"),
+                told("4.1", "memtable_heap_space_in_mb", "8"),
+                told("4.0", "key_cache_save_period", "4h"),
+                told("4.0", "compaction_throughput", "24MiB/s"),
+                told("4.0", "user_defined_functions_enabled", "true"),
+                told("4.0", "memtable.configurations.default.class_name", "TrieMemtable"),
+                told("4.1", "memtable", "{configurations: {default: {class_name: TrieMemtable}}}"),
+                told("3.11", "networking_cache_size", "8MiB"),
+                told("4.0", "memtable_heap_space", "512KiB"),
+                told("4.0", "memtable_heap_spice", "8MiB"),
+                told("4.0", "concurrent_reads", "many"),
+            ]
+            .join("\n"),
+            @r#"
+        memtable_heap_space_in_mb: 8 ["memtable_heap_space is set as this release writes it, memtable_heap_space_in_mb: 8"]
+        memtable_heap_space_in_mb: 8 []
+        memtable_heap_space: "8MiB" ["memtable_heap_space_in_mb is an old name; set as memtable_heap_space: 8MiB"]
+        key_cache_save_period: 14400 ["key_cache_save_period is set as this release writes it, key_cache_save_period: 14400"]
+        compaction_throughput_mb_per_sec: 24 ["compaction_throughput is set as this release writes it, compaction_throughput_mb_per_sec: 24"]
+        enable_user_defined_functions: true ["user_defined_functions_enabled is set as this release writes it, enable_user_defined_functions: true"]
+        "memtable.configurations.default.class_name" reaches into memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
+        Cassandra 4.1.10 cannot be told memtable: {"configurations":{"default":{"class_name":"TrieMemtable"}}} | trie memtables came with 5.0; leave it out, or use a newer release
+        Cassandra 3.11.5 cannot be told networking_cache_size: 8MiB | the key came with a newer release; leave it out, or use a newer release
+        memtable_heap_space does not take 512KiB | it takes a size such as 64MiB, in MiB, GiB
+        cassandra.yaml has no key "memtable_heap_spice" | did you mean memtable_heap_space_in_mb?
+        concurrent_reads does not take many | it takes a whole number from -2147483648 to 2147483647; the default is 32
+        "#
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_never_written_anew() {
+        for release in Release::all() {
+            let all = Release::newest().keys().all().iter();
+            for key in all.filter(|k| !k.old_names.is_empty()) {
+                let Some(value) = &key.default else { continue };
+                let Ok(first) = release.check(&key.name, value) else {
+                    continue;
+                };
+                let again = release.own(&first.name, &first.value).unwrap();
+                assert_eq!((again.name, again.value), (first.name, first.value));
+            }
+        }
+        let five = Release::newest();
+        let same = five.own("concurrent_reads", &json!(64)).unwrap();
+        assert_eq!(
+            (same.name.as_str(), same.notes.len()),
+            ("concurrent_reads", 0)
+        );
+    }
+}

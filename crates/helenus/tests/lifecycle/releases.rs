@@ -1,0 +1,92 @@
+//! Older releases: what they are started with, and a distribution of 3.11 that a person unpacked.
+//! Refuses to fetch anything: the distribution is made up, and so is its JDK 8.
+
+use crate::lab::TestLab;
+
+/// A lab with a folder that looks like 3.11's unpacked distribution.
+fn with_3_11() -> (TestLab, String) {
+    let lab = TestLab::fake("serve");
+    for jar in ["apache-cassandra-3.11.5.jar", "jamm-0.3.0.jar"] {
+        lab.write(&format!("dist/lib/{jar}"), "");
+    }
+    let home = lab.path("dist").to_string_lossy().into_owned();
+    (lab, home)
+}
+
+#[test]
+fn an_unpacked_3_11_lives_where_a_jdk_8_is() {
+    let (mut lab, dist) = with_3_11();
+    lab.set("JAVA8_HOME", lab.jdk("1.8.0_402"));
+    lab.done(&["up", "c", "--cassandra-home", &dist]);
+    let state = fs_err::read_to_string(lab.cluster("c").join("cluster.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    assert_eq!(state["plan"]["release"], "3.11.5");
+    assert_eq!(state["runtime"]["jdk_feature"], 8);
+    assert!(state["runtime"]["jdk_caution"].is_null(), "{state}");
+    // No module, no agent.
+    assert_eq!(state["runtime"]["module_flags"], serde_json::json!([]));
+    let yaml = state["plan"]["nodes"][0]["yaml"].as_str().unwrap();
+    assert!(yaml.contains("start_rpc: false"), "{yaml}");
+    assert!(yaml.contains("key_cache_size_in_mb: 0"), "{yaml}");
+    assert!(!yaml.contains("networking_cache"), "{yaml}");
+    // Tables that came with 4.0 are not there, and nothing that runs asks for them in vain.
+    let status = lab.done(&["status", "c"]);
+    assert!(status.contains("UN "), "{status}");
+    lab.done(&[
+        "bench",
+        "--cluster",
+        "c",
+        "--phases",
+        "write",
+        "--rate",
+        "100",
+        "--warmup",
+        "0s",
+        "--duration",
+        "1s",
+    ]);
+    lab.done(&["rm", "c"]);
+    lab.leave();
+}
+
+#[test]
+fn an_unpacked_3_11_is_refused_where_no_jdk_fits() {
+    let (lab, dist) = with_3_11();
+    let seventeen = lab.jdk("17.0.12");
+    let seventeen = seventeen.to_string_lossy();
+    let said = lab.run(&[
+        "up",
+        "c",
+        "--cassandra-home",
+        &dist,
+        "--java-home",
+        &seventeen,
+    ]);
+    assert_eq!(said.code, "3", "{said}");
+    let why = "Cassandra 3.11.5 cannot run on JDK 17: it reaches into java.io, which is closed since JDK 16; it supports 8";
+    assert!(said.err.contains(why), "{said}");
+    shot!(lab.run(&["up", "c", "--cassandra", "3.11"]), @"");
+}
+
+#[test]
+fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
+    let lab = TestLab::fake("ready");
+    let plan = |value: &str| {
+        let words = ["up", "c", "--cassandra", "4.0", "--set", value, "--dry-run"];
+        lab.done(&words)
+    };
+    for given in ["memtable_heap_space=12MiB", "memtable_heap_space_in_mb=12"] {
+        let text = plan(given);
+        assert!(
+            text.contains("    memtable_heap_space_in_mb: 12\n"),
+            "{text}"
+        );
+        assert!(!text.contains("    memtable_heap_space:"), "{text}");
+    }
+    let told = plan("concurrent_reads=4");
+    assert!(told.contains("memtable.configurations.default.class_name: TrieMemtable -> left out"));
+    shot!(
+        lab.run(&["up", "c", "--cassandra", "4.0", "--set", "cdc_block_writes=true", "--dry-run"]),
+        @""
+    );
+}

@@ -1,0 +1,79 @@
+//! Older releases of Cassandra: up, status, a short bench, nodetool, rm, each on the JDK that its test names.
+//! Refuses to take one release's answers for another's: each says its own version.
+
+use crate::home::{Home, RELEASES};
+use serde_json::Value;
+
+/// One node's life; returns the run's result as JSON.
+fn life(home: &Home, version: &str, flags: &[&str]) -> Value {
+    let mut up = vec!["up", "c"];
+    up.extend(flags);
+    home.helenus(&up).ok();
+    let listed = home.helenus(&["list", "--format", "json"]).ok().json();
+    let node = &listed["clusters"][0]["nodes"][0];
+    assert_eq!(node["archive_used"], true, "{listed}");
+    let cql = "SELECT release_version FROM system.local";
+    let said = home.helenus(&["cql", "c", "-e", cql]).ok();
+    assert!(said.stdout.contains(version), "{said}");
+    let status = home.helenus(&["status", "c"]).ok();
+    assert!(status.stdout.contains("\nUN "), "{status}");
+    let bench = home.helenus(&[
+        "bench",
+        "--cluster",
+        "c",
+        "--phases",
+        "write,read",
+        "--rate",
+        "300",
+        "--warmup",
+        "1s",
+        "--duration",
+        "2s",
+        "--format",
+        "json",
+    ]);
+    let result = bench.json();
+    assert_eq!(
+        result["phases"][0]["operations"][0]["failed"], 0,
+        "{result}"
+    );
+    result
+}
+
+fn carries_jdk_caution(result: &Value) -> bool {
+    result.to_string().contains("does not support this JDK")
+}
+
+fn on_a_supported_jdk(version: &str) {
+    let release = RELEASES.iter().find(|r| r.version == version);
+    let flags = release.and_then(|r| r.flags()).expect("looked for before");
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let home = Home::new();
+    let result = life(&home, version, &flags);
+    assert!(!carries_jdk_caution(&result), "{result}");
+    home.clear();
+}
+
+pub(crate) fn cassandra_4_1_on_11() {
+    on_a_supported_jdk("4.1.10");
+}
+
+pub(crate) fn cassandra_4_0_on_11() {
+    on_a_supported_jdk("4.0.19");
+}
+
+pub(crate) fn cassandra_4_0_on_17_with_jamm(java_home: &str) {
+    let home = Home::new();
+    let result = life(
+        &home,
+        "4.0.19",
+        &["--cassandra", "4.0", "--java-home", java_home],
+    );
+    assert!(carries_jdk_caution(&result), "{result}");
+    let info = home.helenus(&["nodetool", "c", "info"]).ok();
+    assert!(
+        info.stdout.contains("Native Transport active: true"),
+        "{info}"
+    );
+    home.clear();
+}
