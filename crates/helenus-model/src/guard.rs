@@ -18,6 +18,23 @@ pub struct Sight {
     pub keyspaces: Vec<String>,
 }
 
+impl Sight {
+    /// What a person is shown before anything is written: name, data centres, nodes and keyspaces.
+    pub fn summary(&self) -> String {
+        format!(
+            "cluster {:?}, data centres {}, {} nodes, keyspaces {}",
+            self.cluster_name,
+            self.data_centers.join(", "),
+            self.nodes.len(),
+            if self.keyspaces.is_empty() {
+                "none".to_owned()
+            } else {
+                self.keyspaces.join(", ")
+            },
+        )
+    }
+}
+
 /// One node as its cluster tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenNode {
