@@ -23,6 +23,7 @@ pub mod remove;
 pub mod ring_view;
 pub mod shell;
 pub mod shim;
+pub mod shims;
 pub mod state;
 pub mod store;
 pub mod telemetry;

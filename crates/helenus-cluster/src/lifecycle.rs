@@ -307,6 +307,10 @@ impl Hands {
         self.clusters
             .save(state)
             .map_err(ClusterError::io("the cluster's state"))?;
+        if !state.ephemeral {
+            crate::shims::write(state, &self.env, &self.helenus)
+                .map_err(ClusterError::io("the cluster's nodetool and cqlsh"))?;
+        }
         let mut started: Vec<Started> = Vec::new();
         let result = self.launch_and_wait(state, names, ready_within, &mut started, events);
         match result {

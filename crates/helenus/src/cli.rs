@@ -2,6 +2,8 @@
 //! Refuses to do anything with what it parsed.
 
 pub(crate) mod compare;
+pub(crate) mod env;
+pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod report;
 
@@ -94,7 +96,9 @@ pub(crate) enum Verb {
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),
     /// Contact points for shells, scripts and drivers
-    Env(Named),
+    Env(env::EnvFlags),
+    /// May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
+    Guard(guard::Guard),
     /// Cassandra releases: known, cached, runnable here
     Releases(Releases),
     /// Presets and the reason of each of their settings
@@ -103,6 +107,13 @@ pub(crate) enum Verb {
     Doctor,
     /// Completions for a shell, on standard output
     Completions(Completions),
+    /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
+    #[command(name = "__cqlsh", hide = true)]
+    CqlshShim {
+        target: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Becomes a node (internal)
     #[command(name = "__node", hide = true)]
     Node { launch: PathBuf },
@@ -501,8 +512,8 @@ pub(crate) struct Nodetool {
     /// NAME or NAME/NODE
     #[arg(value_name = "NAME[/NODE]")]
     pub(crate) target: String,
-    /// nodetool's own words
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    /// nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
 

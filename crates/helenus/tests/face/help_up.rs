@@ -31,6 +31,7 @@ fn the_program() {
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
+      guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each
@@ -85,6 +86,7 @@ fn no_verb_at_all() {
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
+      guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each

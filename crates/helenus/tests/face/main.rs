@@ -7,6 +7,7 @@ mod lab;
 
 mod compare;
 mod dry;
+mod guard;
 mod help;
 mod help_up;
 mod history;
