@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask CHORE
 
   lock VERSION   write the release's lock: its jars with sizes and SHA-256
-  keys VERSION   write the release's table of cassandra.yaml keys
+  keys VERSION   write the release's table of cassandra.yaml keys; before 4.0 from its distribution
   prove NAME [--repeats N] [--fresh]
                  measure a figure again and hold it to its bars; prove --list names them";
 

@@ -42,6 +42,32 @@ pub(crate) fn resolve(version: &str, folder: &Path) -> Result<Resolved, Box<dyn 
     Ok(Resolved { jars, coordinates })
 }
 
+/// Unpacks a distribution's jars into `folder`, for a release that is run from its distribution alone.
+pub(crate) fn distribution(version: &str, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    let status = Command::new("mvn")
+        .args(["--batch-mode", "--quiet"])
+        .arg(format!("{PLUGIN}:copy"))
+        .arg(format!(
+            "-Dartifact=org.apache.cassandra:apache-cassandra:{version}:tar.gz:bin"
+        ))
+        .arg(format!("-DoutputDirectory={}", folder.display()))
+        .stdin(Stdio::null())
+        .status()?;
+    if !status.success() {
+        return Err(format!("mvn: {status}").into());
+    }
+    let status = Command::new("tar")
+        .arg("-xzf")
+        .arg(folder.join(format!("apache-cassandra-{version}-bin.tar.gz")))
+        .arg("-C")
+        .arg(folder)
+        .status()?;
+    if !status.success() {
+        return Err(format!("tar: {status}").into());
+    }
+    Ok(folder.join(format!("apache-cassandra-{version}/lib")))
+}
+
 fn pom_text(version: &str) -> String {
     format!(
         "<project xmlns=\"http://maven.apache.org/POM/4.0.0\"><modelVersion>4.0.0</modelVersion>\

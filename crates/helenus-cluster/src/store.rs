@@ -104,6 +104,19 @@ struct Wanted<'a> {
     arch: Arch,
 }
 
+impl Wanted<'static> {
+    /// The release's own jars; a release without a lock is never fetched.
+    fn of(release: &'static Release, arch: Arch) -> Result<Self, StoreError> {
+        let version = release.version;
+        let lock = release.fetched()?;
+        Ok(Self {
+            version,
+            lock,
+            arch,
+        })
+    }
+}
+
 impl fmt::Display for Wanted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.version, self.arch)
@@ -148,11 +161,7 @@ impl Store {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(StoreEvent),
     ) -> Result<ReleaseFiles, StoreError> {
-        let wanted = Wanted {
-            version: release.version,
-            lock: release.lock(),
-            arch,
-        };
+        let wanted = Wanted::of(release, arch)?;
         let home = self.ensure_wanted(wanted, cancel, on)?;
         let jars = wanted.lock.artifacts(arch);
         Ok(ReleaseFiles {
@@ -166,11 +175,7 @@ impl Store {
 
     /// A release's folder in the store, if it is there and looks as it was verified.
     pub fn cached(&self, release: &'static Release, arch: Arch) -> Option<PathBuf> {
-        let wanted = Wanted {
-            version: release.version,
-            lock: release.lock(),
-            arch,
-        };
+        let wanted = Wanted::of(release, arch).ok()?;
         let home = self.home_of(wanted);
         verify::looks_right(&home, wanted).is_ok().then_some(home)
     }

@@ -77,31 +77,48 @@ pub struct Release {
     pub oldest_jdk: u32,
     /// The first JDK on which the release cannot start.
     pub broken_from_jdk: u32,
-    lock_text: &'static str,
+    /// Why it cannot, in words that go on after the release's name.
+    broken_why: &'static str,
+    /// The first JDK on which the release's jamm only measures objects when it is loaded as an agent.
+    pub agent_from_jdk: Option<u32>,
+    /// The least heap that a node starts in, in MiB.
+    pub heap_least_mib: u64,
+    /// Settings of newer releases that this one does not know, beside the keys that its table lacks.
+    pub lacks: &'static [Lack],
+    /// Keys of cassandra.yaml that this release wants beside those of every release.
+    pub also: &'static [Also],
+    lock_text: Option<&'static str>,
     keys_text: &'static str,
-    lock: LazyLock<Lock>,
+    lock: LazyLock<Option<Lock>>,
     keys: LazyLock<Keys>,
 }
 
-static CASSANDRA_5_0_9: Release = Release {
-    version: "5.0.9",
-    series: "5.0",
-    // bin/cassandra.in.sh of the series: java_versions_supported=11,17.
-    supported_jdks: &[11, 17],
-    // 21: started and opened CQL with -Djava.security.manager=allow (Temurin 21.0.8, November 2026).
-    works_jdks: &[21],
-    // The jars hold class files of version 55.
-    oldest_jdk: 11,
-    // CassandraDaemon.setup installs a security manager and a policy; JDK 24 removed both (JEP 486).
-    broken_from_jdk: 24,
-    lock_text: include_str!("../data/releases/5.0.9/lock.tsv"),
-    keys_text: include_str!("../data/releases/5.0.9/keys.tsv"),
-    lock: LazyLock::new(|| committed(Lock::parse(CASSANDRA_5_0_9.lock_text))),
-    keys: LazyLock::new(|| committed(Keys::parse(CASSANDRA_5_0_9.keys_text))),
-};
+/// A setting of a newer release that an older one does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lack {
+    /// A key of cassandra.yaml with dots, or a system property.
+    pub key: &'static str,
+    /// The one value that is not known; none where the setting is not.
+    pub value: Option<&'static str>,
+    /// The setting of the same place that does the same: its key and value.
+    pub instead: Option<(&'static str, &'static str)>,
+    /// Why, in words that go on after the setting's name.
+    pub why: &'static str,
+}
 
-/// Every known release, oldest first.
-static RELEASES: [&Release; 1] = [&CASSANDRA_5_0_9];
+/// A key of cassandra.yaml that one release wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Also {
+    /// The key.
+    pub key: &'static str,
+    /// Its value, as YAML.
+    pub value: &'static str,
+    /// Why.
+    pub why: &'static str,
+}
+
+mod known;
+use known::RELEASES;
 
 /// The value of a data file that is part of the program.
 ///
@@ -127,17 +144,31 @@ pub enum ReleaseError {
         /// Every known version.
         known: Vec<&'static str>,
     },
+    /// A release without a lock: it runs from a distribution that a person unpacked.
+    #[error("Cassandra {version} is never fetched: it runs from an unpacked distribution")]
+    OnlyUnpacked {
+        /// The version.
+        version: &'static str,
+        /// JDK feature numbers that it supports.
+        jdks: &'static [u32],
+    },
 }
 
 impl ReleaseError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let Self::Unknown { nearest, known, .. } = self;
-        format!(
-            "known: {}; the nearest is {nearest}. Another patch version of a known series runs \
-             from an unpacked distribution with --cassandra-home",
-            known.join(", ")
-        )
+        match self {
+            Self::Unknown { nearest, known, .. } => format!(
+                "known: {}; the nearest is {nearest}. Another patch version of a known series runs \
+                 from an unpacked distribution with --cassandra-home",
+                known.join(", ")
+            ),
+            Self::OnlyUnpacked { version, jdks } => format!(
+                "unpack apache-cassandra-{version}-bin.tar.gz and name its folder with \
+                 --cassandra-home; it wants JDK {}",
+                jdk::spoken(jdks)
+            ),
+        }
     }
 }
 
@@ -149,14 +180,31 @@ impl Release {
 
     /// The newest known release: what runs when nobody asks for another.
     pub fn newest() -> &'static Self {
-        &CASSANDRA_5_0_9
+        RELEASES[RELEASES.len() - 1]
     }
 
-    /// The release of that version (`5.0.9`), or the newest of that series (`5.0`, `5`).
+    /// The release of that version (`5.0.9`), or the newest of that series (`5.0`, `5`), that can be fetched.
     ///
     /// # Errors
-    /// A name that is neither, with the nearest known version.
+    /// A name that is neither, with the nearest known version; a release that runs only from an unpacked
+    /// distribution.
     pub fn find(name: &str) -> Result<&'static Self, ReleaseError> {
+        let release = Self::named(name)?;
+        release.fetched().map(|_| release)
+    }
+
+    /// The jars to fetch.
+    ///
+    /// # Errors
+    /// A release that runs only from an unpacked distribution.
+    pub fn fetched(&self) -> Result<&Lock, ReleaseError> {
+        self.lock().ok_or(ReleaseError::OnlyUnpacked {
+            version: self.version,
+            jdks: self.supported_jdks,
+        })
+    }
+
+    fn named(name: &str) -> Result<&'static Self, ReleaseError> {
         let wanted = name.trim().trim_start_matches('v');
         let all = || RELEASES.iter().rev().copied();
         all()
@@ -176,7 +224,7 @@ impl Release {
                 .strip_prefix(r.series)
                 .is_some_and(|rest| rest.starts_with(['.', '-']))
         };
-        Self::find(version).or_else(|_| {
+        Self::named(version).or_else(|_| {
             let found = RELEASES.iter().rev().find(of_series);
             found.copied().ok_or_else(|| Self::unknown(version))
         })
@@ -192,9 +240,9 @@ impl Release {
         }
     }
 
-    /// The jars of this release, each with its SHA-256.
-    pub fn lock(&self) -> &Lock {
-        &self.lock
+    /// The jars of this release, each with its SHA-256; none for one that runs only from an unpacked distribution.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.lock.as_ref()
     }
 
     /// The keys of its cassandra.yaml.
@@ -212,6 +260,9 @@ mod tests {
         assert_eq!(Release::find("5.0.9").unwrap().version, "5.0.9");
         assert_eq!(Release::find("5.0").unwrap().version, "5.0.9");
         assert_eq!(Release::find("5").unwrap().version, "5.0.9");
+        for (name, version) in [("4.1", "4.1.10"), ("4.0", "4.0.19"), ("4", "4.1.10")] {
+            assert_eq!(Release::find(name).unwrap().version, version);
+        }
         let error = Release::find("5.0.8").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -225,14 +276,32 @@ mod tests {
         assert_eq!(Release::facts_for("5.0.4").unwrap().series, "5.0");
         assert_eq!(Release::facts_for("5.0-rc1").unwrap().series, "5.0");
         assert!(Release::facts_for("5.01.4").is_err());
-        assert!(Release::facts_for("4.1.10").is_err());
+        assert_eq!(Release::facts_for("4.1.3").unwrap().version, "4.1.10");
+        assert_eq!(Release::facts_for("3.11.19").unwrap().version, "3.11.5");
+        assert_eq!(Release::facts_for("3.11").unwrap().version, "3.11.5");
+        assert!(Release::facts_for("3.0.1").is_err());
     }
 
     #[test]
     fn every_committed_data_file_parses() {
         for release in Release::all() {
-            assert!(release.lock().artifacts(Arch::X86_64).count() > 80);
-            assert!(release.keys().all().len() > 400);
+            if let Some(lock) = release.lock() {
+                assert!(lock.artifacts(Arch::X86_64).count() > 50);
+            }
+            assert!(release.keys().all().len() > 200);
+            for also in release.also {
+                assert!(release.keys().check(also.key, also.value).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_release_without_jars_in_a_registry_says_how_it_runs() {
+        for name in ["3.11", "3", "3.11.5"] {
+            let error = Release::find(name).unwrap_err();
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(format!("{error} | {}", error.hint()), @"Cassandra 3.11.5 is never fetched: it runs from an unpacked distribution | unpack apache-cassandra-3.11.5-bin.tar.gz and name its folder with --cassandra-home; it wants JDK 8");
+            }
         }
     }
 }

@@ -175,9 +175,9 @@ fn a_named_jdk_is_taken_or_refused_never_swapped() {
     let error = machine.choose(Some(&wrong)).unwrap_err();
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
-        "JDK 25.0.3 (Test) at /opt/25 was named, but Cassandra 5.0.9 installs a SecurityManager \
-         when it starts, and JDK 25 has none any more (gone since JDK 24); it supports 11 and 17 \
-         | these would do: JDK 17.0.9 (Test) at /opt/17",
+        "JDK 25.0.3 (Test) at /opt/25 was named, but Cassandra 5.0.9 cannot run on JDK 25: it \
+         installs a SecurityManager when it starts, and there is none any more since JDK 24; it \
+         supports 11 and 17 | these would do: JDK 17.0.9 (Test) at /opt/17",
     );
     let nowhere = machine.env.root.join("nowhere");
     let error = machine.choose(Some(&nowhere)).unwrap_err();

@@ -15,6 +15,9 @@ pub enum StoreError {
         /// How many jars are to be fetched.
         jars: usize,
     },
+    /// A release that is never fetched.
+    #[error(transparent)]
+    NotFetched(#[from] ReleaseError),
     /// `mvn` is there, but could not be started.
     #[error("{mvn} could not be started")]
     MavenStart {
@@ -142,7 +145,7 @@ impl StoreError {
                 "name the folder that holds bin/ and lib/ of an unpacked binary distribution"
                     .to_owned()
             }
-            Self::Unknown { source, .. } => source.hint(),
+            Self::Unknown { source, .. } | Self::NotFetched(source) => source.hint(),
             Self::Tarball { .. } => {
                 "a binary distribution is a file such as apache-cassandra-5.0.9-bin.tar.gz"
                     .to_owned()

@@ -107,9 +107,8 @@ impl Release {
         }
         if feature >= self.broken_from_jdk {
             return Verdict::Refused(format!(
-                "{it} installs a SecurityManager when it starts, and JDK {feature} has none any \
-                 more (gone since JDK {}); it supports {supported}",
-                self.broken_from_jdk
+                "{it} cannot run on JDK {feature}: it {}; it supports {supported}",
+                self.broken_why
             ));
         }
         let seen = if self.works_jdks.contains(&feature) {
@@ -151,7 +150,7 @@ impl Release {
 }
 
 /// `11 and 17`, `8, 11 and 17`.
-fn spoken(numbers: &[u32]) -> String {
+pub(super) fn spoken(numbers: &[u32]) -> String {
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
     match texts.split_last() {
         None => "none".to_owned(),
@@ -295,8 +294,8 @@ mod tests {
         refused: Cassandra 5.0.9 needs JDK 11 or newer (its class files cannot be loaded by JDK 8); it supports 11 and 17
         works: Cassandra 5.0.9 does not support JDK 14 (it supports 11 and 17); it was never tried on it
         works: Cassandra 5.0.9 does not support JDK 21 (it supports 11 and 17); it was seen to serve on it
-        refused: Cassandra 5.0.9 installs a SecurityManager when it starts, and JDK 24 has none any more (gone since JDK 24); it supports 11 and 17
-        refused: Cassandra 5.0.9 installs a SecurityManager when it starts, and JDK 25 has none any more (gone since JDK 24); it supports 11 and 17
+        refused: Cassandra 5.0.9 cannot run on JDK 24: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
+        refused: Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
         "
         );
     }

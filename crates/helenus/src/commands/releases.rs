@@ -81,7 +81,10 @@ fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> Re
         Ok(chosen) => (Some(chosen.jdk.to_string()), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let artifacts: Vec<_> = release.lock().artifacts(Arch::here()).collect();
+    let artifacts: Vec<_> = release
+        .lock()
+        .map(|lock| lock.artifacts(Arch::here()).collect())
+        .unwrap_or_default();
     ReleaseView {
         version: release.version,
         supported_jdks: release.supported_jdks,
@@ -94,6 +97,11 @@ fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> Re
         runs_on,
         problem,
     }
+}
+
+/// The text, or nothing where there is nothing to tell.
+fn some(there: bool, text: String) -> String {
+    if there { text } else { String::new() }
 }
 
 fn text(known: &Known) -> String {
@@ -116,13 +124,13 @@ fn text(known: &Known) -> String {
     for release in &known.releases {
         table.row([
             release.version.to_owned(),
-            if release.cached.is_some() {
-                "yes".to_owned()
-            } else {
-                "no".to_owned()
+            match (&release.cached, release.jars) {
+                (Some(_), _) => "yes".to_owned(),
+                (None, 0) => "unpacked only".to_owned(),
+                (None, _) => "no".to_owned(),
             },
-            release.jars.to_string(),
-            Bytes(release.bytes).to_string(),
+            some(release.jars > 0, release.jars.to_string()),
+            some(release.jars > 0, Bytes(release.bytes).to_string()),
             list(release.supported_jdks),
             list(release.works_on_jdks),
             release
@@ -147,7 +155,9 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let release =
         Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
-    let jars = release.lock().artifacts(Arch::here()).count();
+    let jars = release
+        .lock()
+        .map_or(0, |lock| lock.artifacts(Arch::here()).count());
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
         let what = if cached {
