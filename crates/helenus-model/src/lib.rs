@@ -28,6 +28,8 @@ pub mod release;
 
 pub mod preset;
 
+pub mod like;
+
 pub mod plan;
 
 pub mod guard;

@@ -201,6 +201,8 @@ impl From<PresetArg> for PresetName {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+  helenus up c --like prod/cassandra.yaml --dry-run
+                                         what would be as in production, and what not
   helenus up c --dry-run                 cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
@@ -210,6 +212,9 @@ pub(crate) struct Up {
     pub(crate) preset: PresetArg,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
+    /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

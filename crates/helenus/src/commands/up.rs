@@ -18,6 +18,8 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 
+mod like;
+
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]
 struct Ready {
@@ -34,11 +36,25 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
         Some(name) => name,
         None => free_name(hands)?,
     };
-    let request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let mut request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let like = match &flags.like {
+        Some(path) => Some(like::follow(path, &flags.cluster, &mut request)?),
+        None => None,
+    };
     if flags.dry_run {
         let plan = hands.dry_run(&request)?;
+        if let Some(like) = &like {
+            ui.result(like, || {
+                format!("{}\nnothing was started (--dry-run)\n", like::text(like))
+            });
+            return Ok(0);
+        }
         ui.result(&plan, || plan_text(&plan));
         return Ok(0);
+    }
+    if let Some(like) = &like {
+        // On standard error: the result is the cluster.
+        like::text(like).lines().for_each(|line| ui.note(line));
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
