@@ -194,6 +194,10 @@ fn up() {
               
               [default: 3m]
 
+          --like <FILE>
+              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
+              sizes, tell every difference
+
           --dry-run
               Show the plan, start nothing
 
@@ -201,6 +205,8 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+      helenus up c --like prod/cassandra.yaml --dry-run
+                                             what would be as in production, and what not
       helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
