@@ -73,6 +73,16 @@ pub enum ClusterError {
         /// Why.
         source: ClientError,
     },
+    /// What answers where a cluster of ours should be is not proved ours.
+    #[error("refused to write to {host}: {why}")]
+    Foreign {
+        /// Where.
+        host: std::net::SocketAddr,
+        /// Why it is not ours.
+        why: String,
+        /// What is there.
+        sight: Box<helenus_model::guard::Sight>,
+    },
     /// The disk is too full to begin.
     #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node wants".to_owned() } else { format!("{nodes} nodes want") })]
     NoSpace {
@@ -113,7 +123,9 @@ impl ClusterError {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Release(_) | Self::Topology(_) | Self::Plan(_) => Class::Usage,
+            Self::Release(_) | Self::Topology(_) | Self::Plan(_) | Self::Foreign { .. } => {
+                Class::Usage
+            }
             Self::State(StateError::Io(_)) => Class::Environment,
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
@@ -151,6 +163,10 @@ impl ClusterError {
             Self::Reset(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
+            Self::Foreign { sight, .. } => Some(format!(
+                "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start the node of yours",
+                sight.summary()
+            )),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
                     .into(),

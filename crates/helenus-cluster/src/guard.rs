@@ -6,12 +6,13 @@
 
 use crate::alive;
 use crate::error::ClusterError;
+use crate::ready::cql_address;
 use crate::ring_view;
-use crate::state::Clusters;
+use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
 use helenus_cql::codec::Consistency;
-use helenus_model::guard::{SeenNode, Sight, is_system_keyspace};
+use helenus_model::guard::{SeenNode, Sight, Verdict, is_system_keyspace, judge};
 use helenus_model::plan::NodePlan;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -34,12 +35,20 @@ pub fn look(
         ..ConnectOptions::default()
     };
     let mut client = Client::connect(host, &options).map_err(silent)?;
+    look_through(Some(clusters), host, &mut client).map_err(silent)
+}
+
+/// Without `clusters` no node is called ours.
+fn look_through(
+    clusters: Option<&Clusters>,
+    host: SocketAddr,
+    client: &mut Client,
+) -> Result<Sight, ClientError> {
     let name = client
-        .query("SELECT cluster_name FROM system.local", Consistency::One)
-        .map_err(silent)?
+        .query("SELECT cluster_name FROM system.local", Consistency::One)?
         .text(0, "cluster_name")
         .unwrap_or_default();
-    let view = ring_view::view(&mut client).map_err(silent)?;
+    let view = ring_view::view(client)?;
     // The node that was asked comes first.
     let data_center = view
         .nodes
@@ -50,7 +59,7 @@ pub fn look(
     data_centers.sort();
     data_centers.dedup();
     // Through a tunnel, what is proved of our sockets says nothing of the one that answers.
-    let direct = is_address_of_ours(clusters, host);
+    let clusters = clusters.filter(|clusters| is_address_of_ours(clusters, host));
     let nodes = view
         .nodes
         .iter()
@@ -58,7 +67,7 @@ pub fn look(
             let host_id = node.host_id.clone().unwrap_or_default();
             SeenNode {
                 address: node.address.to_string(),
-                owned_by: owner(clusters, node.address, &host_id).filter(|_| direct),
+                owned_by: clusters.and_then(|c| owner(c, node.address, &host_id)),
                 host_id,
             }
         })
@@ -77,6 +86,79 @@ pub fn look(
         nodes,
         keyspaces,
     })
+}
+
+/// The door that every verb goes through before it changes data or schema of a cluster by name: what answers at
+/// its addresses is this very cluster, whole. What was seen is handed back.
+///
+/// # Errors
+/// [`ClusterError::NotRunning`] where a node has no process, [`ClusterError::Silent`] where it does not answer, and
+/// [`ClusterError::Foreign`] where what answers is not proved ours.
+pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, ClusterError> {
+    for node in &state.plan.nodes {
+        let address = cql_address(&state.plan, node);
+        let holder =
+            alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
+        if holder.is_none() && !somebody_listens(address) {
+            return Err(ClusterError::NotRunning {
+                cluster: state.plan.name.clone(),
+                node: node.name.clone(),
+            });
+        }
+    }
+    let host = cql_address(&state.plan, &state.plan.nodes[0]);
+    let sight = look(clusters, host, None)?;
+    let foreign = |why: String, sight: Sight| ClusterError::Foreign {
+        host,
+        why,
+        sight: Box::new(sight),
+    };
+    match judge(&sight, None) {
+        Verdict::Ours { cluster } if cluster == state.plan.name => Ok(sight),
+        Verdict::Ours { cluster }
+        | Verdict::Named {
+            cluster_name: cluster,
+        } => Err(foreign(
+            format!("cluster {cluster} answers there, not {}", state.plan.name),
+            sight,
+        )),
+        Verdict::Foreign { why } => Err(foreign(why, sight)),
+    }
+}
+
+/// Proves that a connection to a node's address leads to that node: a statement meant for ours must not reach
+/// another that took its address while it was stopped.
+///
+/// # Errors
+/// [`ClusterError::Foreign`], or the other does not answer.
+pub fn prove_node(
+    state: &ClusterState,
+    node: &NodePlan,
+    client: &mut Client,
+) -> Result<(), ClusterError> {
+    let host = cql_address(&state.plan, node);
+    let holder =
+        alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
+    if holder.is_some_and(|pid| listens(pid.as_raw_pid(), host)) {
+        return Ok(());
+    }
+    let sight = look_through(None, host, client).map_err(|source| ClusterError::Silent {
+        node: host.to_string(),
+        source,
+    })?;
+    Err(ClusterError::Foreign {
+        host,
+        why: format!(
+            "a process that is not {} of {} listens there",
+            node.name, state.plan.name
+        ),
+        sight: Box::new(sight),
+    })
+}
+
+/// Whether anything takes connections at the address.
+fn somebody_listens(address: SocketAddr) -> bool {
+    std::net::TcpStream::connect_timeout(&address, std::time::Duration::from_secs(1)).is_ok()
 }
 
 /// Whether a node of this user stands at that very address and port.

@@ -30,6 +30,7 @@ pub mod ring_view;
 pub mod room;
 pub mod shell;
 pub mod shim;
+pub mod shims;
 pub mod state;
 pub mod store;
 pub mod telemetry;

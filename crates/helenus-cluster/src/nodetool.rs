@@ -9,7 +9,11 @@ use fs_err as fs;
 use std::path::Path;
 use std::process::Command;
 
+mod words;
+pub use words::{Words, WordsError, part};
+
 /// The command that runs nodetool with these arguments against a node; the caller decides where its output goes.
+/// `-D…` before nodetool's verb goes to its JVM.
 ///
 /// # Errors
 /// The node is not running, or its JVM does not open JMX.
@@ -31,6 +35,8 @@ pub fn command(
     if state::condition(plan, wanted).is_ok_and(|(c, _)| c == NodeCondition::Paused) {
         return Err(AttachError::Silent { pid }.into());
     }
+    let split = arguments.iter().position(|word| !word.starts_with("-D"));
+    let (jvm, arguments) = arguments.split_at(split.unwrap_or(arguments.len()));
     let port = state.plan.ports.jmx;
     let address = plan.address.to_string();
     let jmx = attach::open_jmx(pid, folder, &address, port)?;
@@ -52,6 +58,7 @@ pub fn command(
             "-XX:-UsePerfData",
         ])
         .args(tool_flags(&state.runtime.module_flags))
+        .args(jvm)
         .arg("-cp")
         .arg(class_path.join(":"))
         .arg(format!("-Dcassandra.storagedir={}", tools.display()))

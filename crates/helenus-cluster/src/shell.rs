@@ -34,12 +34,15 @@ pub struct Answer {
 /// A connection to the named node, or to the first that answers.
 ///
 /// # Errors
-/// None answers.
+/// None answers, or what answers at a node's address is not that node.
 pub fn connect(state: &ClusterState, node: Option<&str>) -> Result<Client, ClusterError> {
     let mut last = None;
     for plan in state.targets(node)? {
         match Client::connect(cql_address(&state.plan, plan), &ConnectOptions::default()) {
-            Ok(client) => return Ok(client),
+            Ok(mut client) => {
+                crate::guard::prove_node(state, plan, &mut client)?;
+                return Ok(client);
+            }
             Err(source) => {
                 last = Some(ClusterError::Silent {
                     node: plan.name.clone(),

@@ -61,16 +61,8 @@ impl TargetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { sight, .. } => Some(format!(
-                "there: cluster {:?}, data centres {}, {} nodes, keyspaces {}. If you may write to it, name it: \
-                 --i-may-write-to {:?}",
-                sight.cluster_name,
-                sight.data_centers.join(", "),
-                sight.nodes.len(),
-                if sight.keyspaces.is_empty() {
-                    "none".to_owned()
-                } else {
-                    sight.keyspaces.join(", ")
-                },
+                "there: {}. If you may write to it, name it: --i-may-write-to {:?}",
+                sight.summary(),
                 sight.cluster_name
             )),
             Self::Nowhere => Some("name one with --hosts".into()),
@@ -91,8 +83,7 @@ pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> 
         .iter()
         .map(|n| cql_address(&state.plan, n))
         .collect();
-    let sight = guard::look(&hands.clusters, endpoints[0], None)?;
-    through(&sight, endpoints[0], None)?;
+    guard::prove_ours(&hands.clusters, state)?;
     Ok(Target {
         data_center: Some(state.plan.nodes[0].data_center.clone()),
         nodes: state.plan.nodes.len(),

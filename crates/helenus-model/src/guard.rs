@@ -18,6 +18,23 @@ pub struct Sight {
     pub keyspaces: Vec<String>,
 }
 
+impl Sight {
+    /// What a person is shown before anything is written: name, data centres, nodes and keyspaces.
+    pub fn summary(&self) -> String {
+        format!(
+            "cluster {:?}, data centres {}, {} nodes, keyspaces {}",
+            self.cluster_name,
+            self.data_centers.join(", "),
+            self.nodes.len(),
+            if self.keyspaces.is_empty() {
+                "none".to_owned()
+            } else {
+                self.keyspaces.join(", ")
+            },
+        )
+    }
+}
+
 /// One node as its cluster tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenNode {
@@ -83,6 +100,92 @@ pub fn judge(sight: &Sight, named: Option<&str>) -> Verdict {
     }
 }
 
+/// Why nothing could be seen at an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silence {
+    /// One line.
+    pub why: String,
+    /// Whether somebody speaks Cassandra's protocol there, and lets nobody in without credentials.
+    pub guarded: bool,
+}
+
+/// What stands behind all of several addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// One cluster of this user, proved.
+    Ours,
+    /// At least one address leads to something that is not proved ours, or to a second cluster.
+    Foreign,
+    /// Nothing is foreign, but an address does not answer.
+    Unreachable,
+}
+
+/// The answer to "may a test write to these addresses?".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The answer.
+    pub verdict: Standing,
+    /// One line of why.
+    pub why: String,
+    /// Our cluster, where the verdict is ours.
+    pub cluster: Option<String>,
+}
+
+/// Judges several addresses together: all must be proved ours and of one cluster. What is foreign is told before
+/// what is silent, for a test that writes to the addresses that do answer would write there.
+pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)]) -> Answer {
+    let foreign = |why: String| Answer {
+        verdict: Standing::Foreign,
+        why,
+        cluster: None,
+    };
+    let mut ours: Option<(&str, &str, usize)> = None;
+    let mut silent: Option<String> = None;
+    for (host, sight) in seen {
+        match sight {
+            Err(silence) if silence.guarded => {
+                return foreign(format!("{host}: {}", silence.why));
+            }
+            Err(silence) => {
+                silent.get_or_insert_with(|| match silence.why.starts_with(host) {
+                    true => silence.why.clone(),
+                    false => format!("{host}: {}", silence.why),
+                });
+            }
+            Ok(sight) => match (judge(sight, None), ours) {
+                (Verdict::Ours { .. }, None) => {
+                    let owner = sight.nodes.first().and_then(|n| n.owned_by.as_deref());
+                    ours = owner.map(|name| (host.as_str(), name, sight.nodes.len()));
+                }
+                (Verdict::Ours { cluster }, Some((first, name, _))) if cluster != name => {
+                    return foreign(format!(
+                        "{first} is of {name}, {host} of {cluster}: two clusters"
+                    ));
+                }
+                (Verdict::Ours { .. }, Some(_)) => {}
+                (Verdict::Named { .. }, _) => {}
+                (Verdict::Foreign { why }, _) => return foreign(format!("{host}: {why}")),
+            },
+        }
+    }
+    match (silent, ours) {
+        (None, Some((_, name, nodes))) => Answer {
+            verdict: Standing::Ours,
+            why: format!(
+                "{name}, {nodes} {}, each brought up by this user's helenus and listening under its claim",
+                if nodes == 1 { "node" } else { "nodes" }
+            ),
+            cluster: Some(name.to_owned()),
+        },
+        (silent, _) => Answer {
+            verdict: Standing::Unreachable,
+            why: silent.unwrap_or_else(|| "no address was named".to_owned()),
+            cluster: None,
+        },
+    }
+}
+
 /// Cassandra's own keyspaces, which are nobody's data.
 pub fn is_system_keyspace(name: &str) -> bool {
     name == "system" || name.starts_with("system_")
@@ -130,5 +233,51 @@ mod tests {
             judge(&sight(&[None]), Some("production")),
             Verdict::Foreign { .. }
         ));
+    }
+
+    type Seen<'a> = (&'a str, Result<&'a [Option<&'a str>], bool>);
+
+    fn seen(hosts: &[Seen<'_>]) -> Answer {
+        let hosts: Vec<_> = hosts
+            .iter()
+            .map(|(host, what)| {
+                let what = what.map(sight).map_err(|guarded| Silence {
+                    why: "silent".into(),
+                    guarded,
+                });
+                ((*host).to_owned(), what)
+            })
+            .collect();
+        judge_hosts(&hosts)
+    }
+
+    #[test]
+    fn several_addresses_are_ours_only_as_one_cluster() {
+        let c: &[Option<&str>] = &[Some("c"), Some("c")];
+        let d: &[Option<&str>] = &[Some("d")];
+        let theirs: &[Option<&str>] = &[None];
+        let one = seen(&[("a", Ok(c)), ("b", Ok(c))]);
+        assert_eq!(
+            (one.verdict, one.cluster.as_deref()),
+            (Standing::Ours, Some("c"))
+        );
+        let two = seen(&[("a", Ok(c)), ("b", Ok(d))]);
+        assert_eq!(two.verdict, Standing::Foreign);
+        assert_eq!(two.why, "a is of c, b of d: two clusters");
+        assert_eq!(seen(&[("a", Err(false))]).verdict, Standing::Unreachable);
+        assert_eq!(
+            seen(&[("a", Ok(c)), ("b", Err(false))]).verdict,
+            Standing::Unreachable
+        );
+        // What is foreign is told before what is silent, whatever the order.
+        for order in [
+            [("a", Err(false)), ("b", Ok(theirs))],
+            [("b", Ok(theirs)), ("a", Err(false))],
+        ] {
+            assert_eq!(seen(&order).verdict, Standing::Foreign);
+        }
+        // Somebody answers and wants credentials: that is not ours.
+        assert_eq!(seen(&[("a", Err(true))]).verdict, Standing::Foreign);
+        assert_eq!(seen(&[]).verdict, Standing::Unreachable);
     }
 }

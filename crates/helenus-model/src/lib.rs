@@ -32,6 +32,8 @@ pub mod memory;
 
 pub mod smaps;
 
+pub mod like;
+
 pub mod plan;
 
 pub mod guard;

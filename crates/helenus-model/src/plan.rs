@@ -406,6 +406,8 @@ fn node_plans(
         .enumerate()
         .map(|(index, ((data_center, rack), tokens))| {
             let name = format!("node{}", index + 1);
+            // Evenly spread tokens are Murmur3's; with another partitioner Cassandra draws its own.
+            let tokens = if is_murmur3(request) { tokens } else { vec![] };
             let folder = format!("{}/{name}", request.folder);
             let address = request.addresses[index];
             let settings = own_of(written, Place::Yaml).chain(set.iter());
@@ -475,7 +477,6 @@ fn cassandra_yaml<'a>(
     let fixed = json!({
         "cluster_name": request.name,
         "num_tokens": request.tokens,
-        "initial_token": tokens.join(","),
         "listen_address": address,
         "rpc_address": address,
         "start_native_transport": true,
@@ -494,7 +495,18 @@ fn cassandra_yaml<'a>(
     if let Value::Object(fixed) = fixed {
         map.extend(fixed);
     }
+    if !tokens.is_empty() {
+        map.insert("initial_token".into(), tokens.join(",").into());
+    }
     Value::Object(map)
+}
+
+/// Whether the tokens of this cluster are Murmur3's, as they are where nobody sets another partitioner.
+fn is_murmur3(request: &PlanRequest) -> bool {
+    let mut set = request.set.iter().rev();
+    set.find(|(key, _)| key == "partitioner")
+        .and_then(|(_, value)| value.as_str())
+        .is_none_or(|name| name.ends_with("Murmur3Partitioner"))
 }
 
 /// Sets `a.b.c` in nested maps, replacing what is no map on the way.

@@ -3,6 +3,8 @@
 
 pub(crate) mod baseline;
 pub(crate) mod compare;
+pub(crate) mod env;
+pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod many;
 pub(crate) mod report;
@@ -101,7 +103,9 @@ pub(crate) enum Verb {
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),
     /// Contact points for shells, scripts and drivers
-    Env(Named),
+    Env(env::EnvFlags),
+    /// May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
+    Guard(guard::Guard),
     /// Cassandra releases: known, cached, runnable here
     Releases(Releases),
     /// Presets and the reason of each of their settings
@@ -110,6 +114,13 @@ pub(crate) enum Verb {
     Doctor,
     /// Completions for a shell, on standard output
     Completions(Completions),
+    /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
+    #[command(name = "__cqlsh", hide = true)]
+    CqlshShim {
+        target: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Becomes a node (internal)
     #[command(name = "__node", hide = true)]
     Node { launch: PathBuf },
@@ -206,9 +217,11 @@ impl From<PresetArg> for PresetName {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-  helenus up c --cassandra 4.1            another release; helenus releases tells which
+  helenus up c --cassandra 4.1           another release; helenus releases tells which
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
+  helenus up c --like prod/cassandra.yaml --dry-run
+                                         what would be as in production, and what not
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
@@ -220,6 +233,9 @@ pub(crate) struct Up {
     pub(crate) many: many::Many,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
+    /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -538,8 +554,8 @@ pub(crate) struct Nodetool {
     /// NAME or NAME/NODE
     #[arg(value_name = "NAME[/NODE]")]
     pub(crate) target: String,
-    /// nodetool's own words
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    /// nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
 

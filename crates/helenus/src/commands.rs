@@ -8,6 +8,7 @@ pub(crate) mod cqlsh;
 pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod fake_node;
+pub(crate) mod guard;
 pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod list;

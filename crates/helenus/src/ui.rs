@@ -34,11 +34,16 @@ impl Ui {
     /// A result: text for people, the value as JSON for programs.
     pub(crate) fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) {
         if self.json() {
-            let json = serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("\"{e}\""));
-            self.out(&format!("{json}\n"));
+            self.json_value(value);
         } else {
             self.out(&text());
         }
+    }
+
+    /// A value as JSON, whatever the format of results is.
+    pub(crate) fn json_value<T: Serialize>(&self, value: &T) {
+        let json = serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("\"{e}\""));
+        self.out(&format!("{json}\n"));
     }
 
     /// Data on standard output; a reader that went away ends the writing, not the program.

@@ -8,10 +8,14 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/guard.rs"]
+mod guard;
 #[path = "real/home.rs"]
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/like.rs"]
+mod like;
 #[path = "real/many.rs"]
 mod many;
 #[path = "real/releases.rs"]
@@ -111,6 +115,14 @@ fn main() {
         trial(
             "foreign_clusters_are_not_written_to",
             clusters::foreign_clusters_are_not_written_to,
+        ),
+        trial(
+            "foreign_clusters_refuse_every_writing_verb",
+            guard::foreign_clusters_refuse_every_writing_verb,
+        ),
+        trial(
+            "production_s_settings_on_5_0",
+            like::production_s_settings_on_5_0,
         ),
         trial(
             "a_pause_shows_in_response_time",

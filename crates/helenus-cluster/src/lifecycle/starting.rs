@@ -22,6 +22,10 @@ impl Hands {
     ) -> Result<Vec<Started>, ClusterError> {
         want(state, names, Wanted::Running);
         self.limit(state, events)?;
+        if !state.ephemeral {
+            crate::shims::write(state, &self.env, &self.helenus)
+                .map_err(ClusterError::io("the cluster's nodetool and cqlsh"))?;
+        }
         let mut started: Vec<Started> = Vec::new();
         match self.spawn(state, names, &mut started) {
             Ok(()) => {

@@ -252,6 +252,12 @@ impl Keys {
         self.by_name.get(name).map(|at| &self.all[*at])
     }
 
+    /// The key of that modern or old name.
+    pub fn named(&self, name: &str) -> Option<&ConfigKey> {
+        let old = self.by_old_name.get(name).map(|(at, _)| &self.all[*at]);
+        old.or_else(|| self.get(name))
+    }
+
     /// Checks a setting whose value is YAML text, as given with `--set`.
     ///
     /// # Errors

@@ -4,7 +4,6 @@ use crate::cli::Cqlsh;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
-use helenus_cluster::env::Env;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::shell::{self, Answer};
 use helenus_model::format::Format;
@@ -39,7 +38,7 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         (Some(text), _) => text.clone(),
         (None, Some(path)) => read(path)?,
         (None, None) if !std::io::stdin().is_terminal() => read(Path::new("-"))?,
-        (None, None) => return interactive(&hands.env, &state, node.as_deref()),
+        (None, None) => return interactive(hands, &state, node.as_deref()),
     };
     if flags.dry_run {
         let statements = helenus_cql::split_statements(&text);
@@ -109,11 +108,11 @@ fn read(path: &Path) -> Result<String, CommandError> {
 
 /// Hands the terminal to an installed cqlsh.
 fn interactive(
-    env: &Env,
+    hands: &Hands,
     state: &helenus_cluster::state::ClusterState,
     node: Option<&str>,
 ) -> Result<u8, CommandError> {
-    let Some(program) = env.find_program("cqlsh") else {
+    let Some(program) = installed(hands) else {
         return Err(CommandError::new(
             code::ENVIRONMENT,
             "there is no cqlsh on PATH for a session",
@@ -130,4 +129,46 @@ fn interactive(
         .arg(state.plan.ports.cql.to_string())
         .exec();
     Err(CommandError::of(code::ENVIRONMENT, &error))
+}
+
+/// The first cqlsh on PATH that is not one of our own shims, which would call us again.
+fn installed(hands: &Hands) -> Option<std::path::PathBuf> {
+    let clusters = hands.clusters.root();
+    let clusters = fs::canonicalize(clusters).unwrap_or_else(|_| clusters.to_owned());
+    let others = std::env::split_paths(hands.env.var("PATH")?)
+        .filter(|folder| !fs::canonicalize(folder).is_ok_and(|f| f.starts_with(&clusters)));
+    let path = std::env::join_paths(others).ok()?;
+    let mut env = hands.env.clone();
+    env.vars.insert("PATH".into(), path);
+    env.find_program("cqlsh")
+}
+
+/// What a shim on disk becomes: an installed cqlsh that is told the node by its own variables, so that a host among
+/// the arguments wins as it always does; without one, the statements of -e and -f run here.
+pub(crate) fn shim(
+    target: &str,
+    arguments: Vec<std::ffi::OsString>,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    use clap::Parser as _;
+    let named = Target::parse(target);
+    let state = hands.clusters.load(&named.cluster)?;
+    let node = match &named.node {
+        Some(name) => state.node(name)?,
+        None => &state.plan.nodes[0],
+    };
+    if let Some(program) = installed(hands) {
+        let error = std::process::Command::new(program)
+            .args(arguments)
+            .env("CQLSH_HOST", node.address.to_string())
+            .env("CQLSH_PORT", state.plan.ports.cql.to_string())
+            .exec();
+        return Err(CommandError::of(code::ENVIRONMENT, &error));
+    }
+    let words = ["helenus", "cqlsh", target].map(std::ffi::OsString::from);
+    match crate::cli::Cli::parse_from(words.into_iter().chain(arguments)).verb {
+        crate::cli::Verb::Cqlsh(flags) => run(&flags, hands, ui),
+        _ => Err(CommandError::new(code::USAGE, "cqlsh takes -e and -f")),
+    }
 }

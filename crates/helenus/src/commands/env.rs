@@ -1,12 +1,20 @@
-//! `helenus env`: contact points for shells, scripts and drivers.
+//! `helenus env`: contact points, paths and a nodetool on PATH, for shells, CI and drivers.
+//! Refuses secrets: where a cluster asks for a password, the path of its file is told.
 
-use crate::cli::Named;
+use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::shims;
+use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
+use helenus_model::topology::Target;
 use serde::Serialize;
+use std::path::Path;
 
+mod render;
+
+/// Everything that `env` tells, whoever reads it.
 #[derive(Serialize)]
 struct Environment {
     format: Format,
@@ -16,42 +24,105 @@ struct Environment {
     port: u16,
     data_center: String,
     release: String,
+    /// The node whose folders are told.
+    node: String,
+    conf: String,
+    data: String,
+    logs: String,
+    /// A folder with nodetool and cqlsh.
+    bin: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credentials: Option<Credentials>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<Tls>,
 }
 
-pub(crate) fn run(flags: &Named, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.resolve(flags.name.as_deref())?;
-    let plan = &state.plan;
-    let environment = Environment {
-        format: Format::new("env", 1),
-        cluster: plan.name.clone(),
-        cluster_name: plan.name.clone(),
-        contact_points: plan.nodes.iter().map(|n| n.address.to_string()).collect(),
-        port: plan.ports.cql,
-        data_center: plan.nodes[0].data_center.clone(),
-        release: plan.release.clone(),
-    };
-    ui.result(&environment, || text(&environment));
+#[derive(Serialize)]
+struct Credentials {
+    username: String,
+    /// A file that only its owner can read.
+    password_file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cqlshrc: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Tls {
+    ca: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+/// The superuser of a cluster with authentication.
+const SUPERUSER: &str = "helenus";
+
+pub(crate) fn run(flags: &EnvFlags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.target.as_deref().map(Target::parse);
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let asked = target.and_then(|t| t.node);
+    let environment = environment(&state, asked.as_deref())?;
+    if flags.reader == EnvAs::Json {
+        ui.json_value(&environment);
+    } else {
+        ui.result(&environment, || render::text(&environment, flags.reader));
+    }
     Ok(0)
 }
 
-/// No value needs quotes: names are words, the rest numbers and addresses.
-fn text(e: &Environment) -> String {
-    format!(
-        "export HELENUS_CLUSTER={}\n\
-         export CASSANDRA_CONTACT_POINTS={}\n\
-         export CASSANDRA_PORT={}\n\
-         export CASSANDRA_DATACENTER={}\n\
-         export CASSANDRA_CLUSTER_NAME={}\n\
-         export CASSANDRA_VERSION={}\n\
-         export CQLSH_HOST={}\n\
-         export CQLSH_PORT={}\n",
-        e.cluster,
-        e.contact_points.join(","),
-        e.port,
-        e.data_center,
-        e.cluster_name,
-        e.release,
-        e.contact_points[0],
-        e.port,
-    )
+fn environment(state: &ClusterState, asked: Option<&str>) -> Result<Environment, CommandError> {
+    let plan = &state.plan;
+    let node = match asked {
+        Some(name) => state.node(name)?,
+        None => &plan.nodes[0],
+    };
+    // The node that is asked for comes first: what takes one contact point takes that.
+    let mut contact_points = vec![node.address.to_string()];
+    let others = plan.nodes.iter().filter(|n| n.name != node.name);
+    contact_points.extend(others.map(|n| n.address.to_string()));
+    let bin = match asked {
+        Some(_) => shims::folder(Path::new(&node.folder)),
+        None => shims::folder(Path::new(&plan.folder)),
+    };
+    Ok(Environment {
+        format: Format::new("env", 1),
+        cluster: plan.name.clone(),
+        cluster_name: plan.name.clone(),
+        contact_points,
+        port: plan.ports.cql,
+        data_center: node.data_center.clone(),
+        release: plan.release.clone(),
+        node: node.name.clone(),
+        conf: format!("{}/conf", node.folder),
+        data: format!("{}/data", node.folder),
+        logs: format!("{}/logs", node.folder),
+        bin: bin.to_string_lossy().into_owned(),
+        credentials: credentials(&plan.folder),
+        tls: tls(&plan.folder),
+    })
+}
+
+/// A file of the cluster's folder, where it is there.
+fn file(folder: &str, below: &str) -> Option<String> {
+    let path = format!("{folder}/{below}");
+    Path::new(&path).is_file().then_some(path)
+}
+
+fn credentials(folder: &str) -> Option<Credentials> {
+    Some(Credentials {
+        username: SUPERUSER.to_owned(),
+        password_file: file(folder, "credentials/password")?,
+        cqlshrc: file(folder, "credentials/cqlshrc"),
+    })
+}
+
+fn tls(folder: &str) -> Option<Tls> {
+    Some(Tls {
+        ca: file(folder, "tls/ca.pem")?,
+        certificate: file(folder, "tls/client.pem"),
+        key: file(folder, "tls/client.key"),
+    })
 }

@@ -12,16 +12,24 @@ use std::os::unix::process::CommandExt as _;
 pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
     let state = hands.clusters.load(&target.cluster)?;
-    let node = target
-        .node
-        .unwrap_or_else(|| state.plan.nodes[0].name.clone());
     if ui.json() {
         return Err(
             CommandError::new(code::USAGE, "nodetool's words have no JSON form")
                 .hint("some of its verbs take -F json themselves".to_owned()),
         );
     }
-    if settings::is_changing(&flags.arguments)
+    let addresses: Vec<_> = state.plan.nodes.iter().map(|n| n.address).collect();
+    let words = nodetool::part(&flags.arguments, &addresses, state.plan.ports.jmx)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let named = words
+        .host
+        .and_then(|host| state.plan.nodes.iter().find(|n| n.address == host));
+    let node = match (named, &target.node) {
+        (Some(node), _) => node.name.clone(),
+        (None, Some(node)) => node.clone(),
+        (None, None) => state.plan.nodes[0].name.clone(),
+    };
+    if settings::is_changing(&words.verb)
         && let Err(error) = settings::remember(hands, &state, &node)
     {
         // The command is run all the same; only a reset will know less.
@@ -30,7 +38,8 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             with_causes(&error)
         ));
     }
+    let arguments: Vec<String> = words.jvm.into_iter().chain(words.verb).collect();
     // Becomes the tool: its words, its signals, its exit code.
-    let error = nodetool::command(&state, &node, &flags.arguments)?.exec();
+    let error = nodetool::command(&state, &node, &arguments)?.exec();
     Err(CommandError::of(code::ENVIRONMENT, &error))
 }

@@ -21,6 +21,7 @@ use std::time::Instant;
 
 /// Last line of a dry run.
 pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
+mod like;
 
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]
@@ -41,11 +42,23 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
         Some(name) => name,
         None => free_name(hands)?,
     };
-    let request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let mut request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let like = match &flags.like {
+        Some(path) => Some(like::follow(path, &flags.cluster, &mut request)?),
+        None => None,
+    };
     if flags.dry_run {
         let plan = hands.dry_run(&request)?;
+        if let Some(like) = &like {
+            ui.result(like, || like::text(like) + NOTHING);
+            return Ok(0);
+        }
         ui.result(&plan, || plan_text(&plan) + NOTHING);
         return Ok(0);
+    }
+    if let Some(like) = &like {
+        // On standard error: the result is the cluster.
+        like::text(like).lines().for_each(|line| ui.note(line));
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());

@@ -268,11 +268,11 @@ fn nodetool() {
     --- standard output
     The release's own nodetool against a node; JMX is opened for it, with a password
 
-    Usage: helenus nodetool [OPTIONS] <NAME[/NODE]> <ARGUMENTS>...
+    Usage: helenus nodetool [OPTIONS] <NAME[/NODE]> [ARGUMENTS]...
 
     Arguments:
       <NAME[/NODE]>   NAME or NAME/NODE
-      <ARGUMENTS>...  nodetool's own words
+      [ARGUMENTS]...  nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
@@ -321,24 +321,33 @@ fn cqlsh() {
 
 #[test]
 fn env() {
-    shot!(TestLab::new().run(&["env", "--help"]), @"
+    shot!(TestLab::new().run(&["env", "--help"]), @r#"
     exit code: 0
     --- standard output
     Contact points for shells, scripts and drivers
 
-    Usage: helenus env [OPTIONS] [NAME]
+    Usage: helenus env [OPTIONS] [NAME[/NODE]]
 
     Arguments:
-      [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
+      [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster, its first node] [env:
+                     HELENUS_CLUSTER=]
 
     Options:
+          --as <READER>      Whom it is for [default: shell] [possible values: shell, fish, dotenv,
+                             github, json, java, python]
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
-    ");
+
+    Examples:
+      eval "$(helenus env c)"                 contact points, paths, and a nodetool on PATH
+      helenus env c/node2 --as fish | source
+      helenus env c --as github >> "$GITHUB_ENV"
+      helenus env c --as java > application.conf
+    "#);
 }
 
 #[test]

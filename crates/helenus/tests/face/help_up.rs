@@ -34,6 +34,7 @@ fn the_program() {
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
+      guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each
@@ -91,6 +92,7 @@ fn no_verb_at_all() {
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
+      guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each
@@ -213,6 +215,9 @@ fn up() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+          --like <FILE>
+              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
+              sizes, tell every difference
 
           --dry-run
               Show the plan, start nothing
@@ -225,6 +230,9 @@ fn up() {
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
+      helenus up c --like prod/cassandra.yaml --dry-run
+                                             what would be as in production, and what not
+      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
 

@@ -201,10 +201,15 @@ fn env() {
       ],
       "port": [port],
       "data_center": "datacenter1",
-      "release": "5.0.9"
+      "release": "5.0.9",
+      "node": "node1",
+      "conf": "[LAB]/home/state/clusters/c/node1/conf",
+      "data": "[LAB]/home/state/clusters/c/node1/data",
+      "logs": "[LAB]/home/state/clusters/c/node1/logs",
+      "bin": "[LAB]/home/state/clusters/c/bin"
     }
     "#);
-    shot!(lab.run(&["env"]), @"
+    shot!(lab.run(&["env"]), @r#"
     exit code: 0
     --- standard output
     export HELENUS_CLUSTER=c
@@ -215,7 +220,12 @@ fn env() {
     export CASSANDRA_VERSION=5.0.9
     export CQLSH_HOST=[address]
     export CQLSH_PORT=[port]
-    ");
+    export CASSANDRA_CONF=[LAB]/home/state/clusters/c/node1/conf
+    export CASSANDRA_DATA=[LAB]/home/state/clusters/c/node1/data
+    export CASSANDRA_LOG_DIR=[LAB]/home/state/clusters/c/node1/logs
+    export HELENUS_BIN=[LAB]/home/state/clusters/c/bin
+    export PATH=[LAB]/home/state/clusters/c/bin:"$PATH"
+    "#);
 }
 
 #[test]

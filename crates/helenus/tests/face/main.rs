@@ -8,6 +8,7 @@ mod lab;
 mod baseline;
 mod compare;
 mod dry;
+mod guard;
 mod help;
 mod help_up;
 mod history;

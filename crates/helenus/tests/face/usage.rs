@@ -565,12 +565,8 @@ fn nodetool_without_words() {
     shot!(bare().run(&["nodetool", "c"]), @"
     exit code: 2
     --- standard error
-    error: the following required arguments were not provided:
-      <ARGUMENTS>...
-
-    Usage: helenus nodetool <NAME[/NODE]> <ARGUMENTS>...
-
-    For more information, try '--help'.
+    error: there is no cluster named c
+    hint: there is none; bring one up with `helenus up`
     ");
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 
 /// Addresses of a cluster's nodes, in order.
-fn addresses(home: &Home, name: &str) -> Vec<SocketAddr> {
+pub(crate) fn addresses(home: &Home, name: &str) -> Vec<SocketAddr> {
     let env = home.helenus(&["env", name, "--format", "json"]).ok().json();
     let port = env["port"].as_u64().expect("a port");
     let points = env["contact_points"].as_array().expect("contact points");
@@ -20,7 +20,7 @@ fn addresses(home: &Home, name: &str) -> Vec<SocketAddr> {
         .collect()
 }
 
-fn connect(address: SocketAddr) -> Client {
+pub(crate) fn connect(address: SocketAddr) -> Client {
     Client::connect(address, &ConnectOptions::default()).expect("the node answers")
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn foreign_clusters_are_not_written_to() {
     assert_eq!(schema(address), before);
 }
 
-fn schema(address: SocketAddr) -> Vec<String> {
+pub(crate) fn schema(address: SocketAddr) -> Vec<String> {
     let rows = connect(address)
         .query(
             "SELECT keyspace_name, table_name FROM system_schema.tables",

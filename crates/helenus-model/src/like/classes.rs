@@ -1,0 +1,255 @@
+//! The rules by which a key of a production's file is replaced, shrunk or left out.
+//! Refuses to judge by a value's looks where the key's name decides.
+
+use super::ProductionPlace;
+use crate::nearest::nearest;
+use crate::release::Release;
+use serde_json::Value;
+
+/// What stands in a key's place, and why.
+pub(super) struct Replaced {
+    pub(super) now: Option<String>,
+    pub(super) why: String,
+}
+
+/// Keys that follow from addresses, folders, tokens and names, by modern name, with the reason.
+const REPLACED: [(&str, &str); 33] = [
+    ("cluster_name", "the name that Helenus knows the cluster by"),
+    ("num_tokens", "kept as --tokens"),
+    (
+        "initial_token",
+        "tokens are spread evenly over the nodes that there are",
+    ),
+    (
+        "allocate_tokens_for_keyspace",
+        "tokens are agreed before the start",
+    ),
+    (
+        "allocate_tokens_for_local_replication_factor",
+        "tokens are agreed before the start",
+    ),
+    ("seed_provider", "the nodes of this cluster"),
+    ("listen_address", "an address of this machine"),
+    ("listen_interface", "an address of this machine"),
+    ("listen_interface_prefer_ipv6", "an address of this machine"),
+    ("listen_on_broadcast_address", "there is one address"),
+    ("broadcast_address", "there is one address"),
+    ("broadcast_rpc_address", "there is one address"),
+    ("rpc_address", "an address of this machine"),
+    ("rpc_interface", "an address of this machine"),
+    ("rpc_interface_prefer_ipv6", "an address of this machine"),
+    ("native_transport_port", "9042 where it can be had"),
+    (
+        "native_transport_port_ssl",
+        "one port serves; --tls encrypts it",
+    ),
+    ("start_native_transport", "CQL is how the cluster is used"),
+    ("storage_port", "7000 where it can be had"),
+    ("ssl_storage_port", "7000 where it can be had"),
+    ("start_rpc", "Thrift's port would meet another node's"),
+    ("rpc_port", "Thrift's port would meet another node's"),
+    ("data_file_directories", "a folder of the node"),
+    ("local_system_data_file_directory", "a folder of the node"),
+    ("commitlog_directory", "a folder of the node"),
+    ("hints_directory", "a folder of the node"),
+    ("saved_caches_directory", "a folder of the node"),
+    ("cdc_raw_directory", "a folder of the node"),
+    ("heap_dump_path", "a folder of the node"),
+    (
+        "audit_logging_options.audit_logs_dir",
+        "below the node's logs",
+    ),
+    (
+        "full_query_logging_options.log_dir",
+        "below the node's logs",
+    ),
+    ("auto_bootstrap", "a new cluster has nothing to stream"),
+    (
+        "endpoint_snitch",
+        "it reads the data centre and rack that Helenus writes",
+    ),
+];
+
+/// Keys about who may log in: they go together, and only with a password that somebody has.
+const AUTH: [&str; 6] = [
+    "authenticator",
+    "authorizer",
+    "role_manager",
+    "network_authorizer",
+    "cidr_authorizer",
+    "internode_authenticator",
+];
+
+/// Whether Helenus itself decides the key.
+pub(super) fn replaced(modern: &str, place: Option<&ProductionPlace>) -> Option<Replaced> {
+    let (_, why) = REPLACED.iter().find(|(key, _)| *key == modern)?;
+    let now = match modern {
+        "endpoint_snitch" => Some(match place {
+            Some(place) => format!(
+                "endpoint_snitch: GossipingPropertyFileSnitch, data centre {}, rack {}",
+                place.data_center, place.rack
+            ),
+            None => "endpoint_snitch: GossipingPropertyFileSnitch, data centre datacenter1".into(),
+        }),
+        _ => None,
+    };
+    Some(Replaced {
+        now,
+        why: (*why).to_owned(),
+    })
+}
+
+/// Whether an authenticator asks for a password.
+pub(super) fn asks_for_passwords(value: &Value) -> bool {
+    class_name(value).is_some_and(|name| name.ends_with("PasswordAuthenticator"))
+}
+
+/// Why the key cannot be followed on one machine.
+pub(super) fn not_here(modern: &str, value: &Value) -> Option<String> {
+    let top = modern.split('.').next().unwrap_or(modern);
+    if matches!(
+        top,
+        "client_encryption_options"
+            | "server_encryption_options"
+            | "transparent_data_encryption_options"
+            | "encryption_options"
+    ) {
+        return Some(
+            "keystores of a production are not on this machine; --tls makes new ones".into(),
+        );
+    }
+    if AUTH.contains(&modern) && !is_open(value) {
+        return Some(
+            "accounts of a production are not on this machine: the cluster stays open unless --auth is given".into(),
+        );
+    }
+    if AUTH.contains(&modern) {
+        return None;
+    }
+    let about_a_class = modern.ends_with("class_name") || class_of_map(value).is_some();
+    let name = class_name(value).filter(|_| about_a_class)?;
+    (name.contains('.') && !name.starts_with("org.apache.cassandra."))
+        .then(|| format!("{name} is on no class path here"))
+}
+
+/// Whether everybody is let in.
+fn is_open(value: &Value) -> bool {
+    class_name(value).is_none_or(|name| {
+        let short = name.rsplit('.').next().unwrap_or(name);
+        short.starts_with("AllowAll") || short == "CassandraRoleManager"
+    })
+}
+
+fn class_of_map(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(items) => items.first().and_then(class_of_map),
+        Value::Object(map) => map.get("class_name").and_then(Value::as_str),
+        _ => None,
+    }
+}
+
+/// A class by its bare name, or in a map of it.
+fn class_name(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| class_of_map(value))
+}
+
+/// Memory, caches, threads and the commit log, by modern name.
+const SIZES: [&str; 46] = [
+    "memtable_heap_space",
+    "memtable_offheap_space",
+    "memtable_flush_writers",
+    "memtable_cleanup_threshold",
+    "key_cache_size",
+    "key_cache_keys_to_save",
+    "row_cache_size",
+    "row_cache_keys_to_save",
+    "counter_cache_size",
+    "counter_cache_keys_to_save",
+    "file_cache_size",
+    "networking_cache_size",
+    "prepared_statements_cache_size",
+    "thrift_prepared_statements_cache_size_mb",
+    "index_summary_capacity",
+    "column_index_cache_size",
+    "paxos_cache_size",
+    "consensus_migration_cache_size",
+    "sai_options.segment_write_buffer_size",
+    "sai_sstable_indexes_per_query_warn_threshold",
+    "commitlog_segment_size",
+    "commitlog_total_space",
+    "commitlog_max_compression_buffers_in_pool",
+    "max_mutation_size",
+    "cdc_total_space",
+    "concurrent_reads",
+    "concurrent_writes",
+    "concurrent_counter_writes",
+    "concurrent_replicates",
+    "concurrent_materialized_view_writes",
+    "concurrent_materialized_view_builders",
+    "concurrent_compactors",
+    "concurrent_validations",
+    "concurrent_index_builders",
+    "concurrent_merkle_tree_requests",
+    "native_transport_max_threads",
+    "native_transport_max_auth_threads",
+    "native_transport_max_request_data_in_flight",
+    "native_transport_max_request_data_in_flight_per_ip",
+    "available_processors",
+    "repair_session_space",
+    "repair_command_pool_size",
+    "rpc_min_threads",
+    "rpc_max_threads",
+    "max_hints_delivery_threads",
+    "internode_max_message_size",
+];
+
+/// Whether the key is a size of memory, caches, threads or the commit log.
+pub(super) fn is_size(modern: &str) -> bool {
+    SIZES.contains(&modern)
+}
+
+/// Why a size is another here.
+pub(super) fn why_shrunk(modern: &str) -> &'static str {
+    if modern.starts_with("concurrent")
+        || modern.contains("threads")
+        || modern.contains("writers")
+        || modern.contains("pool_size")
+        || modern == "available_processors"
+    {
+        "threads of a machine that is not here"
+    } else if modern.starts_with("commitlog") || modern.starts_with("cdc") {
+        "disk of a machine that is not here"
+    } else if modern == "max_mutation_size" || modern == "internode_max_message_size" {
+        "bounded by the smaller commit-log segment"
+    } else {
+        "memory of a machine that is not here"
+    }
+}
+
+/// Why a release does not know a key: what other releases say of it.
+pub(super) fn history(key: &str, release: &Release) -> String {
+    let all = Release::all();
+    let own = all
+        .iter()
+        .position(|r| r.version == release.version)
+        .unwrap_or(all.len());
+    let knows = |r: &&&Release| r.keys().named(key).is_some();
+    let older: Vec<&str> = all[..own].iter().filter(knows).map(|r| r.series).collect();
+    let newer: Vec<&str> = all
+        .iter()
+        .skip(own + 1)
+        .filter(knows)
+        .map(|r| r.series)
+        .collect();
+    match (older.last(), newer.first()) {
+        (Some(last), _) => format!("removed after {last}"),
+        (None, Some(first)) => format!("came with {first}"),
+        (None, None) => {
+            let names = release.keys().all().iter().map(|k| k.name.as_str());
+            match nearest(key, names) {
+                Some(near) => format!("no release that is known has it; the nearest is {near}"),
+                None => "no release that is known has it".to_owned(),
+            }
+        }
+    }
+}

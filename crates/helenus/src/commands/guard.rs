@@ -1,0 +1,125 @@
+//! `helenus guard`: may a test write to these addresses? One line, one exit code.
+//! Refuses to write anything itself, and to ask for credentials: what wants some is not proved ours.
+
+use crate::cli::guard::Guard;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::guard;
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::ready::cql_address;
+use helenus_cql::ClientError;
+use helenus_model::format::Format;
+use helenus_model::guard::{Answer, Sight, Silence, Standing, judge_hosts};
+use serde::Serialize;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+
+#[derive(Serialize)]
+struct Guarded {
+    format: Format,
+    #[serde(flatten)]
+    answer: Answer,
+    hosts: Vec<Seen>,
+}
+
+/// What was seen at one address.
+#[derive(Serialize)]
+struct Seen {
+    host: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sight: Option<Sight>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    silence: Option<String>,
+}
+
+pub(crate) fn run(flags: &Guard, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let addresses = match &flags.name {
+        Some(name) => {
+            let state = hands.clusters.load(name)?;
+            let nodes = state.plan.nodes.iter();
+            nodes.map(|n| Ok(cql_address(&state.plan, n))).collect()
+        }
+        None => resolve(&flags.hosts, flags.port),
+    };
+    let seen: Vec<(String, Result<Sight, Silence>)> = addresses
+        .into_iter()
+        .map(|address| match address {
+            Ok(address) => (address.to_string(), look(hands, address)),
+            Err((host, silence)) => (host, Err(silence)),
+        })
+        .collect();
+    let mut answer = judge_hosts(&seen);
+    if let (Some(wanted), Some(found)) = (&flags.name, &answer.cluster)
+        && wanted != found
+    {
+        answer = Answer {
+            verdict: Standing::Foreign,
+            why: format!("{found} answers at the addresses of {wanted}"),
+            cluster: None,
+        };
+    }
+    let exit = match answer.verdict {
+        Standing::Ours => 0,
+        Standing::Foreign => 1,
+        Standing::Unreachable => code::ENVIRONMENT,
+    };
+    let word = match answer.verdict {
+        Standing::Ours => "ours",
+        Standing::Foreign => "foreign",
+        Standing::Unreachable => "unreachable",
+    };
+    let guarded = Guarded {
+        format: Format::new("guard", 1),
+        answer,
+        hosts: seen.into_iter().map(shown).collect(),
+    };
+    ui.result(&guarded, || format!("{word}: {}\n", guarded.answer.why));
+    Ok(exit)
+}
+
+fn shown((host, seen): (String, Result<Sight, Silence>)) -> Seen {
+    let (sight, silence) = match seen {
+        Ok(sight) => (Some(sight), None),
+        Err(silence) => (None, Some(silence.why)),
+    };
+    Seen {
+        host,
+        sight,
+        silence,
+    }
+}
+
+/// Every address of each name: a driver may take any of them.
+fn resolve(hosts: &[String], port: u16) -> Vec<Result<SocketAddr, (String, Silence)>> {
+    let unknown = |host: &str, why: String| {
+        let silence = Silence {
+            why,
+            guarded: false,
+        };
+        vec![Err((host.to_owned(), silence))]
+    };
+    hosts
+        .iter()
+        .map(|host| host.trim())
+        .flat_map(|host| match (host, port).to_socket_addrs() {
+            Ok(found) => found.map(Ok).collect(),
+            Err(error) => unknown(host, format!("the name leads nowhere: {error}")),
+        })
+        .collect()
+}
+
+fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
+    guard::look(&hands.clusters, address, None).map_err(|error| match &error {
+        ClusterError::Silent { source, .. } => Silence {
+            why: with_causes(source),
+            guarded: matches!(
+                source,
+                ClientError::CredentialsMissing { .. } | ClientError::Authenticator { .. }
+            ),
+        },
+        other => Silence {
+            why: with_causes(other),
+            guarded: false,
+        },
+    })
+}

@@ -1,0 +1,82 @@
+//! `up --like`: a production's files into the request, and every difference as a table.
+//! Refuses to decide what is kept: the model does.
+
+use crate::cli::ClusterFlags;
+use crate::error::{CommandError, code};
+use crate::ui::Table;
+use fs_err as fs;
+use helenus_cluster::lifecycle::{Source, UpRequest};
+use helenus_model::like::{Class, Like, like};
+use helenus_model::release::Release;
+use std::path::Path;
+
+/// Longest value in the table; JSON has all of it.
+const WIDEST: usize = 48;
+
+/// Reads the file, and the cassandra-rackdc.properties beside it; a person's own flags stay above both.
+pub(super) fn follow(
+    path: &Path,
+    flags: &ClusterFlags,
+    request: &mut UpRequest,
+) -> Result<Like, CommandError> {
+    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let rackdc = path.with_file_name("cassandra-rackdc.properties");
+    let rackdc = fs::read_to_string(rackdc).ok();
+    let release = match &request.source {
+        Source::Known(name) => {
+            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
+        }
+        Source::Home(_) | Source::Tarball(_) => Release::newest(),
+    };
+    let like = like(&text, rackdc.as_deref(), release, request.preset).map_err(|e| {
+        CommandError::of(code::USAGE, &e)
+            .within(&path.display().to_string())
+            .hint(e.hint())
+    })?;
+    // A person's --set comes last and wins.
+    let own = std::mem::take(&mut request.set);
+    request.set = like.settings.clone();
+    request.set.extend(own);
+    if flags.tokens == 1 {
+        request.tokens = like.tokens.unwrap_or(request.tokens);
+    }
+    if let (Some(place), Some(only)) = (&like.place, request.topology.data_centers.first_mut()) {
+        only.name = place.data_center.clone();
+        only.racks.fill(place.rack.clone());
+    }
+    Ok(like)
+}
+
+/// Counts, then every key that is not simply kept, class by class.
+pub(super) fn text(like: &Like) -> String {
+    let mut table = Table::new(&["class", "key", "in the file", "here", "why"]);
+    let mut counts = Vec::new();
+    for class in Class::ALL {
+        let of_class = like.differences.iter().filter(|d| d.class == class);
+        counts.push(format!("{} {}", of_class.clone().count(), class.as_str()));
+        for difference in of_class {
+            table.row([
+                class.as_str().to_owned(),
+                difference.key.clone(),
+                cut(difference.was.as_deref().unwrap_or("-")),
+                cut(difference.now.as_deref().unwrap_or("-")),
+                difference.why.clone(),
+            ]);
+        }
+    }
+    format!(
+        "{}\nCassandra {}, sizes of preset {}: {}\n",
+        table.render(),
+        like.release,
+        like.preset.as_str(),
+        counts.join(", ")
+    )
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= WIDEST {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(WIDEST - 1).collect();
+    format!("{head}…")
+}
