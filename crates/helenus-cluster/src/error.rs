@@ -6,6 +6,7 @@ use crate::attach::AttachError;
 use crate::jdk::JdkError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
+use crate::secure::SecureError;
 use crate::state::StateError;
 use crate::store::StoreError;
 use helenus_cql::client::ClientError;
@@ -54,6 +55,8 @@ pub enum ClusterError {
     Address(#[from] AddressError),
     #[error(transparent)]
     Ready(#[from] ReadyError),
+    #[error(transparent)]
+    Secure(#[from] SecureError),
     #[error(transparent)]
     Attach(#[from] AttachError),
     /// A node does not answer CQL.
@@ -116,6 +119,10 @@ impl ClusterError {
             | Self::Address(_)
             | Self::NoSpace { .. } => Class::Environment,
             Self::Io { .. } => Class::Environment,
+            Self::Secure(SecureError::Roles { .. } | SecureError::StockSuperuser { .. }) => {
+                Class::Cluster
+            }
+            Self::Secure(_) => Class::Environment,
             Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
                 Class::Cluster
             }
@@ -134,6 +141,7 @@ impl ClusterError {
             Self::State(e) => e.hint(),
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
+            Self::Secure(e) => e.hint(),
             Self::Attach(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::NoSpace { .. } => Some(

@@ -6,33 +6,30 @@
 
 use crate::alive;
 use crate::error::ClusterError;
+use crate::reach;
 use crate::ring_view;
 use crate::state::Clusters;
 use fs_err as fs;
-use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
+use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, is_system_keyspace};
-use helenus_model::plan::NodePlan;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// What is to be seen of the cluster behind `host`.
+/// What is to be seen of the cluster behind `host`, got into as `given`; a cluster of ours needs nothing given.
 ///
 /// # Errors
 /// It does not answer.
 pub fn look(
     clusters: &Clusters,
     host: SocketAddr,
-    credentials: Option<Credentials>,
+    given: &ConnectOptions,
 ) -> Result<Sight, ClusterError> {
     let silent = |source: ClientError| ClusterError::Silent {
         node: host.to_string(),
         source,
     };
-    let options = ConnectOptions {
-        credentials,
-        ..ConnectOptions::default()
-    };
+    let options = reach::options_for(clusters, host, given).map_err(silent)?;
     let mut client = Client::connect(host, &options).map_err(silent)?;
     let name = client
         .query("SELECT cluster_name FROM system.local", Consistency::One)
@@ -50,7 +47,7 @@ pub fn look(
     data_centers.sort();
     data_centers.dedup();
     // Through a tunnel, what is proved of our sockets says nothing of the one that answers.
-    let direct = is_address_of_ours(clusters, host);
+    let direct = reach::node_at(clusters, host).is_some();
     let nodes = view
         .nodes
         .iter()
@@ -77,18 +74,6 @@ pub fn look(
         nodes,
         keyspaces,
     })
-}
-
-/// Whether a node of this user stands at that very address and port.
-fn is_address_of_ours(clusters: &Clusters, host: SocketAddr) -> bool {
-    let names = clusters.names().unwrap_or_default();
-    names
-        .iter()
-        .filter_map(|name| clusters.load(name).ok())
-        .any(|state| {
-            let here = |n: &NodePlan| SocketAddr::from((n.address, state.plan.ports.cql)) == host;
-            state.plan.nodes.iter().any(here)
-        })
 }
 
 /// The cluster of this user that this very node belongs to, proved.

@@ -14,11 +14,13 @@ use crate::paths::Paths;
 use crate::process;
 use crate::ready::{self, ReadyError, ReadyEvent};
 use crate::remove;
+use crate::secure;
 use crate::state::{
     ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
 use crate::store::{Store, StoreEvent};
 use fs_err as fs;
+use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
 use helenus_model::preset::PresetName;
@@ -81,6 +83,8 @@ pub struct UpRequest {
     pub set: Vec<(String, serde_json::Value)>,
     /// Flags of the JVM.
     pub jvm: Vec<String>,
+    /// What is asked of clients.
+    pub security: Security,
     /// Which Cassandra.
     pub source: Source,
     /// Which JDK, where the person names one.
@@ -314,6 +318,7 @@ impl Hands {
                 for (name, id) in host_ids {
                     state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
                 }
+                state.secured = state.plan.security.auth;
                 self.clusters
                     .save(state)
                     .map_err(ClusterError::io("the cluster's state"))
@@ -346,9 +351,10 @@ impl Hands {
             leashed: state.ephemeral,
             train: None,
         };
+        secure::provide(&state.plan)?;
         for name in names {
             let node = state.node(name)?;
-            launch::write_files(node).map_err(ClusterError::io("the node's folder"))?;
+            launch::write_files(state, node).map_err(ClusterError::io("the node's folder"))?;
             let process = launch::start(state, node, &options)
                 .map_err(ClusterError::io("the launch shim"))?;
             started.push(process);
@@ -362,8 +368,8 @@ impl Hands {
             .into_iter()
             .filter(|(_, pid)| pid.is_some());
         running.extend(beside.map(|(name, _)| name.to_owned()));
-        Ok(ready::wait(
-            &state.plan,
+        let host_ids = ready::wait(
+            state,
             &running,
             started,
             ready_within,
@@ -371,7 +377,9 @@ impl Hands {
             &mut |e| {
                 events(Event::Ready(e));
             },
-        )?)
+        )?;
+        secure::finish(state, &running, &self.cancel)?;
+        Ok(host_ids)
     }
 
     fn provide_archive(
@@ -418,6 +426,7 @@ impl Hands {
             tokens: request.tokens,
             set: request.set.clone(),
             jvm: request.jvm.clone(),
+            security: request.security,
             machine: machine::read(),
             addresses: claimed.addresses.clone(),
             ports: claimed.ports,
@@ -616,6 +625,8 @@ fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) -> ClusterSta
             .map_or(0, |d| d.as_secs()),
         ephemeral,
         maker: (own, started_at(own)),
+        access: Access::of(&plan.folder, plan.security),
+        secured: false,
         plan,
         runtime,
         nodes,

@@ -3,6 +3,7 @@
 
 use crate::alive;
 use fs_err as fs;
+use helenus_model::access::Access;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::topology::name_hint;
@@ -44,6 +45,12 @@ pub struct ClusterState {
     pub runtime: Runtime,
     /// By node name.
     pub nodes: BTreeMap<String, NodeState>,
+    /// Where user, password and certificates are; open where the cluster asks for none.
+    #[serde(default, skip_serializing_if = "Access::is_open")]
+    pub access: Access,
+    /// Whether the superuser of `access` is there and the stock one is not; of clusters with authentication only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secured: bool,
 }
 
 /// What the nodes of a cluster are launched with.

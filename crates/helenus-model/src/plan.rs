@@ -1,6 +1,7 @@
 //! The plan of a cluster: everything that its nodes will be started with, decided before anything is touched.
 //! Refuses to look at the machine: what it needs is given. A dry run prints this value.
 
+use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::preset::{BASE, Heap, HeapRule, Place, PresetName, Setting};
@@ -15,11 +16,14 @@ use std::net::Ipv4Addr;
 
 mod facts;
 mod files;
+mod security;
 pub use facts::facts;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
     shapes_archive,
 };
+
+pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 
 /// Version of [`ClusterPlan`] as JSON.
 pub const PLAN_VERSION: u32 = 1;
@@ -74,6 +78,8 @@ pub struct PlanRequest {
     pub set: Vec<(String, Value)>,
     /// Flags of the JVM, after all others.
     pub jvm: Vec<String>,
+    /// What is asked of clients.
+    pub security: Security,
     /// Machine.
     pub machine: Machine,
     /// One address a node, in the topology's order.
@@ -103,6 +109,9 @@ pub struct ClusterPlan {
     pub ports: Ports,
     /// Folder of the cluster.
     pub folder: String,
+    /// What is asked of clients.
+    #[serde(default, skip_serializing_if = "Security::is_open")]
+    pub security: Security,
     /// Nodes in the topology's order.
     pub nodes: Vec<NodePlan>,
 }
@@ -258,6 +267,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
             return Err(PlanError::Reserved(key.clone()));
         }
     }
+    security::check(request)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
     if let Some(flag) = request.jvm.iter().find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
@@ -281,6 +291,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         tokens: request.tokens,
         ports: request.ports,
         folder: request.folder.clone(),
+        security: request.security,
         nodes: node_plans(request, heap),
     })
 }
@@ -339,7 +350,7 @@ fn node_plans(request: &PlanRequest, heap: Heap) -> Vec<NodePlan> {
             let name = format!("node{}", index + 1);
             let folder = format!("{}/{name}", request.folder);
             let address = request.addresses[index];
-            let yaml = yaml::render(&cassandra_yaml(request, index, &folder, &tokens));
+            let yaml = yaml::render(&cassandra_yaml(request, index, &name, &folder, &tokens));
             let jvm = jvm_flags(request, heap, address);
             let environment = settings(request.preset)
                 .filter(|s| s.place == Place::Environment)
@@ -382,12 +393,19 @@ fn seeds(request: &PlanRequest, index: usize) -> String {
     seeds.join(",")
 }
 
-fn cassandra_yaml(request: &PlanRequest, index: usize, folder: &str, tokens: &[i64]) -> Value {
+fn cassandra_yaml(
+    request: &PlanRequest,
+    index: usize,
+    name: &str,
+    folder: &str,
+    tokens: &[i64],
+) -> Value {
     let mut map = Map::new();
     for setting in settings(request.preset).filter(|s| s.place == Place::Yaml) {
         let value = yaml::parse(setting.value).unwrap_or_else(|_| setting.value.into());
         set_dotted(&mut map, setting.key, value);
     }
+    map.extend(security::keys(request, name));
     for (key, value) in &request.set {
         set_dotted(&mut map, key, value.clone());
     }
@@ -449,6 +467,7 @@ fn jvm_flags(request: &PlanRequest, heap: Heap, address: Ipv4Addr) -> Vec<String
             Place::Yaml | Place::Environment => {}
         }
     }
+    flags.extend(security::properties(request));
     // JMX is opened later, on demand; its stubs must then name the node's own address.
     flags.push(format!("-Djava.rmi.server.hostname={address}"));
     flags.extend(request.jvm.iter().cloned());

@@ -156,6 +156,15 @@ pub(crate) struct ClusterFlags {
     /// A flag for the JVM, after all others; may be repeated
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     pub(crate) jvm: Vec<String>,
+    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
+    #[arg(long)]
+    pub(crate) auth: bool,
+    /// Encrypt connections, of clients and between nodes; certificates in the state folder
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Ask each client for a certificate, too
+    #[arg(long, requires = "tls")]
+    pub(crate) client_auth: bool,
     /// Start without a class-data archive (slower; for comparisons)
     #[arg(long)]
     pub(crate) no_archive: bool,
@@ -190,6 +199,7 @@ impl From<PresetArg> for PresetName {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+  helenus up c --auth --tls              who has no password and trusts another authority stays out
   helenus up c --dry-run                 cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
@@ -229,7 +239,7 @@ pub(crate) struct Bench {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-const CLUSTER_FLAGS: [&str; 12] = [
+const CLUSTER_FLAGS: [&str; 15] = [
     "preset",
     "nodes",
     "cassandra",
@@ -240,6 +250,9 @@ const CLUSTER_FLAGS: [&str; 12] = [
     "tokens",
     "set",
     "jvm",
+    "auth",
+    "tls",
+    "client_auth",
     "no_archive",
     "ready_within",
 ];
@@ -271,6 +284,15 @@ pub(crate) struct BenchPlace {
     /// Where the password is: a variable's name, or the path of a 0600 file
     #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
     pub(crate) password_from: Option<String>,
+    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// A client certificate (PEM) for --hosts that ask for one
+    #[arg(long, value_name = "FILE", requires = "tls_ca", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key (PEM), a 0600 file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
 }
 
 /// What `bench` does.
