@@ -31,9 +31,10 @@ pub(crate) fn tls(reference: &TlsReference) -> Result<Tls, TrustError> {
     let Some(client) = &reference.client else {
         return Tls::new(&ca, None).map_err(unusable);
     };
+    let (certificate, key) = (read(&client.certificate)?, read_private(&client.key)?);
     let identity = Identity {
-        certificate: &read(&client.certificate)?,
-        key: read_private(&client.key)?.as_bytes(),
+        certificate: &certificate,
+        key: key.as_bytes(),
     };
     Tls::new(&ca, Some(identity)).map_err(unusable)
 }

@@ -10,6 +10,8 @@ mod clusters;
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/secured.rs"]
+mod secured;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -90,6 +92,10 @@ fn main() {
         trial(
             "a_starved_generator_blames_itself",
             telemetry::a_starved_generator_blames_itself,
+        ),
+        trial(
+            "a_secured_cluster_lets_only_its_own_in",
+            secured::a_secured_cluster_lets_only_its_own_in,
         ),
         trial(
             "kill_9_at_ten_moments_of_up",

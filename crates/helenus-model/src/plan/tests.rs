@@ -194,8 +194,36 @@ fn a_secured_plan_differs_by_these_lines_and_has_no_password() {
         new.join("\n")
     };
     let (node, before) = (&plan.nodes[1], &open.nodes[1]);
-    insta::assert_snapshot!(new(&node.yaml, &before.yaml), @"");
-    insta::assert_snapshot!(new(&node.jvm.join("\n"), &before.jvm.join("\n")), @"");
+    insta::assert_snapshot!(new(&node.yaml, &before.yaml), @r#"
+    auth_read_consistency_level: LOCAL_ONE
+    authenticator: PasswordAuthenticator
+    authorizer: CassandraAuthorizer
+    client_encryption_options:
+      enabled: true
+      keystore: /state/clusters/c/tls/node2.p12
+      keystore_password: "(the text of tls/keystore.password)"
+      optional: false
+      require_client_auth: true
+      store_type: PKCS12
+      truststore: /state/clusters/c/tls/truststore.p12
+      truststore_password: "(the text of tls/keystore.password)"
+    credentials_validity: "0ms"
+    permissions_cache_max_entries: 100
+    role_manager: CassandraRoleManager
+    roles_cache_max_entries: 100
+    server_encryption_options:
+      internode_encryption: all
+      keystore: /state/clusters/c/tls/node2.p12
+      keystore_password: "(the text of tls/keystore.password)"
+      require_client_auth: true
+      store_type: PKCS12
+      truststore: /state/clusters/c/tls/truststore.p12
+      truststore_password: "(the text of tls/keystore.password)"
+    "#);
+    insta::assert_snapshot!(new(&node.jvm.join("\n"), &before.jvm.join("\n")), @r"
+    -Dcassandra.system_auth.default_rf=2
+    -Dcassandra.auth_bcrypt_gensalt_log2_rounds=4
+    ");
     assert_eq!(new(&before.yaml, &node.yaml), "");
     assert_eq!(without_security(&node.yaml), before.yaml);
     let kept = serde_json::to_value(plan.without_secrets()).unwrap();
@@ -237,5 +265,26 @@ fn security_is_among_the_facts_that_set_clusters_apart() {
         .filter(|fact| !open.contains(fact))
         .map(|(what, value)| format!("{what} {value}"))
         .collect();
-    insta::assert_snapshot!(new.join("\n"), @"");
+    insta::assert_snapshot!(new.join("\n"), @r#"
+    auth_read_consistency_level LOCAL_ONE
+    authenticator PasswordAuthenticator
+    authorizer CassandraAuthorizer
+    client_encryption_options.enabled true
+    client_encryption_options.keystore_password "***"
+    client_encryption_options.optional false
+    client_encryption_options.require_client_auth true
+    client_encryption_options.store_type PKCS12
+    client_encryption_options.truststore_password "***"
+    credentials_validity "0ms"
+    permissions_cache_max_entries 100
+    role_manager CassandraRoleManager
+    roles_cache_max_entries 100
+    server_encryption_options.internode_encryption all
+    server_encryption_options.keystore_password "***"
+    server_encryption_options.require_client_auth true
+    server_encryption_options.store_type PKCS12
+    server_encryption_options.truststore_password "***"
+    -Dcassandra.system_auth.default_rf 1
+    -Dcassandra.auth_bcrypt_gensalt_log2_rounds 4
+    "#);
 }
