@@ -7,7 +7,7 @@ use helenus_model::run_plan::TlsReference;
 
 /// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TrustError {
+pub(crate) enum TrustError {
     /// A file that is not there, or a key that others can read.
     #[error(transparent)]
     File(#[from] SecretError),
