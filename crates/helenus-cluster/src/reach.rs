@@ -6,7 +6,9 @@ use crate::guard::listens;
 use crate::ready::cql_address;
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
-use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials, Identity, Secret, Tls};
+use helenus_cql::client::{
+    Client, ClientError, ConnectOptions, Credentials, Identity, Secret, Tls,
+};
 use helenus_model::access::{Access, SecretReference, TlsReference};
 use helenus_model::plan::NodePlan;
 use std::net::SocketAddr;
@@ -77,9 +79,7 @@ pub fn options_for(
         return Ok(given.clone());
     }
     match node_at(clusters, host) {
-        Some((state, node)) if is_node_s_own(&node, host) => {
-            options(&state.access, given.timeout)
-        }
+        Some((state, node)) if is_node_s_own(&node, host) => options(&state.access, given.timeout),
         _ => Ok(given.clone()),
     }
 }

@@ -248,11 +248,7 @@ pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
 }
 
 /// A connection to a node that has answered; for the looks to come it is as patient as ever.
-fn answer(
-    state: &ClusterState,
-    node: &NodePlan,
-    within: Duration,
-) -> Result<Client, ClientError> {
+fn answer(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
     let mut client = secure::connect_before(state, node, within)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
     client.set_timeout(ANSWER_WITHIN);

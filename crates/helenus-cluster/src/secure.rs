@@ -99,15 +99,19 @@ pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
         })?;
     }
     if !plan.security.is_open() {
-        whole(&folder.join(CREDENTIALS_FOLDER), "the credentials", |into| {
-            let mut files = vec![("cqlshrc".to_owned(), cqlshrc(plan).into_bytes())];
-            if plan.security.auth {
-                let password = random_word()?;
-                files.push(("password".to_owned(), line(&password)));
-                files.push(("cqlsh".to_owned(), cqlsh_credentials(plan, &password)));
-            }
-            write_all(into, files, "the credentials")
-        })?;
+        whole(
+            &folder.join(CREDENTIALS_FOLDER),
+            "the credentials",
+            |into| {
+                let mut files = vec![("cqlshrc".to_owned(), cqlshrc(plan).into_bytes())];
+                if plan.security.auth {
+                    let password = random_word()?;
+                    files.push(("password".to_owned(), line(&password)));
+                    files.push(("cqlsh".to_owned(), cqlsh_credentials(plan, &password)));
+                }
+                write_all(into, files, "the credentials")
+            },
+        )?;
     }
     Ok(())
 }
@@ -126,9 +130,13 @@ pub(crate) fn write_yaml(state: &ClusterState, node: &NodePlan, to: &Path) -> io
     if state.access.tls.is_none() {
         return fs::write(to, &node.yaml);
     }
-    let file = Path::new(&state.plan.folder).join(TLS_FOLDER).join(KEYSTORE_PASSWORD);
+    let file = Path::new(&state.plan.folder)
+        .join(TLS_FOLDER)
+        .join(KEYSTORE_PASSWORD);
     let password = fs::read_to_string(file)?;
-    let yaml = node.yaml.replace(KEYSTORE_PASSWORD_MARK, password.trim_end());
+    let yaml = node
+        .yaml
+        .replace(KEYSTORE_PASSWORD_MARK, password.trim_end());
     write_private(to, yaml.as_bytes())
 }
 
@@ -148,14 +156,17 @@ fn whole(
         Ok(()) | Err(_) => {}
     }
     // Files and their folder are their owner's alone from the first moment.
-    let made = fs::create_dir_all(begun.parent().unwrap_or(&begun))
-        .and_then(|()| private_folder(&begun));
+    let made =
+        fs::create_dir_all(begun.parent().unwrap_or(&begun)).and_then(|()| private_folder(&begun));
     made.map_err(failed)?;
     fill(&begun)?;
     fs::rename(&begun, folder).map_err(failed)
 }
 
-#[expect(clippy::disallowed_methods, reason = "fs_err has no DirBuilder with a mode")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "fs_err has no DirBuilder with a mode"
+)]
 fn private_folder(folder: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(folder)
 }

@@ -9,7 +9,8 @@ pub mod statements;
 pub mod table;
 
 pub use client::{
-    Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls, TlsError,
+    Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
+    TlsError,
 };
 pub use codec::{Consistency, Version};
 pub use rows::{ColumnSpec, Rows};

@@ -10,9 +10,7 @@ mod fake;
 use fake::{Channel, Fake, Script};
 use helenus_cql::client::{Identity, Tls, TlsError};
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency, Credentials, Secret, Version};
-use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, SanType,
-};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, SanType};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -174,7 +172,10 @@ fn texts_that_make_no_trust_are_told_apart() {
     assert!(matches!(Tls::new(b"", None), Err(TlsError::Empty)));
     let broken = ca.replace("-----END", "-----NO");
     let broken = Tls::new(broken.as_bytes(), None);
-    assert!(matches!(broken, Err(TlsError::Pem { .. } | TlsError::Empty)));
+    assert!(matches!(
+        broken,
+        Err(TlsError::Pem { .. } | TlsError::Empty)
+    ));
     let (certificate, _) = authority.sign(Ipv4Addr::LOCALHOST);
     let (certificate, key) = (certificate.pem(), KeyPair::generate().expect("a key"));
     let key = key.serialize_pem();
@@ -183,5 +184,8 @@ fn texts_that_make_no_trust_are_told_apart() {
         key: key.as_bytes(),
     };
     let unlike = Tls::new(ca.as_bytes(), Some(identity));
-    assert!(matches!(unlike, Err(TlsError::Unusable { .. })), "{unlike:?}");
+    assert!(
+        matches!(unlike, Err(TlsError::Unusable { .. })),
+        "{unlike:?}"
+    );
 }

@@ -166,11 +166,7 @@ impl Given {
     }
 }
 
-fn look(
-    hands: &Hands,
-    host: SocketAddr,
-    given: &ConnectOptions,
-) -> Result<Sight, TargetError> {
+fn look(hands: &Hands, host: SocketAddr, given: &ConnectOptions) -> Result<Sight, TargetError> {
     guard::look(&hands.clusters, host, given).map_err(|error| match error {
         ClusterError::Silent { source, .. } => TargetError::Unreachable {
             host,

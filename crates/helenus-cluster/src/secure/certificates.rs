@@ -45,11 +45,11 @@ impl Certificates {
     pub(super) fn make(plan: &ClusterPlan, password: &str) -> Result<Self, SecureError> {
         let authority = Authority::new(&plan.name)?;
         let mut files = vec![
-            ("ca.pem".to_owned(), authority.certificate.pem().into_bytes()),
             (
-                "truststore.p12".to_owned(),
-                authority.truststore(password)?,
+                "ca.pem".to_owned(),
+                authority.certificate.pem().into_bytes(),
             ),
+            ("truststore.p12".to_owned(), authority.truststore(password)?),
         ];
         let both = [
             ExtendedKeyUsagePurpose::ServerAuth,
@@ -66,8 +66,14 @@ impl Certificates {
             let client = authority.sign(&name, &[], &both[1..])?;
             let store = authority.keystore("client", &client, password)?;
             files.push(("client.p12".to_owned(), store));
-            files.push(("client.pem".to_owned(), client.certificate.pem().into_bytes()));
-            files.push(("client.key".to_owned(), client.key.serialize_pem().into_bytes()));
+            files.push((
+                "client.pem".to_owned(),
+                client.certificate.pem().into_bytes(),
+            ));
+            files.push((
+                "client.key".to_owned(),
+                client.key.serialize_pem().into_bytes(),
+            ));
         }
         Ok(Self { files })
     }
@@ -109,7 +115,9 @@ impl Authority {
         if !addresses.is_empty() {
             let localhost = "localhost".try_into().map_err(failed)?;
             params.subject_alt_names = vec![SanType::DnsName(localhost)];
-            let ips = addresses.iter().map(|ip| SanType::IpAddress(IpAddr::V4(*ip)));
+            let ips = addresses
+                .iter()
+                .map(|ip| SanType::IpAddress(IpAddr::V4(*ip)));
             params.subject_alt_names.extend(ips);
         }
         let key = KeyPair::generate().map_err(failed)?;
@@ -120,18 +128,19 @@ impl Authority {
     fn truststore(&self, password: &str) -> Result<Vec<u8>, SecureError> {
         let of = "the authority";
         let mut store = KeyStore::new();
-        store.add_entry("ca", KeyStoreEntry::Certificate(stored(&self.certificate, of)?));
+        store.add_entry(
+            "ca",
+            KeyStoreEntry::Certificate(stored(&self.certificate, of)?),
+        );
         write(&store, password, of)
     }
 
-    fn keystore(
-        &self,
-        of: &str,
-        holder: &Holder,
-        password: &str,
-    ) -> Result<Vec<u8>, SecureError> {
+    fn keystore(&self, of: &str, holder: &Holder, password: &str) -> Result<Vec<u8>, SecureError> {
         let key = PrivateKey::from_der(holder.key.serialized_der()).map_err(no_store(of))?;
-        let chain = [stored(&holder.certificate, of)?, stored(&self.certificate, of)?];
+        let chain = [
+            stored(&holder.certificate, of)?,
+            stored(&self.certificate, of)?,
+        ];
         let entry = PrivateKeyChain::new(of.as_bytes().to_vec(), key, chain);
         let mut store = KeyStore::new();
         store.add_entry(of, KeyStoreEntry::PrivateKeyChain(entry));
@@ -141,12 +150,16 @@ impl Authority {
 
 fn params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let epoch = date_time_ymd(1970, 1, 1);
     params.not_before = epoch + now.saturating_sub(CLOCKS_APART);
     params.not_after = epoch + (now + HOLDS);
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::OrganizationName, "Helenus");
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, "Helenus");
     params.distinguished_name.push(DnType::CommonName, name);
     params
 }

@@ -4,11 +4,11 @@
 
 use super::SecureError;
 use crate::cancel::Cancel;
+use crate::error::ClusterError;
 use crate::reach;
 use crate::ready::ReadyError;
 use crate::shell;
 use crate::state::ClusterState;
-use crate::error::ClusterError;
 use helenus_cql::client::{Client, ClientError, Credentials, Secret};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{NodePlan, auth_copies};
@@ -64,7 +64,11 @@ pub(crate) fn finish(
     if !state.plan.security.auth || state.secured {
         return Ok(());
     }
-    let nodes = state.plan.nodes.iter().filter(|n| running.contains(&n.name));
+    let nodes = state
+        .plan
+        .nodes
+        .iter()
+        .filter(|n| running.contains(&n.name));
     let nodes: Vec<&NodePlan> = nodes.collect();
     let Some(first) = nodes.first() else {
         return Ok(());

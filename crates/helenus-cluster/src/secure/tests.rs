@@ -76,7 +76,10 @@ fn every_file_is_its_owner_s_alone_and_is_made_once() {
     let expected: Vec<String> = expected.iter().map(|name| format!("{name} 600")).collect();
     assert_eq!(names(&folder.path().join("tls")), expected);
     let credentials = folder.path().join("credentials");
-    assert_eq!(names(&credentials), ["cqlsh 600", "cqlshrc 600", "password 600"]);
+    assert_eq!(
+        names(&credentials),
+        ["cqlsh 600", "cqlshrc 600", "password 600"]
+    );
     assert_eq!(names(folder.path()), ["credentials 700", "tls 700"]);
     let before = fs::read(credentials.join("password")).unwrap();
     assert!(before.len() > 32, "{before:?}");

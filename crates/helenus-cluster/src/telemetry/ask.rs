@@ -181,8 +181,11 @@ mod tests {
     #[test]
     fn a_silent_node_holds_nobody_up_and_is_asked_again() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let mut asker = Asker::begin(listener.local_addr().expect("an address"), Access::default())
-            .expect("a thread");
+        let mut asker = Asker::begin(
+            listener.local_addr().expect("an address"),
+            Access::default(),
+        )
+        .expect("a thread");
         let begin = Instant::now();
         asker.ask();
         assert_eq!(asker.answer(begin + Duration::from_millis(50)), None);

@@ -164,9 +164,9 @@ impl ClientError {
             Self::Closed { .. } | Self::Io { .. } | Self::Broken => {
                 Some("the node may have died; look at its log, then connect again")
             }
-            Self::Tls { .. } => {
-                Some("does the server speak TLS, and did the authority that you trust sign its certificate?")
-            }
+            Self::Tls { .. } => Some(
+                "does the server speak TLS, and did the authority that you trust sign its certificate?",
+            ),
             Self::TlsEnded { .. } => {
                 Some("does the server want a client certificate, signed by its own authority?")
             }

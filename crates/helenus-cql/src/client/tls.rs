@@ -101,8 +101,12 @@ impl Tls {
             Some(identity) => {
                 const CLIENT: &str = "client's certificate or key";
                 let chain = certificates(identity.certificate, CLIENT)?;
-                let key = PrivateKeyDer::from_pem_slice(identity.key)
-                    .map_err(|source| TlsError::Pem { what: CLIENT, source })?;
+                let key = PrivateKeyDer::from_pem_slice(identity.key).map_err(|source| {
+                    TlsError::Pem {
+                        what: CLIENT,
+                        source,
+                    }
+                })?;
                 builder
                     .with_client_auth_cert(chain, key)
                     .map_err(|source| TlsError::Unusable {
@@ -162,10 +166,7 @@ impl Tls {
     }
 }
 
-fn certificates(
-    text: &[u8],
-    what: &'static str,
-) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(text: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     CertificateDer::pem_slice_iter(text)
         .collect::<Result<_, _>>()
         .map_err(|source| TlsError::Pem { what, source })

@@ -259,7 +259,10 @@ fn what_the_flags_decide_cannot_be_set_beside_them() {
 #[test]
 fn security_is_among_the_facts_that_set_clusters_apart() {
     let facts_of = |r: &PlanRequest| facts(&plan(r).unwrap().without_secrets());
-    let (open, closed) = (facts_of(&request(1, PresetName::Tiny)), facts_of(&secured(1)));
+    let (open, closed) = (
+        facts_of(&request(1, PresetName::Tiny)),
+        facts_of(&secured(1)),
+    );
     let new: Vec<String> = closed
         .iter()
         .filter(|fact| !open.contains(fact))

@@ -184,6 +184,16 @@ fn up() {
           --jvm <FLAG>
               A flag for the JVM, after all others; may be repeated
 
+          --auth
+              Ask for user and password: a superuser of the cluster's own, its password in the state
+              folder
+
+          --tls
+              Encrypt connections, of clients and between nodes; certificates in the state folder
+
+          --client-auth
+              Ask each client for a certificate, too
+
           --no-archive
               Start without a class-data archive (slower; for comparisons)
 
@@ -199,6 +209,7 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
+      helenus up c --auth --tls              who has no password and trusts another authority stays out
       helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
@@ -272,6 +283,16 @@ fn bench() {
           --jvm <FLAG>
               A flag for the JVM, after all others; may be repeated
 
+          --auth
+              Ask for user and password: a superuser of the cluster's own, its password in the state
+              folder
+
+          --tls
+              Encrypt connections, of clients and between nodes; certificates in the state folder
+
+          --client-auth
+              Ask each client for a certificate, too
+
           --no-archive
               Start without a class-data archive (slower; for comparisons)
 
@@ -301,6 +322,15 @@ fn bench() {
 
           --password-from <VARIABLE|FILE>
               Where the password is: a variable's name, or the path of a 0600 file
+
+          --tls-ca <FILE>
+              Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+
+          --tls-cert <FILE>
+              A client certificate (PEM) for --hosts that ask for one
+
+          --tls-key <FILE>
+              Its private key (PEM), a 0600 file
 
     Load:
           --phases <PHASE,…>

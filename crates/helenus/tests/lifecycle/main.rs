@@ -13,6 +13,7 @@ mod interrupt;
 mod killed;
 mod lacking;
 mod misbehaving;
+mod secured;
 mod serving;
 mod two_homes;
 mod verbs;

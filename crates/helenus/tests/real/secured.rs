@@ -33,7 +33,9 @@ cluster.shutdown()
 /// A Python with the driver: of HELENUS_PYTHON, or of PATH.
 fn python() -> Option<String> {
     let python = std::env::var("HELENUS_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let output = Command::new(&python).args(["-c", "import cassandra.cluster"]).output();
+    let output = Command::new(&python)
+        .args(["-c", "import cassandra.cluster"])
+        .output();
     output.is_ok_and(|o| o.status.success()).then_some(python)
 }
 
@@ -49,7 +51,9 @@ impl Secrets {
 
     fn in_bytes(&self, bytes: &[u8]) -> bool {
         let holds = |secret: &String| {
-            bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
+            bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes())
         };
         self.0.iter().any(holds)
     }
@@ -73,13 +77,16 @@ impl Secrets {
 
     /// Processes whose command line or environment holds one.
     fn processes(&self) -> Vec<String> {
-        let entries = fs_err::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+        let entries = fs_err::read_dir("/proc")
+            .expect("/proc")
+            .filter_map(Result::ok);
         let seen = entries.filter(|entry| {
             ["cmdline", "environ"].iter().any(|file| {
                 fs_err::read(entry.path().join(file)).is_ok_and(|bytes| self.in_bytes(&bytes))
             })
         });
-        seen.map(|entry| entry.path().display().to_string()).collect()
+        seen.map(|entry| entry.path().display().to_string())
+            .collect()
     }
 }
 
@@ -109,10 +116,20 @@ fn strangers(state: &ClusterState, addr: SocketAddr) {
         ..all.clone()
     };
     let error = try_in(addr, &with(None)).expect_err("without credentials");
-    assert!(matches!(error, ClientError::CredentialsMissing { .. }), "{error:?}");
-    for (user, password) in [("helenus", "wrong"), ("cassandra", "cassandra"), ("nobody", "x")] {
+    assert!(
+        matches!(error, ClientError::CredentialsMissing { .. }),
+        "{error:?}"
+    );
+    for (user, password) in [
+        ("helenus", "wrong"),
+        ("cassandra", "cassandra"),
+        ("nobody", "x"),
+    ] {
         let error = try_in(addr, &with(named(user, password))).expect_err(user);
-        assert!(matches!(error, ClientError::Refusal { .. }), "{user}: {error:?}");
+        assert!(
+            matches!(error, ClientError::Refusal { .. }),
+            "{user}: {error:?}"
+        );
     }
     let in_the_clear = ConnectOptions {
         tls: None,
@@ -149,8 +166,19 @@ fn bench(home: &Home, secrets: &Arc<Secrets>) -> Said {
         })
     };
     let words = [
-        "bench", "--cluster", "c", "--phases", "write,read", "--rate", "200", "--duration", "3s", "--warmup", "1s",
-        "--format", "json",
+        "bench",
+        "--cluster",
+        "c",
+        "--phases",
+        "write,read",
+        "--rate",
+        "200",
+        "--duration",
+        "3s",
+        "--warmup",
+        "1s",
+        "--format",
+        "json",
     ];
     let said = home.helenus(&words);
     done.store(true, Ordering::Relaxed);
@@ -165,31 +193,51 @@ fn nothing_told(home: &Home, secrets: &Arc<Secrets>) {
     let phases = report["result"]["phases"].as_array().expect("phases");
     for phase in phases {
         for (name, operation) in phase["operations"].as_object().expect("operations") {
-            let failed = operation["failed"].as_object().is_some_and(|f| !f.is_empty());
+            let failed = operation["failed"]
+                .as_object()
+                .is_some_and(|f| !f.is_empty());
             assert!(!failed, "{name} {operation}");
-            assert!(operation["completed"].as_u64().is_some_and(|n| n > 500), "{operation}");
+            assert!(
+                operation["completed"].as_u64().is_some_and(|n| n > 500),
+                "{operation}"
+            );
         }
     }
     let page = home.path().join("report.html");
     let page_text = page.to_string_lossy().into_owned();
     home.helenus(&["report", "--out", &page_text]).ok();
-    secrets.not_in("the result", format!("{}{}", said.stdout, said.stderr).as_bytes());
+    secrets.not_in(
+        "the result",
+        format!("{}{}", said.stdout, said.stderr).as_bytes(),
+    );
     secrets.not_in("the report", &fs_err::read(&page).expect("a report"));
     for words in [
         &["list", "--format", "json"][..],
         &["env", "c"],
         &["logs", "c"],
         &["history", "show", "--format", "json"],
-        &["up", "d", "--auth", "--tls", "--dry-run", "--format", "json"],
+        &[
+            "up",
+            "d",
+            "--auth",
+            "--tls",
+            "--dry-run",
+            "--format",
+            "json",
+        ],
     ] {
         let said = home.helenus(words);
-        secrets.not_in(&words.join(" "), format!("{}{}", said.stdout, said.stderr).as_bytes());
+        secrets.not_in(
+            &words.join(" "),
+            format!("{}{}", said.stdout, said.stderr).as_bytes(),
+        );
     }
 }
 
 pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
     let home = Home::new();
-    home.helenus(&["up", "c", "--auth", "--tls", "--client-auth"]).ok();
+    home.helenus(&["up", "c", "--auth", "--tls", "--client-auth"])
+        .ok();
     let state = state(&home);
     let folder = PathBuf::from(&state.plan.folder);
     let secrets = Arc::new(Secrets::read(&folder));
@@ -203,7 +251,10 @@ pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
         .filter(|line| line.contains('|'))
         .map(|line| line.split('|').map(str::trim).collect())
         .collect();
-    assert!(rows.contains(&vec!["cassandra", "False", "False"]), "{roles}");
+    assert!(
+        rows.contains(&vec!["cassandra", "False", "False"]),
+        "{roles}"
+    );
     assert!(rows.contains(&vec!["helenus", "True", "True"]), "{roles}");
     home.helenus(&["status", "c"]).ok();
     nothing_told(&home, &secrets);
@@ -214,7 +265,12 @@ pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
             .output()
             .expect("Python runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(said.trim(), "helenus", "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            said.trim(),
+            "helenus",
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     } else {
         crate::not_run(
             "a Python driver at a secured cluster (pip install cassandra-driver, and set HELENUS_PYTHON)",

@@ -11,7 +11,9 @@ use helenus_model::access::{
 use std::path::Path;
 
 /// User and password as their reference says.
-pub(super) fn credentials(reference: &CredentialsReference) -> Result<helenus_cql::Credentials, CommandError> {
+pub(super) fn credentials(
+    reference: &CredentialsReference,
+) -> Result<helenus_cql::Credentials, CommandError> {
     let password = match &reference.password {
         SecretReference::Variable(name) => std::env::var(name).map_err(|_| {
             CommandError::new(code::USAGE, format!("the variable {name} is not set")).hint(format!(
