@@ -5,13 +5,16 @@ use crate::alive;
 use crate::cancel::Cancel;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::process;
+use crate::reach;
 use crate::ready::{self, ReadyError};
 use crate::state::{ClusterState, Runtime};
 use flate2::Crc;
 use fs_err as fs;
-use helenus_cql::client::{Client, ConnectOptions};
 use helenus_cql::codec::Consistency;
-use helenus_model::plan::{NodePlan, Training, dump_argv, launcher_manifest, shapes_archive};
+use helenus_model::access::{Access, Security};
+use helenus_model::plan::{
+    NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
+};
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -22,6 +25,9 @@ use std::time::Duration;
 
 /// Longest wait for the training start to be ready, and for its archive to be written.
 const TRAINING_WITHIN: Duration = Duration::from_secs(180);
+
+/// Longest wait for the answer to a statement of the training.
+const TEACH_WITHIN: Duration = Duration::from_secs(10);
 
 /// Between two looks at whether another helenus has finished the same training.
 const LOCK_LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -199,6 +205,12 @@ pub fn train(
     let scratch = PathBuf::from(&state.plan.folder).join("training");
     pupil.plan.nodes.truncate(1);
     pupil.plan.nodes[0] = alone(&state.plan.nodes[0], &scratch);
+    // One archive for secured clusters and open ones: whoever is first, it holds the same classes.
+    pupil.access = Access::default();
+    if !pupil.plan.security.is_open() {
+        pupil.plan.nodes[0].yaml = without_security(&pupil.plan.nodes[0].yaml);
+        pupil.plan.security = Security::default();
+    }
     let half_done = target.with_extension("tmp");
     // The lock is ours: what is there was left by a helenus that was killed.
     let _none_left = fs::remove_file(&half_done);
@@ -241,7 +253,7 @@ fn lesson(
     cancel: &Cancel,
 ) -> Result<(), ArchiveError> {
     let node = &pupil.plan.nodes[0];
-    launch::write_files(node)?;
+    launch::write_files(pupil, node)?;
     let options = LaunchOptions {
         helenus: helenus.to_owned(),
         leashed: true,
@@ -249,7 +261,7 @@ fn lesson(
     };
     let mut started = [launch::start(pupil, node, &options)?];
     let taught = ready::wait(
-        &pupil.plan,
+        pupil,
         &BTreeSet::from([node.name.clone()]),
         &mut started,
         TRAINING_WITHIN,
@@ -294,8 +306,7 @@ fn dump(pupil: &ClusterState, list: &str, archive: &str) -> Result<(), ArchiveEr
 /// Each statement may fail: the archive is then a little smaller.
 fn teach(pupil: &ClusterState) {
     let node = &pupil.plan.nodes[0];
-    let address = ready::cql_address(&pupil.plan, node);
-    match Client::connect(address, &ConnectOptions::default()) {
+    match reach::connect(pupil, node, TEACH_WITHIN) {
         Ok(mut client) => {
             for statement in LESSON {
                 if let Err(error) = client.query(statement, Consistency::One) {

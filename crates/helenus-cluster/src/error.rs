@@ -9,6 +9,7 @@ use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
 use crate::reset::ResetError;
+use crate::secure::SecureError;
 use crate::state::StateError;
 use crate::store::StoreError;
 use helenus_cql::client::ClientError;
@@ -57,6 +58,8 @@ pub enum ClusterError {
     Address(#[from] AddressError),
     #[error(transparent)]
     Ready(#[from] ReadyError),
+    #[error(transparent)]
+    Secure(#[from] SecureError),
     #[error(transparent)]
     Attach(#[from] AttachError),
     #[error(transparent)]
@@ -140,6 +143,10 @@ impl ClusterError {
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
             Self::Io { .. } => Class::Environment,
+            Self::Secure(SecureError::Roles { .. } | SecureError::StockSuperuser { .. }) => {
+                Class::Cluster
+            }
+            Self::Secure(_) => Class::Environment,
             Self::Ready(_) | Self::Attach(_) | Self::Silent { .. } | Self::NotRunning { .. } => {
                 Class::Cluster
             }
@@ -158,6 +165,7 @@ impl ClusterError {
             Self::State(e) => e.hint(),
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
+            Self::Secure(e) => e.hint(),
             Self::Attach(e) => e.hint(),
             Self::Mbeans(e) => e.hint(),
             Self::Reset(e) => e.hint(),

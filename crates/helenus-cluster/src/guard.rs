@@ -6,34 +6,32 @@
 
 use crate::alive;
 use crate::error::ClusterError;
+use crate::reach;
 use crate::ready::cql_address;
 use crate::ring_view;
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
-use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials};
+use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, Verdict, is_system_keyspace, judge};
 use helenus_model::plan::NodePlan;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// What is to be seen of the cluster behind `host`.
+/// What is to be seen of the cluster behind `host`, got into as `given`; a cluster of ours needs nothing given.
 ///
 /// # Errors
 /// It does not answer.
 pub fn look(
     clusters: &Clusters,
     host: SocketAddr,
-    credentials: Option<Credentials>,
+    given: &ConnectOptions,
 ) -> Result<Sight, ClusterError> {
     let silent = |source: ClientError| ClusterError::Silent {
         node: host.to_string(),
         source,
     };
-    let options = ConnectOptions {
-        credentials,
-        ..ConnectOptions::default()
-    };
+    let options = reach::options_for(clusters, host, given).map_err(silent)?;
     let mut client = Client::connect(host, &options).map_err(silent)?;
     look_through(Some(clusters), host, &mut client).map_err(silent)
 }
@@ -59,7 +57,7 @@ fn look_through(
     data_centers.sort();
     data_centers.dedup();
     // Through a tunnel, what is proved of our sockets says nothing of the one that answers.
-    let clusters = clusters.filter(|clusters| is_address_of_ours(clusters, host));
+    let clusters = clusters.filter(|clusters| reach::node_at(clusters, host).is_some());
     let nodes = view
         .nodes
         .iter()
@@ -107,7 +105,7 @@ pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, Cl
         }
     }
     let host = cql_address(&state.plan, &state.plan.nodes[0]);
-    let sight = look(clusters, host, None)?;
+    let sight = look(clusters, host, &ConnectOptions::default())?;
     let foreign = |why: String, sight: Sight| ClusterError::Foreign {
         host,
         why,
@@ -159,18 +157,6 @@ pub fn prove_node(
 /// Whether anything takes connections at the address.
 fn somebody_listens(address: SocketAddr) -> bool {
     std::net::TcpStream::connect_timeout(&address, std::time::Duration::from_secs(1)).is_ok()
-}
-
-/// Whether a node of this user stands at that very address and port.
-fn is_address_of_ours(clusters: &Clusters, host: SocketAddr) -> bool {
-    let names = clusters.names().unwrap_or_default();
-    names
-        .iter()
-        .filter_map(|name| clusters.load(name).ok())
-        .any(|state| {
-            let here = |n: &NodePlan| SocketAddr::from((n.address, state.plan.ports.cql)) == host;
-            state.plan.nodes.iter().any(here)
-        })
 }
 
 /// The cluster of this user that this very node belongs to, proved.

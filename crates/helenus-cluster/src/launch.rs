@@ -2,6 +2,7 @@
 //! Refuses to wait: readiness is another room.
 
 use crate::alive;
+use crate::secure;
 use crate::shim::{LAUNCH_FILE, Launch};
 use crate::state::{ClusterState, Runtime};
 use fs_err as fs;
@@ -48,12 +49,12 @@ pub struct Started {
 ///
 /// # Errors
 /// The folder cannot be written.
-pub fn write_files(node: &NodePlan) -> io::Result<()> {
+pub fn write_files(state: &ClusterState, node: &NodePlan) -> io::Result<()> {
     let folder = Path::new(&node.folder);
     for sub in ["conf", "logs", "data", "tmp"] {
         fs::create_dir_all(folder.join(sub))?;
     }
-    fs::write(folder.join("conf/cassandra.yaml"), &node.yaml)?;
+    secure::write_yaml(state, node, &folder.join("conf/cassandra.yaml"))?;
     fs::write(
         folder.join("conf/cassandra-rackdc.properties"),
         rackdc(node),

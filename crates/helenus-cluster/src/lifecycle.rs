@@ -20,6 +20,7 @@ use crate::state::{
 };
 use crate::store::{ReleaseFiles, Store, StoreEvent};
 use fs_err as fs;
+use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
 use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
 use helenus_model::preset::PresetName;
@@ -83,6 +84,8 @@ pub struct UpRequest {
     pub set: Vec<(String, serde_json::Value)>,
     /// Flags of the JVM.
     pub jvm: Vec<String>,
+    /// What is asked of clients.
+    pub security: Security,
     /// Which Cassandra.
     pub source: Source,
     /// Which JDK, where the person names one.
@@ -391,6 +394,7 @@ impl Hands {
             tokens: request.tokens,
             set: request.set.clone(),
             jvm: request.jvm.clone(),
+            security: request.security,
             machine: machine::read(),
             addresses: claimed.addresses.clone(),
             ports: claimed.ports,
@@ -629,6 +633,8 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
             .map_or(0, |d| d.as_secs()),
         ephemeral,
         maker: (own, started_at(own)),
+        access: Access::of(&plan.folder, plan.security),
+        secured: false,
         plan,
         runtime,
         nodes,

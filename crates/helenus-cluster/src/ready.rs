@@ -5,7 +5,9 @@
 use crate::cancel::Cancel;
 use crate::launch::{Started, log_tail};
 use crate::machine;
-use helenus_cql::client::{Client, ClientError, ConnectOptions};
+use crate::secure;
+use crate::state::ClusterState;
+use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::ring::{Member, Ring};
@@ -122,13 +124,14 @@ struct Sight {
 /// # Errors
 /// A child died, the limit passed, or the person asked to stop.
 pub fn wait(
-    plan: &ClusterPlan,
+    state: &ClusterState,
     running: &BTreeSet<String>,
     started: &mut [Started],
     limit: Duration,
     cancel: &Cancel,
     events: &mut dyn FnMut(ReadyEvent),
 ) -> Result<BTreeMap<String, String>, ReadyError> {
+    let plan = &state.plan;
     let begin = started
         .iter()
         .map(|s| s.at)
@@ -149,7 +152,7 @@ pub fn wait(
             }
             let left = limit.saturating_sub(begin.elapsed()).as_millis();
             let left = Duration::from_millis(left.try_into().unwrap_or(u64::MAX));
-            match answer(plan, node, left.clamp(LOOK_EVERY, ANSWER_WITHIN)) {
+            match answer(state, node, left.clamp(LOOK_EVERY, ANSWER_WITHIN)) {
                 Ok(client) => {
                     let at = started
                         .iter()
@@ -245,12 +248,8 @@ pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
 }
 
 /// A connection to a node that has answered; for the looks to come it is as patient as ever.
-fn answer(plan: &ClusterPlan, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
-    let options = ConnectOptions {
-        timeout: within,
-        ..ConnectOptions::default()
-    };
-    let mut client = Client::connect(cql_address(plan, node), &options)?;
+fn answer(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
+    let mut client = secure::connect_before(state, node, within)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
     client.set_timeout(ANSWER_WITHIN);
     Ok(client)

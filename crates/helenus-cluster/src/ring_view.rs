@@ -3,9 +3,10 @@
 
 use crate::error::ClusterError;
 use crate::old_tables;
+use crate::reach;
 use crate::ready::cql_address;
 use crate::state::ClusterState;
-use helenus_cql::client::{Client, ClientError, ConnectOptions};
+use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_cql::rows::{Rows, plain};
 use helenus_model::cql::CqlValue;
@@ -28,7 +29,7 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
     let mut up = Vec::new();
     for node in &state.plan.nodes {
         let address = cql_address(&state.plan, node);
-        match connect(address) {
+        match connect(state, node) {
             Ok(mut client) => {
                 up.push(IpAddr::from(node.address));
                 if asked.is_none() {
@@ -68,12 +69,8 @@ fn is_ours(nodes: &[NodePlan], address: IpAddr) -> bool {
     nodes.iter().any(|n| IpAddr::from(n.address) == address)
 }
 
-fn connect(address: SocketAddr) -> Result<Client, ClientError> {
-    let options = ConnectOptions {
-        timeout: ANSWER_WITHIN,
-        ..ConnectOptions::default()
-    };
-    let mut client = Client::connect(address, &options)?;
+fn connect(state: &ClusterState, node: &NodePlan) -> Result<Client, ClientError> {
+    let mut client = reach::connect(state, node, ANSWER_WITHIN)?;
     client.query("SELECT key FROM system.local", Consistency::One)?;
     Ok(client)
 }

@@ -2,10 +2,10 @@
 //! Refuses retries: an error is told as the server said it.
 
 use crate::error::ClusterError;
-use crate::ready::cql_address;
+use crate::reach;
 use crate::state::ClusterState;
 use helenus_cql::codec::Consistency;
-use helenus_cql::{Client, ClientError, ConnectOptions, Statement, render_rows};
+use helenus_cql::{Client, ClientError, Statement, render_rows};
 use helenus_model::cql::CqlValue;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for all nodes to agree on the schema, as in the drivers.
 const AGREE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Longest wait for a connection and for each answer, as cqlsh has it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Words that begin a schema change.
 const SCHEMA_WORDS: [&str; 3] = ["CREATE", "ALTER", "DROP"];
@@ -38,7 +41,7 @@ pub struct Answer {
 pub fn connect(state: &ClusterState, node: Option<&str>) -> Result<Client, ClusterError> {
     let mut last = None;
     for plan in state.targets(node)? {
-        match Client::connect(cql_address(&state.plan, plan), &ConnectOptions::default()) {
+        match reach::connect(state, plan, ANSWER_WITHIN) {
             Ok(mut client) => {
                 crate::guard::prove_node(state, plan, &mut client)?;
                 return Ok(client);
@@ -104,15 +107,12 @@ pub fn run(
 /// A node that answered stops answering, or they do not agree in time.
 pub fn agree(state: &ClusterState) -> Result<(), ClientError> {
     let begin = Instant::now();
-    let options = ConnectOptions {
-        timeout: AGREE_WITHIN,
-        ..ConnectOptions::default()
-    };
+    let options = reach::options(&state.access, AGREE_WITHIN)?;
     let mut clients: Vec<Client> = state
         .plan
         .nodes
         .iter()
-        .filter_map(|node| Client::connect(cql_address(&state.plan, node), &options).ok())
+        .filter_map(|node| reach::connect_as(state, node, &options).ok())
         .collect();
     loop {
         let mut versions = Vec::new();

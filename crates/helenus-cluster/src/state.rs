@@ -5,6 +5,7 @@ use crate::alive;
 use crate::baseline::BaselineMark;
 use crate::limits::Limits;
 use fs_err as fs;
+use helenus_model::access::Access;
 use helenus_model::format::{Format, FormatError};
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::topology::name_hint;
@@ -52,6 +53,12 @@ pub struct ClusterState {
     /// Baselines: the last one that it was at, and work on one that has not ended.
     #[serde(default)]
     pub baseline: BaselineMark,
+    /// Where user, password and certificates are; open where the cluster asks for none.
+    #[serde(default, skip_serializing_if = "Access::is_open")]
+    pub access: Access,
+    /// Whether the superuser of `access` is there and the stock one is not; of clusters with authentication only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secured: bool,
 }
 
 /// What the nodes of a cluster are launched with.

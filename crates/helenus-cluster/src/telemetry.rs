@@ -64,7 +64,9 @@ impl Sampler {
         let nodes = cluster
             .into_iter()
             .flat_map(|state| state.plan.nodes.iter().map(move |node| (state, node)))
-            .map(|(state, node)| Node::watch(node, cql_address(&state.plan, node)))
+            .map(|(state, node)| {
+                Node::watch(node, cql_address(&state.plan, node), state.access.clone())
+            })
             .collect::<io::Result<Vec<Node>>>()?;
         let (wishes, wished) = channel();
         let (tell, readings) = channel();

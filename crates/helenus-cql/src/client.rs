@@ -1,15 +1,16 @@
 //! One small blocking client: connect, log in, query, page, prepare, execute.
-//! Refuses: pools, retries, policies, and (so far) TLS; a caller that wants TLS brings a
-//! [`Stream`] that has it.
+//! Refuses: pools, retries and policies.
 
 mod conversation;
 mod dial;
 mod error;
 mod secret;
+mod tls;
 
 pub use dial::{Dial, Stream, TcpDialer};
 pub use error::ClientError;
 pub use secret::{Credentials, Secret};
+pub use tls::{Identity, Tls, TlsError};
 
 use crate::codec::value::encode_value;
 use crate::codec::{
@@ -40,6 +41,8 @@ pub struct ConnectOptions {
     pub timeout: Duration,
     /// For a server that asks.
     pub credentials: Option<Credentials>,
+    /// Encrypts the connection; none speaks in the clear.
+    pub tls: Option<Tls>,
     /// The version to speak; a server that does not know v5 is asked for v4.
     pub protocol: Version,
 }
@@ -50,6 +53,7 @@ impl Default for ConnectOptions {
         Self {
             timeout: Duration::from_secs(10),
             credentials: None,
+            tls: None,
             protocol: Version::V5,
         }
     }
@@ -99,8 +103,8 @@ impl Client {
         addr: SocketAddr,
         options: &ConnectOptions,
     ) -> Result<Self, ClientError> {
-        let dial = || {
-            dialer
+        let dial = || -> Result<Box<dyn Stream>, ClientError> {
+            let tcp = dialer
                 .dial(addr, options.timeout)
                 .map_err(|source| match source.kind() {
                     io::ErrorKind::ConnectionRefused => ClientError::Refused { addr },
@@ -109,13 +113,17 @@ impl Client {
                         limit: options.timeout,
                     },
                     _ => ClientError::Unreachable { addr, source },
-                })
+                })?;
+            match &options.tls {
+                Some(tls) => tls.over(tcp, addr, options.timeout),
+                None => Ok(Box::new(tcp)),
+            }
         };
-        match Self::over(Box::new(dial()?), options) {
+        match Self::over(dial()?, options) {
             Err(ClientError::Version { .. }) if options.protocol == Version::V5 => {
                 let protocol = Version::V4;
                 Self::over(
-                    Box::new(dial()?),
+                    dial()?,
                     &ConnectOptions {
                         protocol,
                         ..options.clone()

@@ -8,7 +8,10 @@ pub mod rows;
 pub mod statements;
 pub mod table;
 
-pub use client::{Client, ClientError, ConnectOptions, Credentials, Dial, Secret, TcpDialer};
+pub use client::{
+    Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
+    TlsError,
+};
 pub use codec::{Consistency, Version};
 pub use rows::{ColumnSpec, Rows};
 pub use statements::{Statement, split_statements};

@@ -2,7 +2,7 @@
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
 use crate::generator::{self, GeneratorError};
-use crate::target::{self, Target, TargetError};
+use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
@@ -11,7 +11,7 @@ use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
-use helenus_cql::{ClientError, Credentials};
+use helenus_cql::ClientError;
 use helenus_load::{Accumulator, ReadError};
 use helenus_model::bench::BenchShape;
 use helenus_model::doubt::OutsideFacts;
@@ -20,7 +20,7 @@ use helenus_model::guard::Sight;
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{self, Consistency, CredentialsReference, Pacing, RunPlan};
+use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::Reading;
@@ -42,10 +42,8 @@ pub enum Where {
         endpoints: Vec<SocketAddr>,
         /// Exact name given with the explicit flag.
         named: Option<String>,
-        /// For the look at it.
-        credentials: Option<Credentials>,
-        /// For the generator.
-        reference: Option<CredentialsReference>,
+        /// To get in there.
+        given: Box<Given>,
     },
 }
 
@@ -283,11 +281,10 @@ impl Bench<'_> {
                 Where::Hosts {
                     endpoints,
                     named,
-                    credentials,
-                    ..
+                    given,
                 },
                 _,
-            ) => target::hosts(self.hands, endpoints, named.as_deref(), credentials.clone())?,
+            ) => target::hosts(self.hands, endpoints, named.as_deref(), given)?,
             (Where::Cluster(name), _) => {
                 let state = self.hands.clusters.load(name).map_err(ClusterError::from)?;
                 target::ours(self.hands, &state)?
@@ -320,10 +317,8 @@ impl Bench<'_> {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
             local_data_centre: target.and_then(|t| t.data_center.clone()),
-            credentials: match &request.place {
-                Where::Hosts { reference, .. } => reference.clone(),
-                Where::Ephemeral(_) | Where::Cluster(_) => None,
-            },
+            credentials: target.and_then(|t| t.access.credentials.clone()),
+            tls: target.and_then(|t| t.access.tls.clone()),
             workload: request.workload.clone(),
             phases,
             consistency: request.consistency,

@@ -4,9 +4,11 @@
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::guard;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::reach;
 use helenus_cluster::ready::cql_address;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
+use helenus_model::access::Access;
 use helenus_model::guard::{Sight, Verdict, judge};
 use std::net::SocketAddr;
 
@@ -23,8 +25,19 @@ pub struct Target {
     pub nodes: usize,
     /// Whether the schema may be changed: only with ownership.
     pub owned: bool,
+    /// How one gets into it.
+    pub access: Access,
     /// What is there, where it is not ours: to be shown before anything is written.
     pub foreign: Option<Sight>,
+}
+
+/// What a person gave to get into a cluster that they named by its addresses.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// For the look at it, with the values.
+    pub options: ConnectOptions,
+    /// For the generator: where the values are.
+    pub access: Access,
 }
 
 /// Why the guard let nobody through.
@@ -89,6 +102,7 @@ pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> 
         nodes: state.plan.nodes.len(),
         cluster: Some(state.clone()),
         endpoints,
+        access: state.access.clone(),
         owned: true,
         foreign: None,
     })
@@ -102,11 +116,11 @@ pub fn hosts(
     hands: &Hands,
     endpoints: &[SocketAddr],
     named: Option<&str>,
-    credentials: Option<helenus_cql::Credentials>,
+    given: &Given,
 ) -> Result<Target, TargetError> {
     let mut first: Option<(Sight, Verdict)> = None;
     for &host in endpoints {
-        let sight = look(hands, host, credentials.clone())?;
+        let sight = look(hands, host, &given.options)?;
         let verdict = through(&sight, host, named)?;
         match &first {
             None => first = Some((sight, verdict)),
@@ -127,17 +141,24 @@ pub fn hosts(
         nodes: sight.nodes.len(),
         owned: cluster.is_some(),
         foreign: cluster.is_none().then_some(sight),
+        access: given.access_to(cluster.as_ref()),
         cluster,
         endpoints: endpoints.to_vec(),
     })
 }
 
-fn look(
-    hands: &Hands,
-    host: SocketAddr,
-    credentials: Option<helenus_cql::Credentials>,
-) -> Result<Sight, TargetError> {
-    guard::look(&hands.clusters, host, credentials).map_err(|error| match error {
+impl Given {
+    /// What the person gave; where they gave nothing and the cluster is ours, what it wants.
+    fn access_to(&self, cluster: Option<&ClusterState>) -> Access {
+        match cluster {
+            Some(state) if self.access.is_open() => state.access.clone(),
+            _ => self.access.clone(),
+        }
+    }
+}
+
+fn look(hands: &Hands, host: SocketAddr, given: &ConnectOptions) -> Result<Sight, TargetError> {
+    guard::look(&hands.clusters, host, given).map_err(|error| match error {
         ClusterError::Silent { source, .. } => TargetError::Unreachable {
             host,
             source: Box::new(source),
@@ -186,7 +207,11 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
     if !target.owned {
         return Ok(());
     }
-    let mut client = Client::connect(target.endpoints[0], &ConnectOptions::default())?;
+    let options = ConnectOptions::default();
+    let mut client = match &target.cluster {
+        Some(state) => reach::connect(state, &state.plan.nodes[0], options.timeout)?,
+        None => Client::connect(target.endpoints[0], &options)?,
+    };
     for statement in statements {
         match client.query(statement, Consistency::One) {
             Ok(_) => {}

@@ -3,6 +3,7 @@
 
 use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use helenus_cql::client::Tls;
 use helenus_model::cql::CqlType;
 use helenus_model::run_plan::{Consistency, RunPlan};
 use helenus_model::sample::FailureKind;
@@ -11,7 +12,7 @@ use helenus_model::workload::values::Column;
 use helenus_model::workload::{Check, Query, Workload, check_values, standard1};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
-use scylla::client::session::Session;
+use scylla::client::session::{Session, TlsContext};
 use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
 use scylla::frame::response::result::ColumnSpec;
@@ -66,7 +67,11 @@ impl Driver {
     ///
     /// # Errors
     /// No node of the plan's endpoints answers, or it refuses the credentials.
-    pub async fn connect(plan: &RunPlan, password: Option<String>) -> Result<Self, EndpointError> {
+    pub async fn connect(
+        plan: &RunPlan,
+        password: Option<String>,
+        tls: Option<&Tls>,
+    ) -> Result<Self, EndpointError> {
         let mut policy = DefaultPolicy::builder().token_aware(true);
         if let Some(dc) = &plan.local_data_centre {
             policy = policy
@@ -91,6 +96,9 @@ impl Driver {
         };
         if let (Some(credentials), Some(password)) = (&plan.credentials, password) {
             builder = builder.user(credentials.username.clone(), password);
+        }
+        if let Some(tls) = tls {
+            builder = builder.tls_context(Some(TlsContext::from(tls.config())));
         }
         let session = builder.build().await.map_err(|e| EndpointError::Connect {
             endpoints: joined(&plan.endpoints),

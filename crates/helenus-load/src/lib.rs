@@ -15,6 +15,7 @@ mod recorder;
 mod stop;
 mod sys;
 mod timer;
+mod trust;
 
 pub mod endpoint;
 pub mod reading;

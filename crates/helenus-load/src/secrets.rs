@@ -36,6 +36,15 @@ pub enum SecretError {
         #[source]
         source: std::io::Error,
     },
+    /// A file that is no secret, but needed beside one.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// Others can read the file.
     #[error("the secret file {path} can be read by others (mode {mode:03o}): chmod 600 {path}")]
     Open {
@@ -74,7 +83,7 @@ impl Secrets {
     }
 }
 
-fn read_private(path: &str) -> Result<String, SecretError> {
+pub(crate) fn read_private(path: &str) -> Result<String, SecretError> {
     let failed = |source| SecretError::File {
         path: path.to_owned(),
         source,

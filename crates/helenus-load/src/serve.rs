@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::secrets::{SecretError, Secrets};
 use crate::stop::{Stop, StopReason};
 use crate::sys;
+use crate::trust::{self, TrustError};
 use helenus_model::format::Format;
 use helenus_model::run_plan::{PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
@@ -56,6 +57,8 @@ enum ServeError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
     Endpoint(#[from] EndpointError),
     #[error("the generator's own machinery failed")]
     Machinery(#[source] std::io::Error),
@@ -65,7 +68,7 @@ impl ServeError {
     fn stage(&self) -> Stage {
         match self {
             Self::Read(_) | Self::Json(_) | Self::Plan(_) => Stage::Plan,
-            Self::Secret(_) => Stage::Secret,
+            Self::Secret(_) | Self::Trust(_) => Stage::Secret,
             Self::Endpoint(EndpointError::Connect { .. }) => Stage::Connect,
             Self::Endpoint(_) => Stage::Prepare,
             Self::Machinery(_) => Stage::Run,
@@ -155,8 +158,9 @@ async fn run_with_driver(
         None => None,
         Some(credentials) => Some(secrets.value(&credentials.password)?),
     };
+    let tls = plan.tls.as_ref().map(trust::tls).transpose()?;
     let driver = tokio::select! {
-        driver = Driver::connect(plan, password) => driver?,
+        driver = Driver::connect(plan, password, tls.as_ref()) => driver?,
         () = stop.raised() => return Ok(ServeEnd::Stopped),
     };
     run(plan, driver, lines, stop).await

@@ -104,6 +104,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
         local_data_centre: None,
         credentials: None,
+        tls: None,
         workload: Workload::Standard1,
         phases,
         consistency: Consistency::One,

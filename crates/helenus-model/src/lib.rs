@@ -11,6 +11,8 @@ pub mod units;
 
 pub mod secret;
 
+pub mod access;
+
 pub mod cql;
 
 // Clusters: what they are made of, and what they look like. (Blank lines keep the order from being sorted away.)

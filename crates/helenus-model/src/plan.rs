@@ -1,6 +1,7 @@
 //! The plan of a cluster: everything that its nodes will be started with, decided before anything is touched.
 //! Refuses to look at the machine: what it needs is given. A dry run prints this value.
 
+use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::memory::{LimitPlan, MemoryPlan};
@@ -18,11 +19,14 @@ use std::net::Ipv4Addr;
 mod facts;
 mod files;
 mod room;
+mod security;
 pub use facts::facts;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
     shapes_archive,
 };
+
+pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 
 /// Version of [`ClusterPlan`] as JSON.
 pub const PLAN_VERSION: u32 = 2;
@@ -77,6 +81,8 @@ pub struct PlanRequest {
     pub set: Vec<(String, Value)>,
     /// Flags of the JVM, after all others.
     pub jvm: Vec<String>,
+    /// What is asked of clients.
+    pub security: Security,
     /// Machine.
     pub machine: Machine,
     /// One address a node, in the topology's order.
@@ -114,6 +120,9 @@ pub struct ClusterPlan {
     pub ports: Ports,
     /// Folder of the cluster.
     pub folder: String,
+    /// What is asked of clients.
+    #[serde(default, skip_serializing_if = "Security::is_open")]
+    pub security: Security,
     /// Nodes in the topology's order.
     pub nodes: Vec<NodePlan>,
     /// Memory of each node by kind; absent in plans of version 1.
@@ -306,6 +315,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
             return Err(PlanError::Reserved(key.clone()));
         }
     }
+    security::check(request)?;
     let set = own_settings(request, release)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
     if let Some(flag) = request.jvm.iter().find(says_heap) {
@@ -323,6 +333,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         tokens: request.tokens,
         ports: request.ports,
         folder: request.folder.clone(),
+        security: request.security,
         nodes,
         memory: Some(memory),
         limits,
@@ -410,7 +421,9 @@ fn node_plans(
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
             let folder = format!("{}/{name}", request.folder);
             let address = request.addresses[index];
-            let settings = own_of(written, Place::Yaml).chain(set.iter());
+            let security: Vec<(String, Value)> =
+                security::keys(request, &name).into_iter().collect();
+            let settings = own_of(written, Place::Yaml).chain(&security).chain(set);
             let yaml = yaml::render(&cassandra_yaml(request, settings, index, &folder, &tokens));
             let jvm = jvm_flags(request, written, heap, address);
             let environment = own_of(written, Place::Environment)
@@ -546,6 +559,7 @@ fn jvm_flags(
             _ => {}
         }
     }
+    flags.extend(security::properties(request));
     // JMX is opened later, on demand; its stubs must then name the node's own address.
     flags.push(format!("-Djava.rmi.server.hostname={address}"));
     flags.extend(request.jvm.iter().cloned());

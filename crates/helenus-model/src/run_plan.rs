@@ -1,6 +1,7 @@
 //! The plan of a run: everything the generator needs to know, as one value that can be stored and repeated.
 //! Refuses secrets: it names a variable or a file, never what stands in it.
 
+pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 use crate::format::{Format, FormatError};
 use crate::schedule::{Arrivals, Schedule};
 use crate::seed::Seed;
@@ -25,6 +26,9 @@ pub struct RunPlan {
     /// Where user name and password come from; none where nobody asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsReference>,
+    /// Where the certificates of encrypted connections are; none speaks in the clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsReference>,
     /// Tables, statements and data.
     pub workload: Workload,
     /// What is run, one after the other over the same connections.
@@ -58,25 +62,6 @@ fn one_second() -> u64 {
 /// Longer than Cassandra's own longest default (10 s for a range read), so the server speaks first.
 fn twelve_seconds() -> u64 {
     12_000
-}
-
-/// Where credentials are found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CredentialsReference {
-    /// User name; no secret.
-    pub username: String,
-    /// Where the password is found.
-    pub password: SecretReference,
-}
-
-/// Where a secret is found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SecretReference {
-    /// Name of an environment variable.
-    Variable(String),
-    /// Path of a file that only its owner can read.
-    File(String),
 }
 
 /// How the generator waits.
@@ -374,6 +359,7 @@ mod tests {
             endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
             local_data_centre: Some("datacenter1".to_owned()),
             credentials: None,
+            tls: None,
             workload: Workload::Standard1,
             phases: vec![Phase::steady("write", 2000.0, 64, 30_000)],
             consistency: Consistency::LocalQuorum,

@@ -174,6 +174,15 @@ pub(crate) struct ClusterFlags {
     /// A flag for the JVM, after all others; may be repeated
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     pub(crate) jvm: Vec<String>,
+    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
+    #[arg(long)]
+    pub(crate) auth: bool,
+    /// Encrypt connections, of clients and between nodes; certificates in the state folder
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Ask each client for a certificate, too
+    #[arg(long, requires = "tls")]
+    pub(crate) client_auth: bool,
     /// Start without a class-data archive (slower; for comparisons)
     #[arg(long)]
     pub(crate) no_archive: bool,
@@ -222,6 +231,7 @@ impl From<PresetArg> for PresetName {
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
+  helenus up c --auth --tls              who has no password and trusts another authority stays out
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
@@ -266,7 +276,7 @@ pub(crate) struct Bench {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-const CLUSTER_FLAGS: [&str; 14] = [
+const CLUSTER_FLAGS: [&str; 17] = [
     "preset",
     "nodes",
     "cassandra",
@@ -277,6 +287,9 @@ const CLUSTER_FLAGS: [&str; 14] = [
     "tokens",
     "set",
     "jvm",
+    "auth",
+    "tls",
+    "client_auth",
     "no_archive",
     "ready_within",
     "memory",
@@ -310,6 +323,15 @@ pub(crate) struct BenchPlace {
     /// Where the password is: a variable's name, or the path of a 0600 file
     #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
     pub(crate) password_from: Option<String>,
+    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// A client certificate (PEM) for --hosts that ask for one
+    #[arg(long, value_name = "FILE", requires = "tls_ca", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key (PEM), a 0600 file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
 }
 
 /// What `bench` does.

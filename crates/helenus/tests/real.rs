@@ -22,6 +22,8 @@ mod many;
 mod releases;
 #[path = "real/reset.rs"]
 mod reset;
+#[path = "real/secured.rs"]
+mod secured;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -155,6 +157,10 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "a_secured_cluster_lets_only_its_own_in",
+            secured::a_secured_cluster_lets_only_its_own_in,
         ),
         trial(
             "kill_9_at_ten_moments_of_up",

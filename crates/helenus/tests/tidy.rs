@@ -50,7 +50,7 @@ const EDGES: &[(&str, &[&str])] = &[
 const EVERYBODY: &[&str] = &["serde", "serde_json", "thiserror"];
 
 /// Crates that every room's tests may use.
-const TESTS: &[&str] = &["insta", "libtest-mimic", "proptest", "tempfile"];
+const TESTS: &[&str] = &["insta", "libtest-mimic", "proptest", "rcgen", "tempfile"];
 
 /// Outside crates and the rooms that may use them. A new line is a decision; a new room on a line is one too.
 const OWNERS: &[(&str, &[&str])] = &[
@@ -66,6 +66,9 @@ const OWNERS: &[(&str, &[&str])] = &[
     // The hands: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),
     ("flate2", &["helenus-cluster"]),
+    // Certificates, and the keystores in which Cassandra wants them.
+    ("p12-keystore", &["helenus-cluster"]),
+    ("rcgen", &["helenus-cluster"]),
     (
         "sha2",
         &[
@@ -99,6 +102,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["helenus-model"]),
     // The protocol's checksums.
     ("crc32fast", &["helenus-cql"]),
+    // TLS; the driver takes its configuration from here.
+    ("rustls", &["helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.
     (
         "fs-err",

@@ -323,7 +323,11 @@ fn take(
 pub(super) fn prove_ours(hands: &Hands, state: &ClusterState) -> Result<(), ClusterError> {
     let name = &state.plan.name;
     let host = cql_address(&state.plan, &state.plan.nodes[0]);
-    let sight = guard::look(&hands.clusters, host, None)?;
+    let sight = guard::look(
+        &hands.clusters,
+        host,
+        &helenus_cql::ConnectOptions::default(),
+    )?;
     let why = match judge(&sight, None) {
         Verdict::Ours { cluster } if cluster == *name => return Ok(()),
         Verdict::Ours { cluster } => format!("its nodes are those of {cluster}"),

@@ -8,6 +8,7 @@ use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
 use crate::process;
 use crate::ready;
+use crate::secure;
 use crate::state::{ClusterState, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -70,6 +71,7 @@ impl Hands {
                 for (name, id) in host_ids {
                     state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
                 }
+                state.secured = state.plan.security.auth;
                 self.save(state)
             }
             Err(error) => Err(self.give_up(state, names, started, error)),
@@ -101,9 +103,10 @@ impl Hands {
             leashed: state.ephemeral,
             train: None,
         };
+        secure::provide(&state.plan)?;
         for name in names {
             let node = state.node(name)?;
-            launch::write_files(node).map_err(ClusterError::io("the node's folder"))?;
+            launch::write_files(state, node).map_err(ClusterError::io("the node's folder"))?;
             let process = launch::start(state, node, &options)
                 .map_err(ClusterError::io("the launch shim"))?;
             started.push(process);
@@ -125,8 +128,8 @@ impl Hands {
             .into_iter()
             .filter(|(_, pid)| pid.is_some());
         running.extend(beside.map(|(name, _)| name.to_owned()));
-        Ok(ready::wait(
-            &state.plan,
+        let host_ids = ready::wait(
+            state,
             &running,
             started,
             ready_within,
@@ -134,7 +137,9 @@ impl Hands {
             &mut |e| {
                 events(Event::Ready(e));
             },
-        )?)
+        )?;
+        secure::finish(state, &running, &self.cancel)?;
+        Ok(host_ids)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Asks one node what it works on, over a connection of its own, from a thread of its own.
 //! Refuses to hold anybody up: a node that does not answer in time has not answered.
 
+use crate::reach;
 use helenus_cql::ClientError;
-use helenus_cql::client::{Client, ConnectOptions};
+use helenus_cql::client::Client;
 use helenus_cql::codec::{Consistency, Prepared, ServerErrorKind};
 use helenus_cql::rows::RowView;
+use helenus_model::access::Access;
 use helenus_model::telemetry::{CompactionSample, PoolSample};
 use std::io;
 use std::net::SocketAddr;
@@ -34,7 +36,7 @@ pub(super) struct Asker {
 impl Asker {
     /// # Errors
     /// No thread can be had.
-    pub(super) fn begin(node: SocketAddr) -> io::Result<Self> {
+    pub(super) fn begin(node: SocketAddr, access: Access) -> io::Result<Self> {
         let (questions, asked) = channel::<()>();
         let (answer, answers) = channel();
         let mut line = Line::Closed;
@@ -42,7 +44,7 @@ impl Asker {
             .name("telemetry-ask".into())
             .spawn(move || {
                 for () in asked {
-                    if answer.send(line.ask(node)).is_err() {
+                    if answer.send(line.ask(node, &access)).is_err() {
                         return;
                     }
                 }
@@ -89,13 +91,13 @@ struct Open {
 }
 
 impl Line {
-    fn ask(&mut self, node: SocketAddr) -> Option<Answer> {
+    fn ask(&mut self, node: SocketAddr, access: &Access) -> Option<Answer> {
         if matches!(self, Self::Useless) {
             return None;
         }
         let said = match self {
             Self::Open(open) => open.ask(),
-            Self::Closed | Self::Useless => Open::to(node).and_then(|mut open| {
+            Self::Closed | Self::Useless => Open::to(node, access).and_then(|mut open| {
                 let answer = open.ask();
                 *self = Self::Open(Box::new(open));
                 answer
@@ -113,11 +115,8 @@ impl Line {
 }
 
 impl Open {
-    fn to(node: SocketAddr) -> Result<Self, ClientError> {
-        let options = ConnectOptions {
-            timeout: ANSWER_WITHIN,
-            ..ConnectOptions::default()
-        };
+    fn to(node: SocketAddr, access: &Access) -> Result<Self, ClientError> {
+        let options = reach::options(access, ANSWER_WITHIN)?;
         let mut client = Client::connect(node, &options)?;
         let tasks = client.prepare("SELECT * FROM system_views.sstable_tasks")?;
         let pools = client.prepare("SELECT * FROM system_views.thread_pools")?;
@@ -182,7 +181,11 @@ mod tests {
     #[test]
     fn a_silent_node_holds_nobody_up_and_is_asked_again() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let mut asker = Asker::begin(listener.local_addr().expect("an address")).expect("a thread");
+        let mut asker = Asker::begin(
+            listener.local_addr().expect("an address"),
+            Access::default(),
+        )
+        .expect("a thread");
         let begin = Instant::now();
         asker.ask();
         assert_eq!(asker.answer(begin + Duration::from_millis(50)), None);

@@ -5,6 +5,7 @@ use super::ask::Asker;
 use super::gc_tail::GcTail;
 use super::kernel::{self, Process};
 use crate::alive;
+use helenus_model::access::Access;
 use helenus_model::gc_log::Stop;
 use helenus_model::plan::{GC_LOG, NodePlan};
 use helenus_model::telemetry::{Event, EventKind, NodeSample, Reading, Seen};
@@ -32,11 +33,11 @@ pub(super) struct Node {
 impl Node {
     /// # Errors
     /// No thread can be had.
-    pub(super) fn watch(plan: &NodePlan, cql: SocketAddr) -> io::Result<Self> {
+    pub(super) fn watch(plan: &NodePlan, cql: SocketAddr, access: Access) -> io::Result<Self> {
         let folder = PathBuf::from(&plan.folder);
         Ok(Self {
             name: plan.name.clone(),
-            asker: Asker::begin(cql)?,
+            asker: Asker::begin(cql, access)?,
             log: GcTail::join(folder.join(GC_LOG)),
             folder,
             life: Life::default(),

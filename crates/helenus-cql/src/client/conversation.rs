@@ -3,6 +3,7 @@
 
 use super::dial::Stream;
 use super::error::ClientError;
+use super::tls::is_of_tls;
 use crate::codec::envelope::{Envelope, Header, Version};
 use crate::codec::frame::{Inbox, put_envelopes};
 use crate::codec::{Event, Extras, Request, Response};
@@ -195,6 +196,7 @@ fn of_io(during: &'static str, limit: Duration, source: io::Error) -> ClientErro
         | io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::UnexpectedEof => ClientError::Closed { during },
+        _ if is_of_tls(&source) => ClientError::TlsEnded { during, source },
         _ => ClientError::Io { during, source },
     }
 }

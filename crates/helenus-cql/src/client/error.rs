@@ -23,6 +23,30 @@ pub enum ClientError {
         /// What the system says.
         source: io::Error,
     },
+    /// The server and this client could not agree on an encrypted connection.
+    #[error("no TLS with {addr}")]
+    Tls {
+        /// The address dialled.
+        addr: SocketAddr,
+        /// Why not: a certificate that is not trusted, or an end that speaks no TLS.
+        source: io::Error,
+    },
+    /// The server ended the encrypted connection with an alert.
+    #[error("the server ended TLS during {during}")]
+    TlsEnded {
+        /// What was going on.
+        during: &'static str,
+        /// The alert, or what is wrong with its bytes.
+        source: io::Error,
+    },
+    /// A file that the connection needs.
+    #[error("cannot use {what}, which the connection needs")]
+    Key {
+        /// Its path, or what it is for.
+        what: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// No answer in time. The connection stays usable; the request may still take effect.
     #[error("no answer to {during} within {limit:?}")]
     TimedOut {
@@ -134,9 +158,19 @@ impl ClientError {
             Self::TimedOut { .. } => {
                 Some("the node may be busy or paused; look at its log, or allow more time")
             }
+            Self::Closed { during: "STARTUP" } => {
+                Some("does the server want TLS, or a client certificate? else look at its log")
+            }
             Self::Closed { .. } | Self::Io { .. } | Self::Broken => {
                 Some("the node may have died; look at its log, then connect again")
             }
+            Self::Tls { .. } => Some(
+                "does the server speak TLS, and did the authority that you trust sign its certificate?",
+            ),
+            Self::TlsEnded { .. } => {
+                Some("does the server want a client certificate, signed by its own authority?")
+            }
+            Self::Key { .. } => Some("is the file there, whole, and yours to read?"),
             Self::Protocol { .. } => {
                 Some("is this a Cassandra native transport port, and does it want TLS?")
             }

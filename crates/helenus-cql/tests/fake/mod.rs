@@ -40,10 +40,19 @@ pub(crate) struct Fake {
 
 impl Fake {
     pub(crate) fn start(script: Script) -> Self {
+        Self::start_over(script, |stream| Box::new(stream))
+    }
+
+    /// What is dialled goes through `over` first: TLS, for one.
+    pub(crate) fn start_over(
+        script: Script,
+        over: impl Fn(TcpStream) -> Box<dyn Channel> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let addr = listener.local_addr().expect("bound");
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
+                let stream = over(stream);
                 thread::spawn(move || Connection::new(stream, script).serve());
             }
         });
@@ -51,8 +60,13 @@ impl Fake {
     }
 }
 
+/// Bytes both ways.
+pub(crate) trait Channel: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Channel for T {}
+
 struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Channel>,
     script: Script,
     framed: bool,
 }
@@ -65,7 +79,7 @@ enum Answer {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, script: Script) -> Self {
+    fn new(stream: Box<dyn Channel>, script: Script) -> Self {
         Self {
             stream,
             script,

@@ -21,6 +21,7 @@ fn plan() -> RunPlan {
         endpoints: vec![],
         local_data_centre: None,
         credentials: None,
+        tls: None,
         workload: Workload::Standard1,
         phases: vec![phase.clone(), phase],
         consistency: Consistency::One,

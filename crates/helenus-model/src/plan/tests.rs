@@ -14,6 +14,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         tokens: 1,
         set: vec![],
         jvm: vec![],
+        security: Security::default(),
         machine: Machine {
             cores: 2,
             memory: Bytes::mib(24 * 1024),
@@ -245,4 +246,122 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
             "{cpus}"
         );
     }
+}
+fn secured(nodes: u32) -> PlanRequest {
+    PlanRequest {
+        security: Security {
+            auth: true,
+            tls: true,
+            client_auth: true,
+        },
+        ..request(nodes, PresetName::Tiny)
+    }
+}
+
+#[test]
+fn a_secured_plan_differs_by_these_lines_and_has_no_password() {
+    let open = plan(&request(2, PresetName::Tiny)).unwrap();
+    let plan = plan(&secured(2)).unwrap();
+    let new = |of: &str, than: &str| {
+        let known: Vec<&str> = than.lines().collect();
+        let new: Vec<&str> = of.lines().filter(|line| !known.contains(line)).collect();
+        new.join("\n")
+    };
+    let (node, before) = (&plan.nodes[1], &open.nodes[1]);
+    insta::assert_snapshot!(new(&node.yaml, &before.yaml), @r#"
+    auth_read_consistency_level: LOCAL_ONE
+    authenticator: PasswordAuthenticator
+    authorizer: CassandraAuthorizer
+    client_encryption_options:
+      enabled: true
+      keystore: /state/clusters/c/tls/node2.p12
+      keystore_password: "(the text of tls/keystore.password)"
+      optional: false
+      require_client_auth: true
+      store_type: PKCS12
+      truststore: /state/clusters/c/tls/truststore.p12
+      truststore_password: "(the text of tls/keystore.password)"
+    credentials_validity: "0ms"
+    permissions_cache_max_entries: 100
+    role_manager: CassandraRoleManager
+    roles_cache_max_entries: 100
+    server_encryption_options:
+      internode_encryption: all
+      keystore: /state/clusters/c/tls/node2.p12
+      keystore_password: "(the text of tls/keystore.password)"
+      require_client_auth: true
+      store_type: PKCS12
+      truststore: /state/clusters/c/tls/truststore.p12
+      truststore_password: "(the text of tls/keystore.password)"
+    "#);
+    insta::assert_snapshot!(new(&node.jvm.join("\n"), &before.jvm.join("\n")), @r"
+    -Dcassandra.system_auth.default_rf=2
+    -Dcassandra.auth_bcrypt_gensalt_log2_rounds=4
+    ");
+    assert_eq!(new(&before.yaml, &node.yaml), "");
+    assert_eq!(without_security(&node.yaml), before.yaml);
+    let kept = serde_json::to_value(plan.without_secrets()).unwrap();
+    assert_eq!(
+        kept["security"],
+        json!({"auth": true, "tls": true, "client_auth": true})
+    );
+    let open = serde_json::to_value(&open).unwrap();
+    assert_eq!(open.get("security"), None, "plans of before read the same");
+}
+
+#[test]
+fn what_the_flags_decide_cannot_be_set_beside_them() {
+    for key in [
+        "authenticator",
+        "client_encryption_options.enabled",
+        "server_encryption_options.keystore",
+        "client_encryption_options",
+    ] {
+        let mut r = secured(1);
+        r.set = vec![(key.into(), json!("x"))];
+        assert_eq!(plan(&r), Err(PlanError::Reserved(key.into())), "{key}");
+        r.security = Security::default();
+        assert!(plan(&r).is_ok(), "{key}");
+    }
+    let mut r = secured(1);
+    let free = "server_encryption_options.internode_encryption";
+    r.set = vec![(free.into(), json!("none"))];
+    let yaml = &plan(&r).unwrap().nodes[0].yaml;
+    assert!(yaml.contains("internode_encryption: none"), "{yaml}");
+}
+
+#[test]
+fn security_is_among_the_facts_that_set_clusters_apart() {
+    let facts_of = |r: &PlanRequest| facts(&plan(r).unwrap().without_secrets());
+    let (open, closed) = (
+        facts_of(&request(1, PresetName::Tiny)),
+        facts_of(&secured(1)),
+    );
+    let new: Vec<String> = closed
+        .iter()
+        .filter(|fact| !open.contains(fact))
+        .map(|(what, value)| format!("{what} {value}"))
+        .collect();
+    insta::assert_snapshot!(new.join("\n"), @r#"
+    auth_read_consistency_level LOCAL_ONE
+    authenticator PasswordAuthenticator
+    authorizer CassandraAuthorizer
+    client_encryption_options.enabled true
+    client_encryption_options.keystore_password "***"
+    client_encryption_options.optional false
+    client_encryption_options.require_client_auth true
+    client_encryption_options.store_type PKCS12
+    client_encryption_options.truststore_password "***"
+    credentials_validity "0ms"
+    permissions_cache_max_entries 100
+    role_manager CassandraRoleManager
+    roles_cache_max_entries 100
+    server_encryption_options.internode_encryption all
+    server_encryption_options.keystore_password "***"
+    server_encryption_options.require_client_auth true
+    server_encryption_options.store_type PKCS12
+    server_encryption_options.truststore_password "***"
+    -Dcassandra.system_auth.default_rf 1
+    -Dcassandra.auth_bcrypt_gensalt_log2_rounds 4
+    "#);
 }

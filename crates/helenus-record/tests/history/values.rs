@@ -28,6 +28,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
+        tls: None,
         workload: Workload::Standard1,
         phases: vec![Phase::steady("write", 2000.0, 64, 2_000), closed],
         consistency: Consistency::LocalQuorum,

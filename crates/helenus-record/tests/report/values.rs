@@ -96,6 +96,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         endpoints: vec!["127.77.0.1:9042".parse().expect("an address")],
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
+        tls: None,
         workload: Workload::Standard1,
         phases: phases.iter().map(phase).collect(),
         consistency: Consistency::One,

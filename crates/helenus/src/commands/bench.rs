@@ -1,5 +1,6 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
+mod access;
 pub(crate) mod render;
 
 use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg, Warmup};
@@ -8,11 +9,13 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cql::ConnectOptions;
 use helenus_lab::bench::Where;
 use helenus_lab::generator::GeneratorError;
-use helenus_lab::target::TargetError;
+use helenus_lab::target::{Given, TargetError};
 use helenus_lab::{BenchError, BenchRequest, LabEvent};
 use helenus_load::ReadError;
+use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, PhaseKind};
 use helenus_model::line::Step;
 use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
@@ -236,41 +239,21 @@ fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
                 SecretReference::Variable(from.clone())
             },
         });
-    let credentials = reference.as_ref().map(credentials).transpose()?;
+    let tls = access::tls_of(place);
+    let options = ConnectOptions {
+        credentials: reference.as_ref().map(access::credentials).transpose()?,
+        tls: tls.as_ref().map(access::tls).transpose()?,
+        ..ConnectOptions::default()
+    };
+    let access = Access {
+        credentials: reference,
+        tls,
+    };
     Ok(Where::Hosts {
         endpoints,
         named: place.i_may_write_to.clone(),
-        credentials,
-        reference,
+        given: Box::new(Given { options, access }),
     })
-}
-
-fn credentials(reference: &CredentialsReference) -> Result<helenus_cql::Credentials, CommandError> {
-    let password = match &reference.password {
-        SecretReference::Variable(name) => std::env::var(name).map_err(|_| {
-            CommandError::new(code::USAGE, format!("the variable {name} is not set")).hint(format!(
-                "export {name}, or name a 0600 file with a / in its path"
-            ))
-        })?,
-        SecretReference::File(path) => read_private(path)?,
-    };
-    Ok(helenus_cql::Credentials {
-        username: reference.username.clone(),
-        password: helenus_cql::Secret::new(password),
-    })
-}
-
-/// The first line of a file that only its owner can read.
-fn read_private(path: &str) -> Result<String, CommandError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
-    let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        let text = format!("others can read the password in {path} (mode {mode:03o})");
-        return Err(CommandError::new(code::USAGE, text).hint(format!("chmod 600 {path}")));
-    }
-    let text = fs::read_to_string(path).map_err(failed)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 fn free_name(hands: &Hands) -> String {

@@ -5,6 +5,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::secure;
 use helenus_cluster::shell::{self, Answer};
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
@@ -123,8 +124,13 @@ fn interactive(
         Some(name) => state.node(name)?,
         None => &state.plan.nodes[0],
     };
+    let mut command = std::process::Command::new(program);
+    if let Some(cqlshrc) = secure::cqlshrc_of(state) {
+        // It names the file with the password; a password itself would be seen in the list of processes.
+        command.arg(format!("--cqlshrc={}", cqlshrc.display()));
+    }
     // Becomes cqlsh: Ctrl-C is an ordinary word there.
-    let error = std::process::Command::new(program)
+    let error = command
         .arg(node.address.to_string())
         .arg(state.plan.ports.cql.to_string())
         .exec();

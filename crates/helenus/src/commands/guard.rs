@@ -109,7 +109,12 @@ fn resolve(hosts: &[String], port: u16) -> Vec<Result<SocketAddr, (String, Silen
 }
 
 fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
-    guard::look(&hands.clusters, address, None).map_err(|error| match &error {
+    guard::look(
+        &hands.clusters,
+        address,
+        &helenus_cql::ConnectOptions::default(),
+    )
+    .map_err(|error| match &error {
         ClusterError::Silent { source, .. } => Silence {
             why: with_causes(source),
             guarded: matches!(

@@ -9,6 +9,7 @@ use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
+use helenus_model::access::Security;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::{PresetName, Setting, written};
@@ -168,6 +169,11 @@ pub(crate) fn request(
         tokens: flags.tokens,
         set,
         jvm: flags.jvm.clone(),
+        security: Security {
+            auth: flags.auth,
+            tls: flags.tls,
+            client_auth: flags.client_auth,
+        },
         source,
         java_home: flags.java_home.clone(),
         ephemeral,

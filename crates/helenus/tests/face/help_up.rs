@@ -202,6 +202,16 @@ fn up() {
           --jvm <FLAG>
               A flag for the JVM, after all others; may be repeated
 
+          --auth
+              Ask for user and password: a superuser of the cluster's own, its password in the state
+              folder
+
+          --tls
+              Encrypt connections, of clients and between nodes; certificates in the state folder
+
+          --client-auth
+              Ask each client for a certificate, too
+
           --no-archive
               Start without a class-data archive (slower; for comparisons)
 
@@ -232,6 +242,7 @@ fn up() {
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
+      helenus up c --auth --tls              who has no password and trusts another authority stays out
       helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
@@ -305,6 +316,16 @@ fn bench() {
           --jvm <FLAG>
               A flag for the JVM, after all others; may be repeated
 
+          --auth
+              Ask for user and password: a superuser of the cluster's own, its password in the state
+              folder
+
+          --tls
+              Encrypt connections, of clients and between nodes; certificates in the state folder
+
+          --client-auth
+              Ask each client for a certificate, too
+
           --no-archive
               Start without a class-data archive (slower; for comparisons)
 
@@ -340,6 +361,15 @@ fn bench() {
 
           --password-from <VARIABLE|FILE>
               Where the password is: a variable's name, or the path of a 0600 file
+
+          --tls-ca <FILE>
+              Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+
+          --tls-cert <FILE>
+              A client certificate (PEM) for --hosts that ask for one
+
+          --tls-key <FILE>
+              Its private key (PEM), a 0600 file
 
     Load:
           --phases <PHASE,…>

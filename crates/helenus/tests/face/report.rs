@@ -17,6 +17,7 @@ fn with_a_run() -> TestLab {
         endpoints: vec!["127.0.0.1:9042".parse().expect("an address")],
         local_data_centre: None,
         credentials: None,
+        tls: None,
         workload: Workload::Standard1,
         phases: vec![Phase::steady("write", 100.0, 8, 1000)],
         consistency: Consistency::One,

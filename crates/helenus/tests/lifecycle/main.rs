@@ -17,6 +17,7 @@ mod many;
 mod misbehaving;
 mod releases;
 mod reset;
+mod secured;
 mod serving;
 mod two_homes;
 mod verbs;

@@ -1,0 +1,152 @@
+//! The one room through which every connection to a cluster of ours goes: with its credentials and certificates.
+//! Refuses to send a password in the clear to a process that is not the node's own, and to keep what it read.
+
+use crate::alive;
+use crate::guard::listens;
+use crate::ready::cql_address;
+use crate::state::{ClusterState, Clusters};
+use fs_err as fs;
+use helenus_cql::client::{
+    Client, ClientError, ConnectOptions, Credentials, Identity, Secret, Tls,
+};
+use helenus_model::access::{Access, SecretReference, TlsReference};
+use helenus_model::plan::NodePlan;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// A connection to a node of ours; `within` limits the dialling and then each request.
+///
+/// # Errors
+/// A file of the cluster's access cannot be used, another process listens at the node's address, or the node does not
+/// let us in.
+pub fn connect(
+    state: &ClusterState,
+    node: &NodePlan,
+    within: Duration,
+) -> Result<Client, ClientError> {
+    connect_as(state, node, &options(&state.access, within)?)
+}
+
+/// [`connect`] with options at hand: for whoever connects often.
+///
+/// # Errors
+/// As [`connect`], but for the files.
+pub fn connect_as(
+    state: &ClusterState,
+    node: &NodePlan,
+    options: &ConnectOptions,
+) -> Result<Client, ClientError> {
+    let addr = cql_address(&state.plan, node);
+    let in_the_clear = options.credentials.is_some() && options.tls.is_none();
+    if in_the_clear && !is_node_s_own(node, addr) {
+        return Err(ClientError::Refused { addr });
+    }
+    Client::connect(addr, options)
+}
+
+/// How to connect to a cluster that is got into in this way: reads its files.
+///
+/// # Errors
+/// [`ClientError::Key`]: a file is missing, open to others, or not what it should be.
+pub fn options(access: &Access, within: Duration) -> Result<ConnectOptions, ClientError> {
+    let credentials = access.credentials.as_ref().map(|reference| {
+        Ok(Credentials {
+            username: reference.username.clone(),
+            password: Secret::new(password(&reference.password)?),
+        })
+    });
+    Ok(ConnectOptions {
+        timeout: within,
+        credentials: credentials.transpose()?,
+        tls: access.tls.as_ref().map(tls).transpose()?,
+        ..ConnectOptions::default()
+    })
+}
+
+/// How to connect to an address that a person named: what they gave, and where they gave nothing and a node of ours
+/// stands at that address, what its cluster wants.
+///
+/// # Errors
+/// As [`options`].
+pub fn options_for(
+    clusters: &Clusters,
+    host: SocketAddr,
+    given: &ConnectOptions,
+) -> Result<ConnectOptions, ClientError> {
+    if given.credentials.is_some() || given.tls.is_some() {
+        return Ok(given.clone());
+    }
+    match node_at(clusters, host) {
+        Some((state, node)) if is_node_s_own(&node, host) => options(&state.access, given.timeout),
+        _ => Ok(given.clone()),
+    }
+}
+
+/// The node of this user that stands at that very address and port, by the states on disk.
+pub fn node_at(clusters: &Clusters, host: SocketAddr) -> Option<(ClusterState, NodePlan)> {
+    let names = clusters.names().ok()?;
+    let mut states = names.iter().filter_map(|name| clusters.load(name).ok());
+    states.find_map(|state| {
+        let here = |node: &&NodePlan| cql_address(&state.plan, node) == host;
+        let node = state.plan.nodes.iter().find(here)?.clone();
+        Some((state, node))
+    })
+}
+
+/// Whether who listens there is the process that holds the node's claim.
+fn is_node_s_own(node: &NodePlan, addr: SocketAddr) -> bool {
+    let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
+    holder.is_some_and(|pid| listens(pid.as_raw_pid(), addr))
+}
+
+fn password(reference: &SecretReference) -> Result<String, ClientError> {
+    match reference {
+        SecretReference::Variable(name) => std::env::var(name).map_err(|error| key(name, error)),
+        SecretReference::File(path) => {
+            let text = private(path)?;
+            let text = String::from_utf8(text).map_err(|error| key(path, error.utf8_error()))?;
+            Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+        }
+    }
+}
+
+/// Trust and certificate as files hold them.
+///
+/// # Errors
+/// As [`options`].
+pub fn tls(reference: &TlsReference) -> Result<Tls, ClientError> {
+    let ca = fs::read(&reference.ca).map_err(|error| key(&reference.ca, error))?;
+    let Some(client) = &reference.client else {
+        return Tls::new(&ca, None).map_err(|error| key(&reference.ca, error));
+    };
+    let certificate =
+        fs::read(&client.certificate).map_err(|error| key(&client.certificate, error))?;
+    let identity = Identity {
+        certificate: &certificate,
+        key: &private(&client.key)?,
+    };
+    Tls::new(&ca, Some(identity)).map_err(|error| key(&client.certificate, error))
+}
+
+/// A file that only its owner can read.
+fn private(path: &str) -> Result<Vec<u8>, ClientError> {
+    let found = fs::metadata(path).map_err(|error| key(path, error))?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let open = format!("others can read it (mode {mode:03o}): chmod 600 {path}");
+        return Err(ClientError::Key {
+            what: path.to_owned(),
+            source: open.into(),
+        });
+    }
+    fs::read(path).map_err(|error| key(path, error))
+}
+
+fn key(what: &str, source: impl std::error::Error + Send + Sync + 'static) -> ClientError {
+    ClientError::Key {
+        what: what.to_owned(),
+        source: Box::new(source),
+    }
+}

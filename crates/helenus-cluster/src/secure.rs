@@ -1,0 +1,261 @@
+//! What makes a cluster a secured one: its certificates and credentials in its folder, and its roles once it answers.
+//! Refuses half of it: a folder of secrets is there whole or not at all, and a cluster whose stock superuser can still
+//! log in is not ready.
+
+mod certificates;
+mod roles;
+
+use crate::state::ClusterState;
+use certificates::Certificates;
+use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use helenus_cql::client::ClientError;
+use helenus_model::access::{Access, CREDENTIALS_FOLDER, TLS_FOLDER};
+use helenus_model::plan::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+pub(crate) use roles::{connect_before, finish};
+
+/// Random bytes of a password: as many as a key of AES-256 has.
+const PASSWORD_BYTES: usize = 32;
+
+/// The keystores' password in the folder of certificates.
+const KEYSTORE_PASSWORD: &str = "keystore.password";
+
+/// Why a cluster could not be secured.
+#[derive(Debug, thiserror::Error)]
+pub enum SecureError {
+    /// Files.
+    #[error("cannot write {what}")]
+    Io {
+        /// Which, by what it is for.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A certificate.
+    #[error("cannot make a certificate for {of}")]
+    Certificate {
+        /// For whom.
+        of: String,
+        /// Why.
+        source: rcgen::Error,
+    },
+    /// A keystore.
+    #[error("cannot make the keystore of {of}")]
+    Keystore {
+        /// Of whom.
+        of: String,
+        /// Why.
+        source: p12_keystore::error::Error,
+    },
+    /// The cluster's roles.
+    #[error("{node} answers, but {what} failed")]
+    Roles {
+        /// The node that was asked.
+        node: String,
+        /// What was tried last.
+        what: &'static str,
+        /// What it said.
+        source: Box<ClientError>,
+    },
+    /// The stock superuser's stock password is still good.
+    #[error("{node} still lets the stock superuser log in")]
+    StockSuperuser {
+        /// The node.
+        node: String,
+    },
+}
+
+impl SecureError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { .. } => Some("is the state folder writable, and the disk not full?".into()),
+            Self::Roles { source, .. } => source.hint().map(str::to_owned),
+            Self::StockSuperuser { .. } => {
+                Some("`helenus start` tries again; the node's log says more".into())
+            }
+            Self::Certificate { .. } | Self::Keystore { .. } => None,
+        }
+    }
+}
+
+/// Makes what is missing of a cluster's certificates and credentials. What is there stays: clients hold copies of it.
+///
+/// # Errors
+/// The cluster's folder cannot be written.
+pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
+    let folder = Path::new(&plan.folder);
+    if plan.security.tls {
+        whole(&folder.join(TLS_FOLDER), "the certificates", |into| {
+            let password = random_word()?;
+            let made = Certificates::make(plan, &password)?;
+            let mut files = made.files;
+            files.push((KEYSTORE_PASSWORD.to_owned(), line(&password)));
+            write_all(into, files, "the certificates")
+        })?;
+    }
+    if !plan.security.is_open() {
+        whole(
+            &folder.join(CREDENTIALS_FOLDER),
+            "the credentials",
+            |into| {
+                let mut files = vec![("cqlshrc".to_owned(), cqlshrc(plan).into_bytes())];
+                if plan.security.auth {
+                    let password = random_word()?;
+                    files.push(("password".to_owned(), line(&password)));
+                    files.push(("cqlsh".to_owned(), cqlsh_credentials(plan, &password)));
+                }
+                write_all(into, files, "the credentials")
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// The configuration with which a real cqlsh gets in: `cqlsh --cqlshrc=FILE`; none where an open cluster needs none.
+pub fn cqlshrc_of(state: &ClusterState) -> Option<PathBuf> {
+    let folder = Path::new(&state.plan.folder).join(CREDENTIALS_FOLDER);
+    (!state.plan.security.is_open()).then(|| folder.join("cqlshrc"))
+}
+
+/// Writes a node's cassandra.yaml, with the keystores' password where the plan has its mark; then for its owner only.
+///
+/// # Errors
+/// It cannot be written, or the password cannot be read.
+pub(crate) fn write_yaml(state: &ClusterState, node: &NodePlan, to: &Path) -> io::Result<()> {
+    if state.access.tls.is_none() {
+        return fs::write(to, &node.yaml);
+    }
+    let file = Path::new(&state.plan.folder)
+        .join(TLS_FOLDER)
+        .join(KEYSTORE_PASSWORD);
+    let password = fs::read_to_string(file)?;
+    let yaml = node
+        .yaml
+        .replace(KEYSTORE_PASSWORD_MARK, password.trim_end());
+    write_private(to, yaml.as_bytes())
+}
+
+/// Makes a folder whole or not at all: under another name first.
+fn whole(
+    folder: &Path,
+    what: &'static str,
+    fill: impl FnOnce(&Path) -> Result<(), SecureError>,
+) -> Result<(), SecureError> {
+    let failed = |source| SecureError::Io { what, source };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let begun = folder.with_extension("begun");
+    match fs::remove_dir_all(&begun) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        Ok(()) | Err(_) => {}
+    }
+    // Files and their folder are their owner's alone from the first moment.
+    let made =
+        fs::create_dir_all(begun.parent().unwrap_or(&begun)).and_then(|()| private_folder(&begun));
+    made.map_err(failed)?;
+    fill(&begun)?;
+    fs::rename(&begun, folder).map_err(failed)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "fs_err has no DirBuilder with a mode"
+)]
+fn private_folder(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+fn write_all(
+    into: &Path,
+    files: Vec<(String, Vec<u8>)>,
+    what: &'static str,
+) -> Result<(), SecureError> {
+    for (name, bytes) in files {
+        write_private(&into.join(name), &bytes)
+            .map_err(|source| SecureError::Io { what, source })?;
+    }
+    Ok(())
+}
+
+/// Writes a file that only its owner can read, also where one with more rights stood.
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(bytes)
+}
+
+/// A password that nobody guesses, of letters that need no quotes anywhere.
+fn random_word() -> Result<String, SecureError> {
+    let mut bytes = [0_u8; PASSWORD_BYTES];
+    let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    let short = || io::Error::other("the kernel gave too few random bytes");
+    let failed = |source| SecureError::Io {
+        what: "a password",
+        source,
+    };
+    match got {
+        Ok(PASSWORD_BYTES) => Ok(bytes.iter().map(|b| format!("{b:02x}")).collect()),
+        Ok(_) => Err(failed(short())),
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+fn line(password: &str) -> Vec<u8> {
+    format!("{password}\n").into_bytes()
+}
+
+/// What cqlsh 6 and 6.2 read; their comments name the keys.
+fn cqlshrc(plan: &ClusterPlan) -> String {
+    let access = Access::of(&plan.folder, plan.security);
+    let mut text = String::new();
+    if access.credentials.is_some() {
+        text.push_str(&format!(
+            "[authentication]\ncredentials = {}/{CREDENTIALS_FOLDER}/cqlsh\n\n\
+             [auth_provider]\nmodule = cassandra.auth\nclassname = PlainTextAuthProvider\n\n",
+            plan.folder
+        ));
+    }
+    let address = plan.nodes.first().map(|n| n.address.to_string());
+    text.push_str(&format!(
+        "[connection]\nhostname = {}\nport = {}\n",
+        address.unwrap_or_default(),
+        plan.ports.cql
+    ));
+    if let Some(tls) = &access.tls {
+        text.push_str(&format!(
+            "ssl = true\n\n[ssl]\ncertfile = {}\nvalidate = true\n",
+            tls.ca
+        ));
+        if let Some(client) = &tls.client {
+            text.push_str(&format!(
+                "usercert = {}\nuserkey = {}\n",
+                client.certificate, client.key
+            ));
+        }
+    }
+    // Its values are templates: a percent sign in a path would begin one.
+    text.replace('%', "%%")
+}
+
+/// cqlsh wants user and password apart from cqlshrc, in a file that only its owner can read.
+fn cqlsh_credentials(plan: &ClusterPlan, password: &str) -> Vec<u8> {
+    let access = Access::of(&plan.folder, plan.security);
+    let user = access.credentials.map(|c| c.username).unwrap_or_default();
+    format!("[PlainTextAuthProvider]\nusername = {user}\npassword = {password}\n").into_bytes()
+}
+
+#[cfg(test)]
+mod tests;

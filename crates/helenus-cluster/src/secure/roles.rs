@@ -1,0 +1,198 @@
+//! The roles of a cluster with authentication, once its nodes answer: a superuser of ours, and a stock one that can do
+//! nothing any more.
+//! Refuses to leave `cassandra`/`cassandra` behind: every node is asked whether it still takes it.
+
+use super::SecureError;
+use crate::cancel::Cancel;
+use crate::error::ClusterError;
+use crate::reach;
+use crate::ready::ReadyError;
+use crate::shell;
+use crate::state::ClusterState;
+use helenus_cql::client::{Client, ClientError, Credentials, Secret};
+use helenus_cql::codec::Consistency;
+use helenus_model::plan::{NodePlan, auth_copies};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// The superuser that every Cassandra makes, and its password.
+const STOCK: &str = "cassandra";
+
+/// Longest wait for one answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// Longest time for all of it: a handful of statements.
+const FINISH_WITHIN: Duration = Duration::from_secs(60);
+
+/// Between two tries.
+const TRY_EVERY: Duration = Duration::from_millis(50);
+
+/// A connection to a node that may still be on its way up: as the stock superuser until there is one of ours.
+pub(crate) fn connect_before(
+    state: &ClusterState,
+    node: &NodePlan,
+    within: Duration,
+) -> Result<Client, ClientError> {
+    if state.plan.security.auth && !state.secured {
+        match stock(state, node, within) {
+            // Somebody was here before, and was interrupted.
+            Err(ClientError::Refusal { .. }) => {}
+            other => return other,
+        }
+    }
+    reach::connect(state, node, within)
+}
+
+fn stock(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
+    let mut options = reach::options(&state.access, within)?;
+    options.credentials = Some(Credentials {
+        username: STOCK.to_owned(),
+        password: Secret::new(STOCK),
+    });
+    reach::connect_as(state, node, &options)
+}
+
+/// Gives a cluster that is otherwise ready its roles; nothing where it has them. It can be done again at any point.
+///
+/// # Errors
+/// A node does not do it in time, or still takes the stock superuser.
+pub(crate) fn finish(
+    state: &ClusterState,
+    running: &BTreeSet<String>,
+    cancel: &Cancel,
+) -> Result<(), ClusterError> {
+    if !state.plan.security.auth || state.secured {
+        return Ok(());
+    }
+    let nodes = state
+        .plan
+        .nodes
+        .iter()
+        .filter(|n| running.contains(&n.name));
+    let nodes: Vec<&NodePlan> = nodes.collect();
+    let Some(first) = nodes.first() else {
+        return Ok(());
+    };
+    let patience = Patience {
+        until: Instant::now() + FINISH_WITHIN,
+        cancel,
+    };
+    patience.with(first, "making the superuser", || create(state, first))?;
+    let mut client = patience.with(first, "logging in", || {
+        reach::connect(state, first, ANSWER_WITHIN)
+    })?;
+    patience.with(first, "replicating system_auth", || {
+        run(&mut client, &replicate(state))?;
+        shell::agree(state)
+    })?;
+    let disarm = disarm()?;
+    patience.with(first, "disarming the stock superuser", || {
+        run(&mut client, &disarm)
+    })?;
+    for node in nodes {
+        patience.with(node, "logging in", || {
+            reach::connect(state, node, ANSWER_WITHIN)
+        })?;
+        match stock(state, node, ANSWER_WITHIN) {
+            Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => {}
+            Err(source) => return Err(told(node, "looking for the stock superuser", source).into()),
+            Ok(_) => {
+                let node = node.name.clone();
+                return Err(SecureError::StockSuperuser { node }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How long things are tried, and when not.
+struct Patience<'a> {
+    until: Instant,
+    cancel: &'a Cancel,
+}
+
+impl Patience<'_> {
+    fn with<T>(
+        &self,
+        node: &NodePlan,
+        what: &'static str,
+        mut attempt: impl FnMut() -> Result<T, ClientError>,
+    ) -> Result<T, ClusterError> {
+        loop {
+            if self.cancel.is_set() {
+                return Err(ReadyError::Interrupted.into());
+            }
+            match attempt() {
+                Ok(done) => return Ok(done),
+                // A file of ours does not come back by waiting.
+                Err(source @ ClientError::Key { .. }) => {
+                    return Err(told(node, what, source).into());
+                }
+                Err(source) if Instant::now() > self.until => {
+                    return Err(told(node, what, source).into());
+                }
+                Err(error) => tracing::debug!(node = node.name, what, %error, "tried"),
+            }
+            std::thread::sleep(TRY_EVERY);
+        }
+    }
+}
+
+fn told(node: &NodePlan, what: &'static str, source: ClientError) -> SecureError {
+    SecureError::Roles {
+        node: node.name.clone(),
+        what,
+        source: Box::new(source),
+    }
+}
+
+/// Makes the superuser of ours, unless it is there.
+fn create(state: &ClusterState, node: &NodePlan) -> Result<(), ClientError> {
+    let mut client = match stock(state, node, ANSWER_WITHIN) {
+        // Then it must have been there before.
+        Err(ClientError::Refusal { .. }) => {
+            return reach::connect(state, node, ANSWER_WITHIN).map(drop);
+        }
+        other => other?,
+    };
+    let options = reach::options(&state.access, ANSWER_WITHIN)?;
+    let Some(own) = options.credentials else {
+        return Ok(());
+    };
+    // A password of ours is hexadecimal, a user name of ours a word: neither needs quoting. Statements that hold one
+    // are logged nowhere: slow-query logging is for SELECT, and auditing is off.
+    let cql = format!(
+        "CREATE ROLE IF NOT EXISTS {} WITH PASSWORD = '{}' AND SUPERUSER = true AND LOGIN = true",
+        own.username,
+        own.password.expose()
+    );
+    run(&mut client, &cql)
+}
+
+/// Copies of `system_auth` in every data centre, as one does in production.
+fn replicate(state: &ClusterState) -> String {
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in &state.plan.nodes {
+        *nodes.entry(&node.data_center).or_default() += 1;
+    }
+    let copies: Vec<String> = nodes
+        .into_iter()
+        .map(|(name, nodes)| format!("'{name}': {}", auth_copies(nodes)))
+        .collect();
+    format!(
+        "ALTER KEYSPACE system_auth WITH replication = {{'class': 'NetworkTopologyStrategy', {}}}",
+        copies.join(", ")
+    )
+}
+
+/// The stock superuser without rights, log-in or known password. It stays, or a node would make it anew.
+fn disarm() -> Result<String, SecureError> {
+    let password = super::random_word()?;
+    Ok(format!(
+        "ALTER ROLE {STOCK} WITH PASSWORD = '{password}' AND SUPERUSER = false AND LOGIN = false"
+    ))
+}
+
+fn run(client: &mut Client, cql: &str) -> Result<(), ClientError> {
+    client.query(cql, Consistency::One).map(drop)
+}

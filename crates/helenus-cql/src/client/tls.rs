@@ -1,0 +1,224 @@
+//! TLS over a dialled stream: the authority that is trusted, and the certificate that a client shows.
+//! Refuses public authorities, names that do not match, and to read files: texts are handed in.
+
+use super::dial::Stream;
+use super::error::ClientError;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Whom to trust, and what to show: made once, used for many connections.
+#[derive(Clone)]
+pub struct Tls(Arc<ClientConfig>);
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls(trust and certificate, not shown)")
+    }
+}
+
+/// A client's certificate with its private key, both as PEM.
+#[derive(Clone, Copy)]
+pub struct Identity<'a> {
+    /// The certificate, and those between it and the authority.
+    pub certificate: &'a [u8],
+    /// Its private key.
+    pub key: &'a [u8],
+}
+
+/// Why texts make no [`Tls`].
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// Not the PEM that is wanted.
+    #[error("the {what} is not PEM")]
+    Pem {
+        /// Which text.
+        what: &'static str,
+        /// What is wrong with it.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// PEM without a certificate.
+    #[error("the authority's text holds no certificate")]
+    Empty,
+    /// Certificate or key cannot be used.
+    #[error("the {what} cannot be used")]
+    Unusable {
+        /// Which text.
+        what: &'static str,
+        /// Why not.
+        source: rustls::Error,
+    },
+}
+
+impl TlsError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Pem { .. } | Self::Empty => {
+                "a PEM file has lines such as -----BEGIN CERTIFICATE-----; `openssl x509` and `openssl pkey` write them"
+            }
+            Self::Unusable { .. } => {
+                "certificate and key must belong together; keys are ECDSA, Ed25519 or RSA"
+            }
+        }
+    }
+}
+
+impl Tls {
+    /// Trusts what the authorities in `ca` (PEM) have signed, and shows `identity` to a server that asks.
+    ///
+    /// # Errors
+    /// A text is not PEM, or what stands in it cannot be used.
+    pub fn new(ca: &[u8], identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
+        const AUTHORITY: &str = "authority's certificate";
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(ca, AUTHORITY)? {
+            roots
+                .add(certificate)
+                .map_err(|source| TlsError::Unusable {
+                    what: AUTHORITY,
+                    source,
+                })?;
+        }
+        if roots.is_empty() {
+            return Err(TlsError::Empty);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|source| TlsError::Unusable {
+                what: AUTHORITY,
+                source,
+            })?
+            .with_root_certificates(roots);
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                const CLIENT: &str = "client's certificate or key";
+                let chain = certificates(identity.certificate, CLIENT)?;
+                let key = PrivateKeyDer::from_pem_slice(identity.key).map_err(|source| {
+                    TlsError::Pem {
+                        what: CLIENT,
+                        source,
+                    }
+                })?;
+                builder
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|source| TlsError::Unusable {
+                        what: CLIENT,
+                        source,
+                    })?
+            }
+        };
+        Ok(Self(Arc::new(config)))
+    }
+
+    /// The same for another client over rustls.
+    pub fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.0)
+    }
+
+    /// Shakes hands with the server behind a dialled stream, within `limit`.
+    pub(super) fn over(
+        &self,
+        tcp: TcpStream,
+        addr: SocketAddr,
+        limit: Duration,
+    ) -> Result<Box<dyn Stream>, ClientError> {
+        const DURING: &str = "the TLS handshake";
+        let refused = |source| ClientError::Tls { addr, source };
+        // The certificate names addresses: what was dialled is what is proved.
+        let name = ServerName::IpAddress(addr.ip().into());
+        let connection = ClientConnection::new(self.config(), name)
+            .map_err(|error| refused(io::Error::other(error)))?;
+        let mut stream = StreamOwned::new(connection, tcp);
+        let deadline = Instant::now() + limit;
+        while stream.conn.is_handshaking() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let turned = if left.is_zero() {
+                Err(io::ErrorKind::TimedOut.into())
+            } else {
+                stream.sock.limit(left).and_then(|()| turn(&mut stream))
+            };
+            match turned {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+                    ) =>
+                {
+                    return Err(ClientError::TimedOut {
+                        during: DURING,
+                        limit,
+                    });
+                }
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Ok(Box::new(Encrypted(stream)))
+    }
+}
+
+fn certificates(text: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    CertificateDer::pem_slice_iter(text)
+        .collect::<Result<_, _>>()
+        .map_err(|source| TlsError::Pem { what, source })
+}
+
+/// One message of the handshake, out or in; what is sent is sent whole.
+fn turn(stream: &mut StreamOwned<ClientConnection, TcpStream>) -> io::Result<()> {
+    let StreamOwned { conn, sock } = stream;
+    if conn.wants_write() {
+        conn.write_tls(sock)?;
+        return Ok(());
+    }
+    if conn.read_tls(sock)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    conn.process_new_packets()
+        .map(drop)
+        .inspect_err(|_| {
+            // The alert that says why; the reason told is the first one.
+            let _best_effort = conn.write_tls(sock);
+        })
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// A stream whose bytes nobody between can read.
+struct Encrypted(StreamOwned<ClientConnection, TcpStream>);
+
+impl Read for Encrypted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Encrypted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Stream for Encrypted {
+    fn limit(&mut self, limit: Duration) -> io::Result<()> {
+        self.0.sock.limit(limit)
+    }
+}
+
+/// Whether TLS itself is what failed, such as an alert for a certificate that was not shown.
+pub(super) fn is_of_tls(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<rustls::Error>())
+}
