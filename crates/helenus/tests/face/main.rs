@@ -13,6 +13,7 @@ mod help_up;
 mod history;
 mod history_runs;
 mod json;
+mod like;
 mod report;
 mod state;
 mod usage;
