@@ -15,6 +15,7 @@ mod history;
 mod history_runs;
 mod json;
 mod many;
+mod like;
 mod report;
 mod state;
 mod usage;

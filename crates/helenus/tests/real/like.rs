@@ -16,11 +16,7 @@ pub(crate) fn production_s_settings_on_5_0() {
     let home = Home::new();
     for (dialect, read_timeout, selected) in [
         ("3.11", "6000ms", ("batch_size_fail_threshold", "100KiB")),
-        (
-            "5.0",
-            "4000ms",
-            ("default_compaction", "UnifiedCompactionStrategy"),
-        ),
+        ("5.0", "4000ms", ("tombstone_warn_threshold", "3000")),
     ] {
         home.helenus(&["up", "c", "--like", &file(dialect)]).ok();
         let mut client = connect(addresses(&home, "c")[0]);

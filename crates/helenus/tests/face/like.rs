@@ -1,0 +1,61 @@
+//! `up --like`: its JSON, its counts, and what it refuses; three files of 60 keys and more.
+//! Refuses to start a node.
+
+use crate::lab::TestLab;
+
+#[test]
+fn every_key_of_three_files_is_told() {
+    let lab = TestLab::fake("ready");
+    for dialect in ["3.11", "4.1", "5.0"] {
+        let file = format!(
+            "{}/tests/data/like/{dialect}/cassandra.yaml",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        for release in ["5.0", "4.1", "4.0"] {
+            let words = [
+                "up",
+                "c",
+                "--like",
+                &file,
+                "--dry-run",
+                "--cassandra",
+                release,
+            ];
+            let like = lab.json(&words);
+            assert_eq!(like["format"], "helenus.like/1");
+            assert_eq!(like["place"]["data_center"], "Frankfurt");
+            let text = fs_err::read_to_string(&file).expect("a file");
+            let keys: Vec<&str> = text
+                .lines()
+                .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+                .filter_map(|line| Some(line.split_once(':')?.0))
+                .collect();
+            assert!(keys.len() >= 60, "{dialect}: {}", keys.len());
+            let told = like["differences"].as_array().expect("differences");
+            for key in keys {
+                let is_told = told.iter().any(|d| {
+                    let name = d["key"].as_str().unwrap_or_default();
+                    name == key || name.starts_with(&format!("{key}."))
+                });
+                assert!(is_told, "{dialect} on {release}: {key}");
+            }
+            assert!(!like.to_string().contains("made-up"), "a password is shown");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    let lab = TestLab::fake("ready");
+    lab.write("list.yaml", "[1, 2]\n");
+    lab.write("twice.yaml", "a: 1\na: 2\n");
+    for (file, said) in [
+        ("list.yaml", "it holds a list, not a map of keys"),
+        ("twice.yaml", "line 2 column 1: duplicate mapping key"),
+        ("none.yaml", "none.yaml"),
+    ] {
+        let refused = lab.run(&["up", "c", "--like", file]);
+        assert_eq!(refused.code, "2", "{refused}");
+        assert!(refused.err.contains(said), "{refused}");
+    }
+}
