@@ -64,6 +64,7 @@ fn what_cannot_be_followed_is_refused() {
 fn a_file_of_3_11_keeps_its_names_on_3_11() {
     let lab = TestLab::fake("ready");
     let jar = lab.write("old/lib/apache-cassandra-3.11.5.jar", "no jar");
+    lab.write("old/lib/jamm-0.3.0.jar", "no jar");
     let home = jar.ancestors().nth(2).expect("its home");
     let java = lab.jdk("1.8.0_392");
     let file = format!(
