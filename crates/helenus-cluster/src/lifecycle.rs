@@ -80,6 +80,8 @@ pub struct UpRequest {
     pub new_heap: Option<Bytes>,
     /// Tokens a node.
     pub tokens: u32,
+    /// Tokens of the only node, instead of evenly spread ones; empty where nobody says them.
+    pub initial_tokens: Vec<i64>,
     /// Checked keys of cassandra.yaml.
     pub set: Vec<(String, serde_json::Value)>,
     /// Flags of the JVM.
@@ -392,6 +394,7 @@ impl Hands {
             heap: request.heap,
             new_heap: request.new_heap,
             tokens: request.tokens,
+            initial_tokens: request.initial_tokens.clone(),
             set: request.set.clone(),
             jvm: request.jvm.clone(),
             security: request.security,

@@ -82,7 +82,7 @@ fn connect(state: &ClusterState, node: &NodePlan) -> Result<Client, ClientError>
 pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
     let local = old_tables::local(
         client,
-        "broadcast_address, broadcast_port, data_center, rack, host_id, tokens",
+        "broadcast_address, broadcast_port, data_center, rack, host_id, tokens, partitioner",
     )?;
     let peers = old_tables::peers(
         client,
@@ -104,7 +104,17 @@ pub fn view(client: &mut Client) -> Result<ClusterView, ClientError> {
     for row in 0..peers.rows.len() {
         nodes.extend(node(&peers, row, "peer", "peer_port", &gossip));
     }
+    let partitioner = local.text(0, "partitioner");
+    let other_partitioner =
+        partitioner.filter(|name| !name.is_empty() && !name.ends_with("Murmur3Partitioner"));
+    if other_partitioner.is_some() {
+        // Some of their tokens read as numbers, and mean something else.
+        nodes
+            .iter_mut()
+            .for_each(|node: &mut Node| node.tokens.clear());
+    }
     Ok(ClusterView {
+        other_partitioner,
         nodes,
         keyspaces: keyspaces(client)?,
     })

@@ -91,10 +91,21 @@ pub struct Like {
     pub tokens: Option<u32>,
     /// Data centre and rack, where cassandra-rackdc.properties says.
     pub place: Option<ProductionPlace>,
-    /// Whether the file asks clients for a password.
+    /// Tokens of the only node, where the file says them and they can be kept; else empty.
+    pub initial_tokens: Vec<i64>,
+    /// Whether clients are asked for a password: the file says so, or the person did.
     pub auth: bool,
     /// Every key of the file, and what the preset adds, in the file's order of names.
     pub differences: Vec<Difference>,
+}
+
+/// What a person asked for beside the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// `--auth`: clients are asked for a password, whatever the file says.
+    pub auth: bool,
+    /// One node, whose tokens nobody else decides: it can have the file's.
+    pub lone: bool,
 }
 
 /// Why a file cannot be followed.
@@ -135,7 +146,7 @@ impl LikeError {
 }
 
 /// Follows a file: `text` is a cassandra.yaml of any known release, `rackdc` the text of the
-/// cassandra-rackdc.properties beside it.
+/// cassandra-rackdc.properties beside it, `beside` what the person's own flags say.
 ///
 /// # Errors
 /// A text that is no map of keys, or that names one setting twice.
@@ -144,6 +155,7 @@ pub fn like(
     rackdc: Option<&str>,
     release: &Release,
     preset: PresetName,
+    beside: Beside,
 ) -> Result<Like, LikeError> {
     let map = match yaml::parse(text)? {
         Value::Object(map) => map,
@@ -151,9 +163,16 @@ pub fn like(
         Value::Array(_) => return Err(LikeError::NotAMap { found: "a list" }),
         _ => return Err(LikeError::NotAMap { found: "one value" }),
     };
+    let of_file = map.get("authenticator");
     let mut fitting = Fitting {
         release,
         preset,
+        auth: beside.auth || of_file.is_some_and(classes::asks_for_passwords),
+        initial_tokens: if beside.lone {
+            classes::initial_tokens(&map)
+        } else {
+            Vec::new()
+        },
         place: rackdc.map(read_place),
         settings: Vec::new(),
         differences: Vec::new(),
@@ -179,9 +198,8 @@ pub fn like(
         release: release.version.to_owned(),
         preset,
         tokens: tokens.and_then(|n| u32::try_from(n).ok()),
-        auth: map
-            .get("authenticator")
-            .is_some_and(classes::asks_for_passwords),
+        initial_tokens: fitting.initial_tokens,
+        auth: fitting.auth,
         place: fitting.place,
         settings: fitting.settings,
         differences: fitting.differences,
@@ -191,6 +209,8 @@ pub fn like(
 struct Fitting<'a> {
     release: &'a Release,
     preset: PresetName,
+    auth: bool,
+    initial_tokens: Vec<i64>,
     place: Option<ProductionPlace>,
     settings: Vec<(String, Value)>,
     differences: Vec<Difference>,
@@ -221,10 +241,25 @@ impl Fitting<'_> {
     /// One key of the file, nested ones one by one.
     fn take(&mut self, key: &str, value: &Value) {
         let modern = self.modern(key);
+        if modern == "initial_token" && !self.initial_tokens.is_empty() {
+            let now = Some(format!("{key}: {}", shown(key, value)));
+            return self.tell(key, Class::Kept, value, now, "");
+        }
+        if let Some(here) = classes::log_ins(&modern).filter(|_| self.auth) {
+            let now = Some(format!("{modern}: {here}"));
+            let (class, why) = match classes::is_class(value, here) {
+                true => (Class::Kept, "with an account of this cluster's own"),
+                false => (
+                    Class::Replaced,
+                    "a cluster that asks for passwords has this one",
+                ),
+            };
+            return self.tell(key, class, value, now, why);
+        }
         if let Some(why) = classes::replaced(&modern, self.place.as_ref()) {
             return self.tell(key, Class::Replaced, value, why.now, &why.why);
         }
-        if let Some(why) = classes::not_here(&modern, value) {
+        if let Some(why) = classes::not_here(&modern, value, self.auth) {
             return self.tell(key, Class::NotHere, value, None, &why);
         }
         if classes::is_size(&modern) {

@@ -77,6 +77,8 @@ pub struct PlanRequest {
     pub new_heap: Option<Bytes>,
     /// Tokens a node.
     pub tokens: u32,
+    /// Tokens of the only node, instead of evenly spread ones; empty where nobody says them.
+    pub initial_tokens: Vec<i64>,
     /// Checked `cassandra.yaml` keys with their values, over the preset's.
     pub set: Vec<(String, Value)>,
     /// Flags of the JVM, after all others.
@@ -407,6 +409,11 @@ fn node_plans(
             crate::ring::even_tokens(dc.racks.len(), request.tokens as usize, index)
         })
         .collect();
+    let tokens = match request.initial_tokens.len() == request.tokens as usize && tokens.len() == 1
+    {
+        true => vec![request.initial_tokens.clone()],
+        false => tokens,
+    };
     let places = request.topology.data_centers.iter().flat_map(|dc| {
         dc.racks
             .iter()

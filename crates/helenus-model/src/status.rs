@@ -111,6 +111,9 @@ pub struct Keyspace {
 /// What a cluster looks like from one of its nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
+    /// Partitioner, where it is another than Murmur3: its tokens are not read, and nothing is said of shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_partitioner: Option<String>,
     /// Nodes in any order.
     pub nodes: Vec<Node>,
     /// Keyspaces in any order, Cassandra's own included, virtual ones left out.
@@ -122,6 +125,9 @@ pub struct ClusterView {
 pub struct Report {
     /// `helenus.status/1`.
     pub format: Format,
+    /// Partitioner, where it is another than Murmur3; tokens and shares are then absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_partitioner: Option<String>,
     /// The keyspace whose replication the shares follow, absent where none was named.
     pub keyspace: Option<String>,
     /// Why there are no shares, as Cassandra words it; absent where there are.
@@ -202,6 +208,15 @@ impl ClusterView {
     /// # Errors
     /// An unknown keyspace, an empty ring, or a strategy whose replicas are not known.
     pub fn ownership(&self, keyspace: Option<&str>) -> Result<Ownership, StatusError> {
+        if let Some(name) = keyspace
+            && self.other_partitioner.is_some()
+            && self.replication(name).is_none()
+        {
+            return Err(StatusError::NoKeyspace(name.to_owned()));
+        }
+        if self.other_partitioner.is_some() {
+            return Ok(Ownership::Meaningless(OTHER_PARTITIONER_NOTE));
+        }
         let replication = match keyspace {
             Some(name) => {
                 let replication = self
@@ -259,7 +274,9 @@ impl ClusterView {
     /// What nodetool never meets: two owners of one token, or a strategy that Cassandra does not ship.
     pub fn nodetool(&self, keyspace: Option<&str>) -> Result<Printed, StatusError> {
         let ownership = match self.ownership(keyspace) {
-            Ok(Ownership::Meaningless(_)) if self.ring()?.tokens().is_empty() => {
+            Ok(Ownership::Meaningless(note))
+                if note != OTHER_PARTITIONER_NOTE && self.ring()?.tokens().is_empty() =>
+            {
                 return Ok(Printed {
                     stdout: format!("\nError: {NO_RING}\n"),
                     stderr: String::new(),
@@ -284,7 +301,7 @@ impl ClusterView {
             Err(error) => return Err(error),
         };
         Ok(Printed {
-            stdout: table::render(&self.nodes, &ownership),
+            stdout: table::render(&self.nodes, &ownership, self.other_partitioner.is_some()),
             stderr: String::new(),
             exit: 0,
         })
@@ -304,6 +321,7 @@ impl Report {
         let with_share = |(node, owns)| NodeReport { node, owns };
         Ok(Self {
             format: Format::new(FORMAT, VERSION),
+            other_partitioner: view.other_partitioner,
             keyspace: keyspace.map(str::to_owned),
             note,
             nodes: view.nodes.into_iter().zip(shares).map(with_share).collect(),
@@ -318,6 +336,7 @@ impl Report {
     pub fn into_view(self) -> Result<ClusterView, FormatError> {
         self.format.check(FORMAT, VERSION)?;
         Ok(ClusterView {
+            other_partitioner: self.other_partitioner,
             nodes: self.nodes.into_iter().map(|report| report.node).collect(),
             keyspaces: self.keyspaces,
         })
@@ -325,6 +344,7 @@ impl Report {
 }
 
 const LOCAL_NOTE: &str = "Ownership values for keyspaces with LocalStrategy are meaningless";
+const OTHER_PARTITIONER_NOTE: &str = "The partitioner is not Murmur3: its ring is not drawn here, tokens and ownership are left out. `helenus nodetool NAME status` shows them.";
 const DIFFERING_NOTE: &str = "Non-system keyspaces don't have the same replication settings, effective ownership information is meaningless";
 const NO_TRACES_NOTE: &str = "The node does not have system_traces yet, probably still bootstrapping. Effective ownership information is meaningless.";
 const NO_RING: &str = "No nodes present in the cluster. Has this node finished starting up?";

@@ -148,6 +148,7 @@ fn keyspace(name: &str, replication: &[(&str, &str)]) -> Keyspace {
 #[test]
 fn what_is_not_known_prints_as_a_question_mark() {
     let view = ClusterView {
+        other_partitioner: None,
         nodes: vec![node(1, &[0], State::Normal)],
         keyspaces: vec![],
     };
@@ -175,6 +176,7 @@ fn addresses_print_as_java_prints_them() {
     let mut six = node(1, &[0, 1], State::Normal);
     six.address = std::net::Ipv6Addr::LOCALHOST.into();
     let view = ClusterView {
+        other_partitioner: None,
         nodes: vec![six],
         keyspaces: vec![],
     };
@@ -214,6 +216,7 @@ fn without_a_ring_nodetool_fails() {
         &[("class", "SimpleStrategy"), ("replication_factor", "2")],
     );
     let mut view = ClusterView {
+        other_partitioner: None,
         nodes: vec![node(1, &[5], State::Joining)],
         keyspaces: vec![traces],
     };
@@ -239,6 +242,7 @@ fn user_keyspaces_agree_only_with_class_and_factors() {
         )
     };
     let mut view = ClusterView {
+        other_partitioner: None,
         nodes: vec![node(1, &[0], State::Normal)],
         keyspaces: vec![nts("a", "1"), nts("b", "1")],
     };
@@ -315,4 +319,36 @@ fn java_forms() {
     ] {
         assert_eq!(size(bytes), text);
     }
+}
+
+#[test]
+fn other_partitioners_show_nodes_without_a_ring() {
+    let view = ClusterView {
+        other_partitioner: Some("RandomPartitioner".into()),
+        nodes: vec![node(1, &[], State::Normal), node(2, &[], State::Normal)],
+        keyspaces: vec![keyspace("a", &[("class", "LocalStrategy")])],
+    };
+    let printed = view.nodetool(None).unwrap();
+    assert_eq!(printed.exit, 0);
+    let lines: Vec<&str> = printed.stdout.lines().skip(4).collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "--  Address     Load  Owns  Host ID  Token  Rack ",
+            "?N  127.79.1.2  ?     ?              ?      rack1",
+            "?N  127.79.1.1  ?     ?              ?      rack1",
+            "",
+        ]
+    );
+    assert!(lines[4].contains("not Murmur3: its ring is not drawn"));
+    let unknown = StatusError::NoKeyspace("b".into());
+    assert_eq!(view.ownership(Some("b")), Err(unknown));
+    let report = Report::new(view.clone(), Some("a")).unwrap();
+    assert!(
+        report
+            .note
+            .as_deref()
+            .is_some_and(|n| n.contains("not Murmur3"))
+    );
+    assert_eq!(report.into_view().unwrap(), view);
 }

@@ -244,7 +244,7 @@ pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
     /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]

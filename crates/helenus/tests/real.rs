@@ -73,7 +73,29 @@ fn main() {
         }
         None => not_run("Cassandra 4.0 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
+    let like_on_4_1 = Trial::test("production_s_settings_on_4_1", || match home::jdk_17() {
+        Some(home) => {
+            like::production_s_settings_on_4_1(&home);
+            Ok(())
+        }
+        None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+    });
+    let like_on_3_11 = Trial::test("production_s_settings_on_3_11", || {
+        let variable = |name: &str| std::env::var(name).ok();
+        match (variable("JAVA8_HOME"), variable("CASSANDRA_3_11_HOME")) {
+            (Some(java), Some(cassandra)) => {
+                like::production_s_settings_on_3_11(&java, &cassandra);
+                Ok(())
+            }
+            _ => not_run(
+                "a 3.11 cassandra.yaml on its own release (install a JDK 8, unpack apache-cassandra-3.11.5-bin.tar.gz, \
+                 and set JAVA8_HOME and CASSANDRA_3_11_HOME)",
+            ),
+        }
+    });
     let trials = vec![
+        like_on_4_1,
+        like_on_3_11,
         jdk_11,
         on_11("cassandra_4_1_on_11", releases::cassandra_4_1_on_11),
         on_11("cassandra_4_0_on_11", releases::cassandra_4_0_on_11),

@@ -19,6 +19,7 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         heap: None,
         new_heap: None,
         tokens: 1,
+        initial_tokens: Vec::new(),
         set: vec![],
         jvm: vec![],
         security,

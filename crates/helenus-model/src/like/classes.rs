@@ -4,7 +4,7 @@
 use super::ProductionPlace;
 use crate::nearest::nearest;
 use crate::release::Release;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What stands in a key's place, and why.
 pub(super) struct Replaced {
@@ -101,11 +101,55 @@ pub(super) fn replaced(modern: &str, place: Option<&ProductionPlace>) -> Option<
 
 /// Whether an authenticator asks for a password.
 pub(super) fn asks_for_passwords(value: &Value) -> bool {
-    class_name(value).is_some_and(|name| name.ends_with("PasswordAuthenticator"))
+    is_class(value, "PasswordAuthenticator")
+}
+
+/// What a cluster of Helenus that asks for passwords has in the key's place.
+pub(super) fn log_ins(modern: &str) -> Option<&'static str> {
+    match modern {
+        "authenticator" => Some("PasswordAuthenticator"),
+        "authorizer" => Some("CassandraAuthorizer"),
+        "role_manager" => Some("CassandraRoleManager"),
+        _ => None,
+    }
+}
+
+/// Whether a value names that class of Cassandra's `auth` package.
+pub(super) fn is_class(value: &Value, wanted: &str) -> bool {
+    class_name(value).is_some_and(|name| {
+        name.strip_prefix("org.apache.cassandra.auth.")
+            .unwrap_or(name)
+            == wanted
+    })
+}
+
+/// The tokens that a file gives its node; empty where it gives none, other ones than Murmur3's, or another number than
+/// `num_tokens` says, with which Cassandra would not start.
+pub(super) fn initial_tokens(map: &Map<String, Value>) -> Vec<i64> {
+    let partitioner = map.get("partitioner").and_then(Value::as_str);
+    if partitioner.is_some_and(|name| !name.ends_with("Murmur3Partitioner")) {
+        return Vec::new();
+    }
+    let text = match map.get("initial_token") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => return Vec::new(),
+    };
+    let parsed: Result<Vec<i64>, _> = text.split(',').map(|t| t.trim().parse()).collect();
+    let mut tokens = parsed.unwrap_or_default();
+    let given = tokens.len();
+    tokens.sort_unstable();
+    tokens.dedup();
+    let wanted = map.get("num_tokens").and_then(Value::as_u64).unwrap_or(1);
+    // The partitioner's least value is nobody's token.
+    if given as u64 != wanted || tokens.len() != given || tokens.first() == Some(&i64::MIN) {
+        return Vec::new();
+    }
+    tokens
 }
 
 /// Why the key cannot be followed on one machine.
-pub(super) fn not_here(modern: &str, value: &Value) -> Option<String> {
+pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String> {
     let top = modern.split('.').next().unwrap_or(modern);
     if matches!(
         top,
@@ -117,6 +161,9 @@ pub(super) fn not_here(modern: &str, value: &Value) -> Option<String> {
         return Some(
             "keystores of a production are not on this machine; --tls makes new ones".into(),
         );
+    }
+    if AUTH.contains(&modern) && !is_open(value) && auth {
+        return Some("grants of a production are not on this machine".into());
     }
     if AUTH.contains(&modern) && !is_open(value) {
         return Some(

@@ -10,6 +10,10 @@ fn of(text: &str, release: &str) -> Like {
         None,
         Release::facts_for(release).unwrap(),
         PresetName::Tiny,
+        Beside {
+            auth: false,
+            lone: true,
+        },
     )
     .unwrap()
 }
@@ -53,7 +57,7 @@ client_encryption_options: {enabled: true, keystore_password: hunter2}
 fn an_old_dialect_on_5_0() {
     let like = of(OLD, "5.0");
     insta::assert_snapshot!(told(&like), @r#"
-    not here  authenticator | PasswordAuthenticator | - | accounts of a production are not on this machine: the cluster stays open unless --auth is given
+    kept      authenticator | PasswordAuthenticator | authenticator: PasswordAuthenticator | with an account of this cluster's own
     not here  client_encryption_options | {"enabled":true,"keystore_password":"***"} | - | keystores of a production are not on this machine; --tls makes new ones
     replaced  cluster_name | Production | - | the name that Helenus knows the cluster by
     kept      commitlog_sync | batch | commitlog_sync: batch | 
@@ -81,6 +85,57 @@ fn an_old_dialect_on_5_0() {
 }
 
 #[test]
+fn who_may_log_in_follows_the_file_and_the_flag() {
+    let secured = "authenticator: {class_name: org.apache.cassandra.auth.PasswordAuthenticator}\n\
+                   authorizer: AllowAllAuthorizer\nrole_manager: CassandraRoleManager\n\
+                   network_authorizer: CassandraNetworkAuthorizer\n";
+    let like = of(secured, "5.0");
+    insta::assert_snapshot!(told(&like), @r#"
+    kept      authenticator | {"class_name":"org.apache.cassandra.auth.PasswordAuthenticator"} | authenticator: PasswordAuthenticator | with an account of this cluster's own
+    replaced  authorizer | AllowAllAuthorizer | authorizer: CassandraAuthorizer | a cluster that asks for passwords has this one
+    not here  network_authorizer | CassandraNetworkAuthorizer | - | grants of a production are not on this machine
+    kept      role_manager | CassandraRoleManager | role_manager: CassandraRoleManager | with an account of this cluster's own
+    "#);
+    assert!(like.auth && like.settings.is_empty());
+    let of_others = of("authenticator: com.example.PasswordAuthenticator\n", "5.0");
+    assert!(!of_others.auth && of_others.settings.is_empty());
+    let open = "authenticator: AllowAllAuthenticator\n";
+    assert!(!of(open, "5.0").auth);
+    let beside = Beside {
+        auth: true,
+        lone: false,
+    };
+    let flagged = super::like(open, None, Release::newest(), PresetName::Tiny, beside).unwrap();
+    // The plan sets them itself, and refuses a second opinion.
+    assert!(flagged.auth && flagged.settings.is_empty());
+    assert_eq!(flagged.differences[0].class, Class::Replaced);
+}
+
+#[test]
+fn a_lone_node_has_its_own_tokens() {
+    let kept = of("initial_token: 5, -7\nnum_tokens: 2\n", "5.0");
+    assert_eq!(kept.initial_tokens, [-7, 5]);
+    assert_eq!(kept.differences[0].class, Class::Kept);
+    let one = of("initial_token: -7\n", "5.0");
+    assert_eq!(
+        (one.initial_tokens.as_slice(), one.tokens),
+        (&[-7][..], None)
+    );
+    for other in [
+        "initial_token: 5,-7\n",
+        "initial_token: 5,5\nnum_tokens: 2\n",
+        "initial_token: 85070591730234615865843651857942052864\npartitioner: RandomPartitioner\n",
+        "initial_token: 5\npartitioner: RandomPartitioner\n",
+        "initial_token: -9223372036854775808\n",
+        "initial_token:\n",
+    ] {
+        let like = of(other, "5.0");
+        assert!(like.initial_tokens.is_empty(), "{other}");
+        assert_eq!(like.differences[0].class, Class::Replaced, "{other}");
+    }
+}
+
+#[test]
 fn a_new_dialect_on_4_0() {
     let text = "read_request_timeout: 5s\ncompaction_throughput: 64MiB/s\n\
                 user_defined_functions_enabled: true\nsai_options: {prioritize_over_legacy_index: true}\n\
@@ -97,7 +152,14 @@ fn a_new_dialect_on_4_0() {
 #[test]
 fn what_is_no_file_is_refused() {
     let of = |text: &str| {
-        let refused = like(text, None, Release::newest(), PresetName::Tiny).unwrap_err();
+        let refused = like(
+            text,
+            None,
+            Release::newest(),
+            PresetName::Tiny,
+            Beside::default(),
+        )
+        .unwrap_err();
         refused
             .to_string()
             .lines()
@@ -154,11 +216,13 @@ proptest! {
     fn no_key_is_dropped_in_silence(
         entries in proptest::collection::btree_map("[a-z]", any_entry(), 0..12),
         which in 0..Release::all().len(),
+        auth in any::<bool>(),
+        lone in any::<bool>(),
     ) {
         let map: Map<String, Value> = entries.into_values().collect();
         let text = yaml::render(&Value::Object(map.clone()));
         let release = Release::all()[which];
-        if let Ok(like) = like(&text, None, release, PresetName::Tiny) {
+        if let Ok(like) = like(&text, None, release, PresetName::Tiny, Beside { auth, lone }) {
             for key in map.keys() {
                 let own: Vec<_> = like.differences.iter()
                     .filter(|d| d.class != Class::Added)

@@ -12,6 +12,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         heap: None,
         new_heap: None,
         tokens: 1,
+        initial_tokens: Vec::new(),
         set: vec![],
         jvm: vec![],
         security: Security::default(),
@@ -364,4 +365,19 @@ fn security_is_among_the_facts_that_set_clusters_apart() {
     -Dcassandra.system_auth.default_rf 1
     -Dcassandra.auth_bcrypt_gensalt_log2_rounds 4
     "#);
+}
+
+#[test]
+fn tokens_that_are_given_are_those_of_the_only_node() {
+    let mut one = request(1, PresetName::Tiny);
+    one.tokens = 2;
+    one.initial_tokens = vec![-7, 5];
+    let own = plan(&one).unwrap();
+    assert_eq!(own.nodes[0].tokens, [-7, 5]);
+    assert!(
+        own.nodes[0].yaml.contains("initial_token: \"-7,5\"")
+            || own.nodes[0].yaml.contains("initial_token: -7,5")
+    );
+    one.tokens = 1;
+    assert_ne!(plan(&one).unwrap().nodes[0].tokens, [-7, 5]);
 }

@@ -12,9 +12,9 @@ const GAP: &str = "  ";
 /// Table rows of one data centre, header first.
 type Rows = Vec<Vec<String>>;
 
-/// Everything that goes to standard output.
-pub(super) fn render(nodes: &[Node], ownership: &Ownership) -> String {
-    let centers = by_data_center(nodes);
+/// Everything that goes to standard output; `undrawn` nodes are shown although their tokens are not known.
+pub(super) fn render(nodes: &[Node], ownership: &Ownership, undrawn: bool) -> String {
+    let centers = by_data_center(nodes, undrawn);
     let tokens: usize = nodes.iter().map(|node| node.tokens.len()).sum();
     // Not "one token a node": nodetool compares the numbers of data centres and of tokens.
     let token_column = centers.len() >= tokens;
@@ -45,12 +45,16 @@ pub(super) fn render(nodes: &[Node], ownership: &Ownership) -> String {
     out
 }
 
-/// Data centres by name, each with the indices of its nodes in the order of the rows. Nodes without tokens are left out.
-fn by_data_center(nodes: &[Node]) -> BTreeMap<&str, Vec<usize>> {
+/// Data centres by name, each with the indices of its nodes in the order of the rows. Nodes without tokens are left out,
+/// unless no node's tokens are drawn.
+fn by_data_center(nodes: &[Node], undrawn: bool) -> BTreeMap<&str, Vec<usize>> {
     let mut order: Vec<(i64, usize)> = nodes
         .iter()
         .enumerate()
-        .filter_map(|(index, node)| Some((*node.tokens.iter().min()?, index)))
+        .filter_map(|(index, node)| {
+            let least = node.tokens.iter().min().copied();
+            Some((least.or(undrawn.then_some(i64::MIN))?, index))
+        })
         .collect();
     order.sort_unstable();
     let mut centers: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -103,7 +107,7 @@ fn rows(nodes: &[Node], members: &[usize], ownership: &Ownership, token_column: 
                 .tokens
                 .iter()
                 .min()
-                .map_or_else(String::new, i64::to_string);
+                .map_or_else(|| "?".to_owned(), i64::to_string);
             vec![letters, address, load, owns, host_id, token, rack]
         } else {
             let count = node.tokens.len().to_string();

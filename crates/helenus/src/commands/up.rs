@@ -140,14 +140,7 @@ pub(crate) fn request(
     ui: &Ui,
 ) -> Result<UpRequest, CommandError> {
     let source = source(flags);
-    let release = match &source {
-        Source::Known(name) => {
-            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
-        }
-        Source::Home(home) => Store::from_home(home).map_err(ClusterError::from)?.release,
-        // The keys of the newest known release; its own version is known once it is unpacked.
-        Source::Tarball(_) => Release::newest(),
-    };
+    let release = facts(&source)?;
     let mut set = Vec::new();
     for text in &flags.set {
         let usage =
@@ -167,6 +160,7 @@ pub(crate) fn request(
         heap: flags.heap,
         new_heap: flags.new_heap,
         tokens: flags.tokens,
+        initial_tokens: Vec::new(),
         set,
         jvm: flags.jvm.clone(),
         security: Security {
@@ -185,6 +179,18 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
+    })
+}
+
+/// The facts by which keys are checked.
+fn facts(source: &Source) -> Result<&'static Release, CommandError> {
+    Ok(match source {
+        Source::Known(name) => {
+            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
+        }
+        Source::Home(home) => Store::from_home(home).map_err(ClusterError::from)?.release,
+        // The keys of the newest known release; its own version is known once it is unpacked.
+        Source::Tarball(_) => Release::newest(),
     })
 }
 

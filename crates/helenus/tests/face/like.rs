@@ -59,3 +59,53 @@ fn what_cannot_be_followed_is_refused() {
         assert!(refused.err.contains(said), "{refused}");
     }
 }
+
+#[test]
+fn a_file_of_3_11_keeps_its_names_on_3_11() {
+    let lab = TestLab::fake("ready");
+    let jar = lab.write("old/lib/apache-cassandra-3.11.5.jar", "no jar");
+    lab.write("old/lib/jamm-0.3.0.jar", "no jar");
+    let home = jar.ancestors().nth(2).expect("its home");
+    let java = lab.jdk("1.8.0_392");
+    let file = format!(
+        "{}/tests/data/like/3.11/cassandra.yaml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let words = [
+        "up",
+        "c",
+        "--like",
+        &file,
+        "--dry-run",
+        "--cassandra-home",
+        &home.display().to_string(),
+        "--java-home",
+        &java.display().to_string(),
+    ];
+    let like = lab.json(&words);
+    assert_eq!(
+        (&like["release"], &like["auth"]),
+        (&"3.11.5".into(), &true.into())
+    );
+    let told = like["differences"].as_array().expect("differences");
+    let class = |key: &str| {
+        let found = told.iter().find(|d| d["key"] == key);
+        found.map(|d| d["class"].clone()).unwrap_or_default()
+    };
+    for key in [
+        "read_request_timeout_in_ms",
+        "request_scheduler",
+        "authenticator",
+    ] {
+        assert_eq!(class(key), "kept", "{key}");
+    }
+    assert!(!told.iter().any(|d| d["class"] == "unknown"), "{told:?}");
+}
+
+#[test]
+fn a_file_is_not_followed_by_many_in_silence() {
+    let lab = TestLab::fake("ready");
+    let refused = lab.run(&["up", "--count", "2", "--prefix", "d", "--like", "x.yaml"]);
+    assert_eq!(refused.code, "2", "{refused}");
+    assert!(refused.err.contains("--count"), "{refused}");
+}

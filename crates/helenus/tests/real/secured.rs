@@ -254,6 +254,10 @@ pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
     );
     assert!(rows.contains(&vec!["helenus", "True", "True"]), "{roles}");
     home.helenus(&["status", "c"]).ok();
+    home.helenus(&["guard", "c"]).ok();
+    let (host, port) = (addr.ip().to_string(), addr.port().to_string());
+    let ours = home.helenus(&["guard", "--hosts", &host, "--port", &port]);
+    assert!(ours.ok().stdout.starts_with("ours: c"));
     nothing_told(&home, &secrets);
     if let Some(python) = python() {
         let output = Command::new(python)

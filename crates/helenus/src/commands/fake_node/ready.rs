@@ -83,6 +83,7 @@ impl Me {
             "broadcast_port" | "peer_port" => (INT, 7000_i32.to_be_bytes().to_vec()),
             "cluster_name" => (VARCHAR, self.cluster.clone().into_bytes()),
             "data_center" => (VARCHAR, node.data_center.clone().into_bytes()),
+            "partitioner" => (VARCHAR, b"Murmur3Partitioner".to_vec()),
             "rack" => (VARCHAR, node.rack.clone().into_bytes()),
             _ => (VARCHAR, column.as_bytes().to_vec()),
         }

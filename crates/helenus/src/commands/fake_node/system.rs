@@ -102,6 +102,7 @@ fn local_cell(me: &Me, column: &str) -> Option<CqlValue> {
         "broadcast_port" => Some(CqlValue::Int(7000)),
         "cluster_name" => text(&me.cluster),
         "data_center" => text(&node.data_center),
+        "partitioner" => text("org.apache.cassandra.dht.Murmur3Partitioner"),
         "rack" => text(&node.rack),
         "release_version" => text(&me.release),
         "tokens" => {

@@ -5,9 +5,8 @@ use crate::cli::ClusterFlags;
 use crate::error::{CommandError, code};
 use crate::ui::Table;
 use fs_err as fs;
-use helenus_cluster::lifecycle::{Source, UpRequest};
-use helenus_model::like::{Class, Like, like};
-use helenus_model::release::Release;
+use helenus_cluster::lifecycle::UpRequest;
+use helenus_model::like::{Beside, Class, Like, like};
 use std::path::Path;
 
 /// Longest value in the table; JSON has all of it.
@@ -22,13 +21,12 @@ pub(super) fn follow(
     let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
     let rackdc = path.with_file_name("cassandra-rackdc.properties");
     let rackdc = fs::read_to_string(rackdc).ok();
-    let release = match &request.source {
-        Source::Known(name) => {
-            Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?
-        }
-        Source::Home(_) | Source::Tarball(_) => Release::newest(),
+    let release = super::facts(&request.source)?;
+    let beside = Beside {
+        auth: flags.auth,
+        lone: request.topology.nodes() == 1 && flags.tokens == 1,
     };
-    let like = like(&text, rackdc.as_deref(), release, request.preset).map_err(|e| {
+    let like = like(&text, rackdc.as_deref(), release, request.preset, beside).map_err(|e| {
         CommandError::of(code::USAGE, &e)
             .within(&path.display().to_string())
             .hint(e.hint())
@@ -37,6 +35,8 @@ pub(super) fn follow(
     let own = std::mem::take(&mut request.set);
     request.set = like.settings.clone();
     request.set.extend(own);
+    request.security.auth = like.auth;
+    request.initial_tokens = like.initial_tokens.clone();
     if flags.tokens == 1 {
         request.tokens = like.tokens.unwrap_or(request.tokens);
     }
