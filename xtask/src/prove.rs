@@ -5,12 +5,15 @@ mod believe;
 mod bench;
 mod campaign;
 mod cluster3;
+mod fifteen;
 mod host;
 mod idle;
 mod journal;
 mod open;
 mod pause;
 mod report;
+mod reset;
+mod restore;
 mod rig;
 mod start;
 mod tiny;
@@ -24,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 7] = [
+const CAMPAIGNS: [Campaign; 10] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -32,6 +35,9 @@ const CAMPAIGNS: [Campaign; 7] = [
     open::REPORT,
     idle::IDLE,
     tiny::TINY,
+    fifteen::FIFTEEN,
+    reset::RESET,
+    restore::RESTORE,
 ];
 
 /// Trials a variant, where the person does not say.

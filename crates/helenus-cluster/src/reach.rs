@@ -43,7 +43,18 @@ pub fn connect_as(
     if in_the_clear && !is_node_s_own(node, addr) {
         return Err(ClientError::Refused { addr });
     }
-    Client::connect(addr, options)
+    Client::connect(addr, options).map_err(|error| match error {
+        ClientError::Refusal { username, message }
+            if state.plan.security.auth && !state.secured =>
+        {
+            let name = &state.plan.name;
+            let message = format!(
+                "{message} (its `up` was cut short before its roles were made: `helenus start {name}` makes them)"
+            );
+            ClientError::Refusal { username, message }
+        }
+        other => other,
+    })
 }
 
 /// How to connect to a cluster that is got into in this way: reads its files.

@@ -4,6 +4,7 @@
 
 use crate::cancel::Cancel;
 use crate::launch::{Started, log_tail};
+use crate::lifecycle::with_causes;
 use crate::machine;
 use crate::secure;
 use crate::state::ClusterState;
@@ -164,7 +165,9 @@ pub fn wait(
                     });
                     clients.insert(node.name.clone(), client);
                 }
-                Err(error) => last = format!("{} does not answer: {error}", node.name),
+                Err(error) => {
+                    last = format!("{} does not answer: {}", node.name, with_causes(&error))
+                }
             }
         }
         if clients.len() == running.len() {

@@ -163,10 +163,7 @@ fn whole(
     fs::rename(&begun, folder).map_err(failed)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "fs_err has no DirBuilder with a mode"
-)]
+/// `fs_err` has no builder of folders with a mode.
 fn private_folder(folder: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(folder)
 }

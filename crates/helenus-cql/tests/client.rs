@@ -20,6 +20,7 @@ fn options(protocol: Version) -> ConnectOptions {
         timeout: Duration::from_secs(5),
         credentials: Some(Credentials { username, password }),
         protocol,
+        tls: None,
     }
 }
 

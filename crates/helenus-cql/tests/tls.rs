@@ -1,10 +1,6 @@
 //! TLS against a rustls server in a thread of this process: who gets in, who does not, and what each is told.
 //! Refuses a JVM: whether Cassandra's own TLS agrees is for the outer ring.
 
-#[expect(
-    dead_code,
-    reason = "the fake knows more ways to misbehave than these tests need"
-)]
 mod fake;
 
 use fake::{Channel, Fake, Script};

@@ -56,6 +56,9 @@ pub struct BenchShape {
     pub population: Option<u64>,
     /// How arrivals are spread.
     pub arrivals: Arrivals,
+    /// A read phase takes the rows in order, each once before any comes again, instead of any row.
+    #[serde(default)]
+    pub in_order: bool,
 }
 
 /// Why a shape makes no sense.
@@ -179,6 +182,9 @@ impl BenchShape {
         };
         let (name, operations, positions) = match kind {
             PhaseKind::Write => ("write", vec![share("write")], Positions::Sequential),
+            PhaseKind::Read if self.in_order => {
+                ("read", vec![share("read")], Positions::Sequential)
+            }
             PhaseKind::Read => ("read", vec![share("read")], Positions::Uniform),
             PhaseKind::Mixed => (
                 "mixed",
@@ -228,6 +234,7 @@ mod tests {
             settle: false,
             population: None,
             arrivals: Arrivals::Constant,
+            in_order: false,
         }
     }
 

@@ -363,6 +363,9 @@ pub(crate) struct LoadFlags {
     /// Rows that the workload is about [default: as many as the write phase writes]
     #[arg(long, value_name = "N")]
     pub(crate) population: Option<u64>,
+    /// The read phase takes the rows in order, each once before any comes again, instead of any row
+    #[arg(long)]
+    pub(crate) in_order: bool,
     /// Consistency level of every operation
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
     pub(crate) cl: LevelArg,

@@ -226,12 +226,6 @@ pub const TINY: Preset = Preset {
             DOC_001,
         ),
         yaml(
-            "hints_flush_period",
-            "20d",
-            "with hints off there is nothing to flush, but the first flush, 10 s after the start, takes a buffer of 32 MiB",
-            MEASURED,
-        ),
-        yaml(
             "native_transport_max_threads",
             "4",
             "few request threads (was rpc_max_threads; the Thrift knobs are gone)",
@@ -327,7 +321,7 @@ pub const TINY: Preset = Preset {
         jvm("-XX:ReservedCodeCacheSize=32M", "C1's code fits", MEASURED),
         jvm(
             "-XX:MaxDirectMemorySize=96M",
-            "network and chunk buffers, and room for a buffer of hints (32 MiB): with 48M a node died 10 s after its start",
+            "network and chunk buffers, and room for a buffer of hints (32 MiB), which the first round of the batch log takes half a minute after the start whether there are hints or not: with 48M a node died",
             MEASURED,
         ),
         property(

@@ -167,6 +167,7 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             ArrivalsArg::Constant => Arrivals::Constant,
             ArrivalsArg::Poisson => Arrivals::Poisson,
         },
+        in_order: load.in_order,
     }
 }
 

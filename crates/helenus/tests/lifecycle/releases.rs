@@ -65,7 +65,12 @@ fn an_unpacked_3_11_is_refused_where_no_jdk_fits() {
     assert_eq!(said.code, "3", "{said}");
     let why = "Cassandra 3.11.5 cannot run on JDK 17: it reaches into java.io, which is closed since JDK 16; it supports 8";
     assert!(said.err.contains(why), "{said}");
-    shot!(lab.run(&["up", "c", "--cassandra", "3.11"]), @"");
+    shot!(lab.run(&["up", "c", "--cassandra", "3.11"]), @"
+    exit code: 2
+    --- standard error
+    error: Cassandra 3.11.5 is never fetched: it runs from an unpacked distribution
+    hint: unpack apache-cassandra-3.11.5-bin.tar.gz and name its folder with --cassandra-home; it wants JDK 8
+    ");
 }
 
 #[test]
@@ -87,6 +92,11 @@ fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
     assert!(told.contains("memtable.configurations.default.class_name: TrieMemtable -> left out"));
     shot!(
         lab.run(&["up", "c", "--cassandra", "4.0", "--set", "cdc_block_writes=true", "--dry-run"]),
-        @""
+        @"
+    exit code: 2
+    --- standard error
+    error: Cassandra 4.0.19 cannot be told cdc_block_writes: true
+    hint: the key came with a newer release; leave it out, or use a newer release
+    "
     );
 }

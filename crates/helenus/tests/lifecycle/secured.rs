@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
     let lab = TestLab::fake("ready");
     let said = lab.run(&["up", "c", "--auth"]);
-    assert_eq!(said.code, 4, "{said}");
+    assert_eq!(said.code, "4", "{said}");
     let text = "node1 still lets the stock superuser log in";
     assert!(said.err.contains(text), "{said}");
     let listed = lab.run(&["list"]);
@@ -22,7 +22,7 @@ fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    assert_eq!(lab.run(&["start", "c"]).code, 4);
+    assert_eq!(lab.run(&["start", "c"]).code, "4");
     assert_eq!(
         fs_err::read_to_string(&password).expect("a password"),
         before
@@ -32,7 +32,7 @@ fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
         !state.contains(before.trim()),
         "the state names the file only"
     );
-    assert_eq!(lab.run(&["rm", "c"]).code, 0);
+    assert_eq!(lab.run(&["rm", "c"]).code, "0");
     assert!(!lab.cluster("c").exists());
 }
 
@@ -41,8 +41,8 @@ fn a_cluster_that_still_takes_the_stock_superuser_is_not_ready() {
 fn a_node_without_tls_is_not_talked_to() {
     let lab = TestLab::fake("ready");
     let said = lab.run(&["up", "c", "--tls", "--client-auth", "--ready-within", "1s"]);
-    assert_eq!(said.code, 4, "{said}");
-    assert!(said.err.contains("no TLS with"), "{said}");
+    assert_eq!(said.code, "4", "{said}");
+    assert!(said.err.contains("TLS"), "{said}");
     let word = fs_err::read_to_string(lab.cluster("c").join("tls/keystore.password"));
     let word = word.expect("the keystores' password");
     let yaml = lab.cluster("c").join("node1/conf/cassandra.yaml");
@@ -64,14 +64,14 @@ fn a_node_without_tls_is_not_talked_to() {
         "{dry}"
     );
     assert!(!lab.cluster("d").exists());
-    assert_eq!(lab.run(&["rm", "c"]).code, 0);
+    assert_eq!(lab.run(&["rm", "c"]).code, "0");
 }
 
 #[test]
 fn flags_that_contradict_each_other_are_refused_before_anything_is_made() {
     let lab = TestLab::fake("ready");
     let alone = lab.run(&["up", "c", "--client-auth"]);
-    assert_eq!(alone.code, 2, "{alone}");
+    assert_eq!(alone.code, "2", "{alone}");
     assert!(alone.err.contains("--tls"), "{alone}");
     let set = "authenticator=AllowAllAuthenticator";
     shot!(lab.run(&["up", "c", "--auth", "--set", set]), @"

@@ -1,0 +1,174 @@
+//! `prove reset`: how long `helenus reset` takes, the whole process, on five keyspaces of two tables each into which
+//! 100,000 rows were written. Refuses a reset after which a row of before is seen, or a row written after it is not.
+
+use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::host::Watch;
+use super::rig::{Life, Rig};
+use super::start;
+use helenus_cql::client::{Client, ConnectOptions};
+use helenus_cql::codec::Consistency;
+use helenus_model::cql::CqlValue;
+use serde_json::Value;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+const NAME: &str = "p";
+const KEYSPACES: usize = 5;
+const TABLES: usize = 2;
+
+/// Rows before each reset, over all tables.
+const ROWS: usize = 100_000;
+
+/// Rows of one unlogged batch: few statements keep the trial short, and what a table holds is what counts.
+const OF_A_BATCH: usize = 100;
+
+/// Resets of one trial; five trials make the hundred.
+const RESETS: usize = 20;
+
+const fn bar(measure: &'static str, at_most: f64) -> Bar {
+    let variant = "tiny";
+    Bar {
+        rule: Rule::Median {
+            variant,
+            measure,
+            at_most,
+        },
+        aim: false,
+    }
+}
+
+pub(crate) const RESET: Campaign = Campaign {
+    name: "reset",
+    about: "`helenus reset` of five keyspaces and ten tables after 100,000 rows, twenty times a trial, from start to end",
+    variants: &["tiny"],
+    bars: &[
+        bar("p50_ms", 250.0),
+        bar("p95_ms", 500.0),
+        Bar {
+            rule: Rule::Every {
+                variant: "tiny",
+                measure: "wrong",
+                at_most: 0.0,
+            },
+            aim: false,
+        },
+    ],
+    prepare: start::prepare,
+    trial,
+};
+
+fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
+    rig.clear()?;
+    let outcome = measure(rig);
+    rig.clear()?;
+    outcome
+}
+
+fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
+    let ready = rig.json(&["up", NAME])?;
+    let node = &ready["nodes"][0];
+    let pid = u32::try_from(node["pid"].as_u64().ok_or("a node without a process")?)?;
+    let mut client = client(node)?;
+    for keyspace in 0..KEYSPACES {
+        let cql = format!(
+            "CREATE KEYSPACE k{keyspace} WITH replication = \
+             {{'class': 'NetworkTopologyStrategy', 'datacenter1': 1}}"
+        );
+        client.query(&cql, Consistency::One)?;
+        for table in 0..TABLES {
+            let cql = format!("CREATE TABLE k{keyspace}.t{table} (k int PRIMARY KEY, v text)");
+            client.query(&cql, Consistency::One)?;
+        }
+    }
+    rig.run(&["baseline", "save", NAME, "empty"])?;
+    // The node was stopped for the baseline: the session that is held open begins here.
+    let mut held = Held::open(self::client(
+        &rig.json(&["list"])?["clusters"][0]["nodes"][0],
+    )?)?;
+    let watch = Watch::begin()?;
+    let mut took = Vec::new();
+    let mut wrong = 0;
+    for round in 0..RESETS {
+        held.fill(round)?;
+        let begin = Instant::now();
+        rig.run(&["reset", NAME])?;
+        took.push(begin.elapsed().as_secs_f64() * 1000.0);
+        wrong += held.look(round)?;
+    }
+    let own = Life::of(pid).map_or(0.0, |life| life.cpu);
+    took.sort_by(f64::total_cmp);
+    let at = |share: f64| took[((took.len() as f64 * share).ceil() as usize).max(1) - 1].round();
+    let measures = [
+        ("p50_ms", at(0.5)),
+        ("p95_ms", at(0.95)),
+        ("wrong", wrong as f64),
+    ];
+    Ok(Outcome {
+        measures: Measures::from(measures.map(|(name, value)| (name.to_owned(), value))),
+        pressure: watch.end(own)?,
+    })
+}
+
+fn client(node: &Value) -> Result<Client, Box<dyn Error>> {
+    let address = node["address"].as_str().ok_or("a node without address")?;
+    let port = node["cql_port"].as_u64().ok_or("a node without port")?;
+    let address = SocketAddr::new(address.parse()?, u16::try_from(port)?);
+    Ok(Client::connect(address, &ConnectOptions::default())?)
+}
+
+/// A session with its prepared statements, which no reset may disturb.
+struct Held {
+    client: Client,
+    inserts: Vec<helenus_cql::codec::Prepared>,
+}
+
+impl Held {
+    fn open(mut client: Client) -> Result<Self, Box<dyn Error>> {
+        let mut inserts = Vec::new();
+        for (keyspace, table) in tables() {
+            let cql = format!("INSERT INTO k{keyspace}.t{table} (k, v) VALUES (?, ?)");
+            inserts.push(client.prepare(&cql)?);
+        }
+        Ok(Self { client, inserts })
+    }
+
+    /// The rows, in batches of text: every table gets its part.
+    fn fill(&mut self, round: usize) -> Result<(), Box<dyn Error>> {
+        let each = ROWS / (KEYSPACES * TABLES);
+        for (keyspace, table) in tables() {
+            for first in (0..each).step_by(OF_A_BATCH) {
+                let mut cql = String::from("BEGIN UNLOGGED BATCH ");
+                for k in first..first + OF_A_BATCH {
+                    cql.push_str(&format!(
+                        "INSERT INTO k{keyspace}.t{table} (k, v) VALUES ({k}, 'round {round}'); "
+                    ));
+                }
+                cql.push_str("APPLY BATCH");
+                self.client.query(&cql, Consistency::One)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one row into every table at once, over the same session, and looks: only that row is there.
+    fn look(&mut self, round: usize) -> Result<usize, Box<dyn Error>> {
+        let text = format!("after {round}");
+        for insert in &self.inserts {
+            let values = [Some(CqlValue::Int(-1)), Some(CqlValue::Text(text.clone()))];
+            self.client.execute(insert, &values, Consistency::One)?;
+        }
+        let mut wrong = 0;
+        for (keyspace, table) in tables() {
+            let cql = format!("SELECT k, v FROM k{keyspace}.t{table}");
+            let rows = self.client.query(&cql, Consistency::One)?;
+            let only = rows.len() == 1 && rows.text(0, "v").as_deref() == Some(&text);
+            wrong += usize::from(!only);
+        }
+        Ok(wrong)
+    }
+}
+
+fn tables() -> impl Iterator<Item = (usize, usize)> {
+    (0..KEYSPACES).flat_map(|keyspace| (0..TABLES).map(move |table| (keyspace, table)))
+}
