@@ -402,6 +402,7 @@ impl Hands {
             clusters: request.clusters,
             memory_limit: request.memory_limit,
             cpus: request.cpus,
+            archive: request.archive,
             folder: self
                 .clusters
                 .folder(&request.name)

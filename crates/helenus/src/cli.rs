@@ -73,14 +73,10 @@ pub(crate) enum Verb {
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network
     Report(report::Report),
-    /// Back to the state after `up`, or after the last baseline, with no restart
-    Reset(reset::Reset),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
-    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
-    Baseline(baseline::Baseline),
     /// Remove clusters with everything they have
     #[command(alias = "down")]
     Rm(Rm),
@@ -97,6 +93,10 @@ pub(crate) enum Verb {
     Pause(OneNode),
     /// Let a paused node go on
     Resume(OneNode),
+    /// Back to the state after `up`, or after the last baseline, with no restart
+    Reset(reset::Reset),
+    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
+    Baseline(baseline::Baseline),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell

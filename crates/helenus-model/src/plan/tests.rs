@@ -31,6 +31,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        archive: true,
     }
 }
 
