@@ -116,7 +116,7 @@ pub(crate) enum Verb {
     Completions(Completions),
     /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
     #[command(name = "__cqlsh", hide = true)]
-    CqlshShim {
+    CqlshTool {
         target: String,
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,

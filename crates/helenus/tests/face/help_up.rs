@@ -19,11 +19,8 @@ fn the_program() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -31,6 +28,9 @@ fn the_program() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      reset        Back to the state after `up`, or after the last baseline, with no restart
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
@@ -77,11 +77,8 @@ fn no_verb_at_all() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -89,6 +86,9 @@ fn no_verb_at_all() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      reset        Back to the state after `up`, or after the last baseline, with no restart
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
