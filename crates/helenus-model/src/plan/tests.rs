@@ -188,13 +188,13 @@ fn a_plan_that_does_not_fit_is_refused_with_the_largest_that_would() {
     };
     insta::assert_snapshot!(refused(&r), @"
     15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
-    the largest that fits: 14 nodes
+    the largest that fits: 14 nodes, or --heap 48M
     ");
     let mut many = request(1, PresetName::Tiny);
     (many.clusters, many.available) = (15, r.available);
     insta::assert_snapshot!(refused(&many), @"
     15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
-    the largest that fits: --count 14
+    the largest that fits: --count 14, or --heap 48M
     ");
     let mut large = request(2, PresetName::Dev);
     (large.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));

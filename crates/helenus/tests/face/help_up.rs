@@ -143,9 +143,10 @@ fn up() {
               Settings to start from; `helenus presets` tells them
 
               Possible values:
-              - tiny:  64 MB heap
-              - dev:   500 MB heap
-              - bench: Full JIT, memory by the machine
+              - tiny:   64 MB heap
+              - dev:    500 MB heap
+              - bench:  Full JIT, memory by the machine
+              - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
               [default: tiny]
 
@@ -236,13 +237,13 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-      helenus up c --cassandra 4.1            another release; helenus releases tells which
+      helenus up c --cassandra 4.1           another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
-      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
       helenus up c --auth --tls              who has no password and trusts another authority stays out
+      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
       helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
@@ -267,9 +268,10 @@ fn bench() {
               Settings of the ephemeral cluster
 
               Possible values:
-              - tiny:  64 MB heap
-              - dev:   500 MB heap
-              - bench: Full JIT, memory by the machine
+              - tiny:   64 MB heap
+              - dev:    500 MB heap
+              - bench:  Full JIT, memory by the machine
+              - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
               [default: bench]
 
