@@ -312,14 +312,14 @@ fn a_secured_plan_differs_by_these_lines_and_has_no_password() {
 
 #[test]
 fn what_the_flags_decide_cannot_be_set_beside_them() {
-    for key in [
-        "authenticator",
-        "client_encryption_options.enabled",
-        "server_encryption_options.keystore",
-        "client_encryption_options",
+    for (key, value) in [
+        ("authenticator", json!("AllowAllAuthenticator")),
+        ("client_encryption_options.enabled", json!(false)),
+        ("server_encryption_options.keystore", json!("x")),
+        ("client_encryption_options", json!({"enabled": false})),
     ] {
         let mut r = secured(1);
-        r.set = vec![(key.into(), json!("x"))];
+        r.set = vec![(key.into(), value)];
         assert_eq!(plan(&r), Err(PlanError::Reserved(key.into())), "{key}");
         r.security = Security::default();
         assert!(plan(&r).is_ok(), "{key}");
