@@ -417,7 +417,7 @@ fn folders_that_are_no_known_distribution_are_refused() {
             .contains("no apache-cassandra-VERSION.jar")
     );
     let old = tmp.path().join("old");
-    distribution(&old, &["apache-cassandra-3.0.1.jar"]);
+    distribution(&old, &["apache-cassandra-2.2.19.jar"]);
     let refused = error(&old);
     assert!(matches!(refused, StoreError::Unknown { .. }) && refused.hint().contains("5.0.9"));
     let two = tmp.path().join("two");

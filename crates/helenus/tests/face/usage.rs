@@ -315,7 +315,7 @@ fn unknown_release() {
     exit code: 2
     --- standard error
     error: Cassandra "4.1.3" is not a release that Helenus knows
-    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9; the nearest is 5.0.9. Another patch version of a known series runs from an unpacked distribution with --cassandra-home
+    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9; the nearest is 4.1.10. Another patch version of a known series runs from an unpacked distribution with --cassandra-home
     "#);
     shot!(bare().run(&["bench", "--cassandra", "5.O"]), @r#"
     exit code: 2

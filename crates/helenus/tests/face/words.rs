@@ -119,12 +119,17 @@ fn an_empty_home() {
 fn releases_without_a_cache() {
     let mut lab = TestLab::new();
     lab.set("JAVA_HOME", lab.jdk("17.0.12"));
-    let said = lab.run(&["releases"]).head(2);
+    lab.set("JAVA11_HOME", lab.jdk("11.0.13"));
+    lab.set("JAVA8_HOME", lab.jdk("1.8.0_402"));
+    let said = lab.run(&["releases"]).head(5);
     shot!(said, @"
     exit code: 0
     --- standard output
-    release  cached  jars      size  supports JDK  works on  runs here on
-    5.0.9    no        89  61.5 MiB  11, 17        21        JDK 17.0.12 (Lab) at [LAB]/jdk-17.0.12
+    release  cached         jars      size  supports JDK  works on  runs here on
+    3.11.5   unpacked only                  8             11        JDK 1.8.0_402 (Lab) at [LAB]/jdk-1.8.0_402
+    4.0.19   no               60  45.1 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
+    4.1.10   no               65  47.6 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
+    5.0.9    no               89  61.5 MiB  11, 17        21        JDK 17.0.12 (Lab) at [LAB]/jdk-17.0.12
     ");
 }
 
