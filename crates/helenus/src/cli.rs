@@ -239,16 +239,16 @@ pub(crate) struct Up {
     /// Settings to start from; `helenus presets` tells them
     #[arg(long, value_enum, default_value_t = PresetArg::Tiny)]
     pub(crate) preset: PresetArg,
-    #[command(flatten)]
-    pub(crate) many: many::Many,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterFlags,
     /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
     #[arg(long, value_name = "FILE")]
     pub(crate) like: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) many: many::Many,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -150,6 +150,13 @@ fn up() {
 
               [default: tiny]
 
+          --like <FILE>
+              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
+              sizes, tell every difference
+
+          --dry-run
+              Show the plan, start nothing
+
       -v, --verbose...
               More detail on standard error; twice for everything. The log file has it always
 
@@ -177,7 +184,7 @@ fn up() {
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -226,12 +233,6 @@ fn up() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
-          --like <FILE>
-              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
-              sizes, tell every difference
-
-          --dry-run
-              Show the plan, start nothing
 
     Examples:
       helenus up                             one tiny node: cluster c1
@@ -244,7 +245,6 @@ fn up() {
                                              what would be as in production, and what not
       helenus up c --auth --tls              who has no password and trusts another authority stays out
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
-      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
     ");
 }
 
@@ -292,7 +292,7 @@ fn bench() {
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -397,6 +397,10 @@ fn bench() {
           --duration <TIME>
               Measured stretch of each phase [default: 12s]
 
+          --count <N>
+              Operations of each phase's measured stretch instead of a time, such as 1000000; no
+              warm-up unless it is given
+
           --warmup <TIME|auto>
               Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the
               measured stretch while the numbers still settle [default: auto; 3s where a --duration is
@@ -404,6 +408,10 @@ fn bench() {
 
           --population <N>
               Rows that the workload is about [default: as many as the write phase writes]
+
+          --in-order
+              The read phase takes the rows in order, each once before any comes again, instead of
+              any row
 
           --cl <CL>
               Consistency level of every operation
