@@ -15,6 +15,7 @@ use helenus_model::access::{Access, Security};
 use helenus_model::plan::{
     NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
 };
+use helenus_model::release::Release;
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -60,6 +61,12 @@ pub enum ArchiveError {
 /// Whether a JDK of this feature number has archives of an application's own classes (JEP 310; free of charge).
 pub const fn can(jdk_feature: u32) -> bool {
     jdk_feature >= 10
+}
+
+/// Whether a JDK that this release supports has them; of a release that is not known yet, yes.
+pub fn of_release(version: &str) -> bool {
+    let none = |release: &'static Release| release.supported_jdks.iter().all(|jdk| !can(*jdk));
+    !Release::facts_for(version).is_ok_and(none)
 }
 
 /// Name of the archive of this runtime: changes with everything that the JVM would refuse it for.
@@ -348,5 +355,11 @@ mod tests {
         assert!(text.contains("Class-Path: a%20b.jar c.jar\r\n"), "{text}");
         let link = one.with_file_name("c.jar");
         assert_eq!(fs::read_link(link).unwrap(), Path::new("/y/c.jar"));
+    }
+
+    #[test]
+    fn releases_of_java_8_alone_have_no_archive() {
+        assert!(!of_release("3.11.5"));
+        assert!(of_release("4.0.19") && of_release("5.0.9") && of_release("9.9"));
     }
 }

@@ -405,6 +405,7 @@ impl Hands {
             clusters: request.clusters,
             memory_limit: request.memory_limit,
             cpus: request.cpus,
+            archive: request.archive && archive::of_release(version),
             folder: self
                 .clusters
                 .folder(&request.name)

@@ -60,7 +60,8 @@ mod measured {
     pub(super) const JVM: Bytes = Bytes::mib(20);
     /// Collectors that keep a map of the heap: this part of it (G1, ZGC, Shenandoah, Parallel).
     pub(super) const MAPS_OF_HEAP: u64 = 12;
-    /// Both archives copied page by page: they are mapped elsewhere than they were dumped for (56 MiB).
+    /// Both archives copied page by page: they are mapped elsewhere than they were dumped for (56 MiB). Without an
+    /// archive of the release's classes, those stand in metaspace instead, and come to no more than this.
     pub(super) const ARCHIVE_RELOCATED: Bytes = Bytes::mib(58);
     /// Both archives where they were dumped for: what is written to in any case (26 MiB).
     pub(super) const ARCHIVE_IN_PLACE: Bytes = Bytes::mib(28);
@@ -75,9 +76,10 @@ mod measured {
 }
 
 impl MemoryPlan {
-    /// Plans one node by its heap, its `cassandra.yaml` and the flags of its JVM.
+    /// Plans one node by its heap, its `cassandra.yaml`, the flags of its JVM, and whether it starts from a class-data
+    /// archive: one is mapped where it was dumped for (the command line sees to it), unless `jvm` says otherwise.
     #[must_use]
-    pub fn of(heap: Bytes, yaml: &Value, jvm: &[String]) -> Self {
+    pub fn of(heap: Bytes, yaml: &Value, jvm: &[String], archive: bool) -> Self {
         let flags = Flags(jvm);
         let c1 = flags.value("-XX:TieredStopAtLevel=") == Some("1");
         let pools = pools(heap, yaml);
@@ -105,7 +107,8 @@ impl MemoryPlan {
         } else {
             Bytes(heap.0 / measured::MAPS_OF_HEAP)
         };
-        let archive = if flags.value("-XX:ArchiveRelocationMode=") == Some("0") {
+        let moved = flags.value("-XX:ArchiveRelocationMode=") == Some("1");
+        let archive = if archive && !moved {
             measured::ARCHIVE_IN_PLACE
         } else {
             measured::ARCHIVE_RELOCATED

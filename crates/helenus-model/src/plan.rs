@@ -101,6 +101,8 @@ pub struct PlanRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Whether nodes start from a class-data archive, which spares memory too.
+    pub archive: bool,
 }
 
 /// The plan of a cluster.
@@ -324,7 +326,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
     let nodes = node_plans(request, &written(request.preset, release), &set, heap);
-    let memory = room::memory(&nodes, heap.heap);
+    let memory = room::memory(request, &nodes, heap.heap);
     let limits = room::check(request, &nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
         format: Format::new("cluster-plan", PLAN_VERSION),

@@ -73,14 +73,10 @@ pub(crate) enum Verb {
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network
     Report(report::Report),
-    /// Back to the state after `up`, or after the last baseline, with no restart
-    Reset(reset::Reset),
     /// Stop a cluster or a node gently; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
-    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
-    Baseline(baseline::Baseline),
     /// Remove clusters with everything they have
     #[command(alias = "down")]
     Rm(Rm),
@@ -97,6 +93,10 @@ pub(crate) enum Verb {
     Pause(OneNode),
     /// Let a paused node go on
     Resume(OneNode),
+    /// Back to the state after `up`, or after the last baseline, with no restart
+    Reset(reset::Reset),
+    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
+    Baseline(baseline::Baseline),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell
@@ -116,7 +116,7 @@ pub(crate) enum Verb {
     Completions(Completions),
     /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
     #[command(name = "__cqlsh", hide = true)]
-    CqlshShim {
+    CqlshTool {
         target: String,
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
@@ -239,16 +239,16 @@ pub(crate) struct Up {
     /// Settings to start from; `helenus presets` tells them
     #[arg(long, value_enum, default_value_t = PresetArg::Tiny)]
     pub(crate) preset: PresetArg,
-    #[command(flatten)]
-    pub(crate) many: many::Many,
-    #[command(flatten)]
-    pub(crate) cluster: ClusterFlags,
     /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) many: many::Many,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
 }
 
 #[derive(Debug, Clone, Args)]

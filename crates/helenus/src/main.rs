@@ -78,8 +78,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),
         Verb::Env(flags) => commands::env::run(&flags, &hands, ui),
         Verb::Guard(flags) => commands::guard::run(&flags, &hands, ui),
-        Verb::CqlshShim { target, arguments } => {
-            commands::cqlsh::shim(&target, arguments, &hands, ui)
+        Verb::CqlshTool { target, arguments } => {
+            commands::cqlsh::on_disk(&target, arguments, &hands, ui)
         }
         Verb::Releases(flags) => commands::releases::run(&flags, &hands, ui),
         Verb::Doctor => commands::doctor::run(&hands, ui),

@@ -3,20 +3,18 @@
 
 use super::{BaselineError, BaselineEvent};
 use crate::cancel::Cancel;
+use crate::digest;
 use fs_err as fs;
 use helenus_model::baseline::{Baseline, Class, SavedFile, is_immutable, is_saved};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes that are read at once.
-const CHUNK: usize = 1 << 20;
 /// Between two words on how far the work is.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
@@ -126,21 +124,13 @@ fn reflink_or_copy(from: &Path, to: &Path) -> io::Result<Class> {
 
 /// SHA-256 of a file in hexadecimal digits; `seen` counts its bytes.
 fn sha256(path: &Path, cancel: &Cancel, seen: &AtomicU64) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut chunk = vec![0; CHUNK];
-    loop {
+    digest::of_file(path, |read| {
+        seen.fetch_add(read, Ordering::Relaxed);
         if cancel.is_set() {
             return Err(io::Error::from(io::ErrorKind::Interrupted));
         }
-        let read = file.read(&mut chunk)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&chunk[..read]);
-        seen.fetch_add(read as u64, Ordering::Relaxed);
-    }
-    Ok(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
+        Ok(())
+    })
 }
 
 fn modified_ns(meta: &std::fs::Metadata) -> i64 {

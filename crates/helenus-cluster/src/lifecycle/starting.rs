@@ -24,7 +24,7 @@ impl Hands {
         want(state, names, Wanted::Running);
         self.limit(state, events)?;
         if !state.ephemeral {
-            crate::shims::write(state, &self.env, &self.helenus)
+            crate::tools::write(state, &self.env, &self.helenus)
                 .map_err(ClusterError::io("the cluster's nodetool and cqlsh"))?;
         }
         let mut started: Vec<Started> = Vec::new();

@@ -33,6 +33,11 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         addresses: vec![[127, 9, 9, 1].into(), [127, 9, 9, 2].into()],
         ports: STANDARD_PORTS,
         folder: folder.to_string_lossy().into_owned(),
+        available: Bytes::mib(24 * 1024),
+        clusters: 1,
+        memory_limit: None,
+        cpus: None,
+        archive: true,
     })
     .unwrap()
 }

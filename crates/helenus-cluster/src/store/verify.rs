@@ -1,13 +1,12 @@
 //! The two checks of a release's folder: every SHA-256 when it lands, names and sizes ever after.
 //! Refuses to trust a folder without its marker: the marker is written last.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use helenus_model::release::Artifact;
-use sha2::{Digest as _, Sha256};
 
 use super::{StoreError, StoreEvent, Wanted};
+use crate::digest;
 
 /// The marker of a verified release.
 const MARKER: &str = "verified";
@@ -15,7 +14,7 @@ const MARKER: &str = "verified";
 /// What the marker says: format, release, and the checksum of the list that was verified.
 fn marker_text(wanted: Wanted<'_>) -> String {
     let lines: String = artifacts(wanted).map(|a| a.to_line() + "\n").collect();
-    let list = hex(&Sha256::digest(lines.as_bytes()));
+    let list = digest::of(lines.as_bytes());
     format!("helenus.store/1\t{wanted}\t{list}\n")
 }
 
@@ -71,7 +70,7 @@ pub(super) fn verify(
                 file: artifact.file.clone(),
             });
         }
-        let got = sha256_of(&path).map_err(io)?;
+        let got = digest::of_file(&path, |_| Ok(())).map_err(io)?;
         if got != artifact.sha256 {
             return Err(StoreError::Checksum {
                 file: artifact.file.clone(),
@@ -87,27 +86,4 @@ pub(super) fn verify(
     fs_err::write(&marker, marker_text(wanted)).map_err(io)?;
     let opened = fs_err::File::open(&marker).map_err(io)?;
     opened.sync_all().map_err(io)
-}
-
-/// SHA-256 of a file, in lower-case hexadecimal digits.
-///
-/// # Errors
-/// A file that cannot be read.
-pub(super) fn sha256_of(path: &Path) -> std::io::Result<String> {
-    let mut file = fs_err::File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            n => hash.update(&buffer[..n]),
-        }
-    }
-    Ok(hex(&hash.finalize()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
-    digits.map(|d| char::from(DIGITS[usize::from(d)])).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 fn tiny() -> MemoryPlan {
     let yaml = json!({
-        "file_cache_size": "16MiB", "networking_cache_size": "8MiB",
+        "file_cache_size": "16MiB", "networking_cache_size": "4MiB",
         "memtable_allocation_type": "offheap_objects", "memtable_offheap_space": "24MiB",
         "concurrent_reads": 2, "concurrent_writes": 2, "native_transport_max_threads": 4,
         "concurrent_compactors": 1, "memtable_flush_writers": 1,
@@ -22,6 +22,7 @@ fn tiny() -> MemoryPlan {
             "-XX:ReservedCodeCacheSize=32M",
             "-XX:MaxDirectMemorySize=96M",
         ]),
+        true,
     )
 }
 
@@ -32,13 +33,13 @@ fn flags(flags: &[&str]) -> Vec<String> {
 #[test]
 fn a_tiny_node_by_kind() {
     let plan = tiny();
-    insta::assert_snapshot!(serde_json::to_string(&plan).unwrap(), @r#"{"heap":67108864,"direct":75497472,"metaspace":12582912,"code":20971520,"threads":8355840,"jvm":22020096,"archive":60817408,"files":29360128,"bound":521666560}"#);
-    insta::assert_snapshot!(format!("{} of its own, {} in all", plan.anonymous(), plan.total()), @"254 MiB of its own, 282 MiB in all");
+    insta::assert_snapshot!(serde_json::to_string(&plan).unwrap(), @r#"{"heap":67108864,"direct":71303168,"metaspace":12582912,"code":20971520,"threads":8355840,"jvm":22020096,"archive":29360128,"files":29360128,"bound":521666560}"#);
+    insta::assert_snapshot!(format!("{} of its own, {} in all", plan.anonymous(), plan.total()), @"220 MiB of its own, 248 MiB in all");
 }
 
 #[test]
 fn flags_and_old_names_count() {
-    let of = |yaml: &Value, f: &[&str]| MemoryPlan::of(Bytes::mib(512), yaml, &flags(f));
+    let of = |yaml: &Value, f: &[&str]| MemoryPlan::of(Bytes::mib(512), yaml, &flags(f), true);
     let stock = of(&json!({}), &[]);
     assert_eq!(
         of(&json!({}), &["-XX:MaxDirectMemorySize=1M"]).direct,
@@ -69,8 +70,10 @@ fn flags_and_old_names_count() {
         &[],
     );
     assert_eq!(on_heap.direct, stock.direct);
-    let in_place = of(&json!({}), &["-XX:ArchiveRelocationMode=0"]);
-    assert!(in_place.archive < stock.archive);
+    let moved = of(&json!({}), &["-XX:ArchiveRelocationMode=1"]);
+    assert!(moved.archive > stock.archive);
+    let without = MemoryPlan::of(Bytes::mib(512), &json!({}), &[], false);
+    assert_eq!(without.archive, moved.archive);
 }
 
 #[test]
@@ -98,8 +101,8 @@ proptest::proptest! {
     #[test]
     fn more_heap_is_more_memory_and_the_bound_is_above_the_plan(heap in 48_u64..65_536, reads in 1_u64..256) {
         let yaml = json!({"concurrent_reads": reads});
-        let plan = MemoryPlan::of(Bytes::mib(heap), &yaml, &[]);
-        let more = MemoryPlan::of(Bytes::mib(heap + 1), &yaml, &[]);
+        let plan = MemoryPlan::of(Bytes::mib(heap), &yaml, &[], true);
+        let more = MemoryPlan::of(Bytes::mib(heap + 1), &yaml, &[], true);
         prop_assert!(more.total() > plan.total());
         prop_assert!(plan.bound >= plan.total());
         prop_assert!(plan.limit(Bytes(0)) > plan.bound);
@@ -107,7 +110,7 @@ proptest::proptest! {
 
     #[test]
     fn the_largest_heap_fits_and_one_more_does_not(each in 100_u64..100_000) {
-        let of = |heap: Bytes| MemoryPlan::of(heap, &json!({}), &[]).total();
+        let of = |heap: Bytes| MemoryPlan::of(heap, &json!({}), &[], true).total();
         let each = Bytes::mib(each);
         if let Some(heap) = largest_heap(Bytes::mib(48), Bytes::mib(1 << 20), each, of) {
             prop_assert!(of(heap) <= each);

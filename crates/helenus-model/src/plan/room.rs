@@ -8,11 +8,11 @@ use crate::units::Bytes;
 use crate::yaml;
 
 /// Memory of each node by kind, by the first of them: they differ in names and addresses only.
-pub(super) fn memory(nodes: &[NodePlan], heap: Bytes) -> MemoryPlan {
+pub(super) fn memory(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes) -> MemoryPlan {
     let first = nodes.first();
     let yaml = first.and_then(|node| yaml::parse(&node.yaml).ok());
     let jvm = first.map(|node| node.jvm.as_slice()).unwrap_or_default();
-    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm)
+    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.archive)
 }
 
 /// Checks that all nodes fit, and decides their hard limits.
@@ -71,7 +71,7 @@ fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) 
         ways.push(format!("{fits} nodes"));
     }
     let count = per_cluster * u64::from(request.clusters.max(1));
-    let of = |heap: Bytes| memory(nodes, heap).total();
+    let of = |heap: Bytes| memory(request, nodes, heap).total();
     let below = Bytes(heap.0.saturating_sub(1 << 20));
     let share = Bytes(has.0 / count.max(1));
     if let Some(heap) = largest_heap(

@@ -32,6 +32,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        archive: true,
     }
 }
 
@@ -100,7 +101,7 @@ fn heaps_that_cannot_be_are_refused_with_the_cure() {
     r.heap = Some(Bytes::mib(32));
     insta::assert_snapshot!(plan(&r).unwrap_err().hint(), @"use --heap 48M or more");
     r.heap = Some(Bytes::mib(100));
-    assert_eq!(plan(&r).unwrap().heap.new, Some(Bytes::mib(37)));
+    assert_eq!(plan(&r).unwrap().heap.new, Some(Bytes::mib(18)));
     r.new_heap = Some(Bytes::mib(99));
     assert!(matches!(plan(&r), Err(PlanError::NewTooLarge { .. })));
     let mut r = request(200, PresetName::Dev);
@@ -187,25 +188,25 @@ fn a_plan_that_does_not_fit_is_refused_with_the_largest_that_would() {
         format!("{error}\n{}", error.hint())
     };
     insta::assert_snapshot!(refused(&r), @"
-    15 × 282 MiB (heap 64 MiB, the rest beside it) want 4.1 GiB of memory, 3.4 GiB are free for them
-    the largest that fits: 12 nodes
+    15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
+    the largest that fits: 14 nodes, or --heap 48M
     ");
     let mut many = request(1, PresetName::Tiny);
     (many.clusters, many.available) = (15, r.available);
     insta::assert_snapshot!(refused(&many), @"
-    15 × 282 MiB (heap 64 MiB, the rest beside it) want 4.1 GiB of memory, 3.4 GiB are free for them
-    the largest that fits: --count 12
+    15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
+    the largest that fits: --count 14, or --heap 48M
     ");
     let mut large = request(2, PresetName::Dev);
     (large.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));
     insta::assert_snapshot!(refused(&large), @"
-    2 × 9.2 GiB (heap 8.8 GiB, the rest beside it) want 18.5 GiB of memory, 3.9 GiB are free for them
-    the largest that fits: --heap 1652M
+    2 × 9.2 GiB (heap 8.8 GiB, the rest beside it) want 18.4 GiB of memory, 3.9 GiB are free for them
+    the largest that fits: --heap 1682M
     ");
     let mut nothing = request(1, PresetName::Tiny);
     nothing.available = Bytes::mib(100);
     insta::assert_snapshot!(refused(&nothing), @"
-    1 × 282 MiB (heap 64 MiB, the rest beside it) want 282 MiB of memory, 100 MiB are free for them
+    1 × 248 MiB (heap 64 MiB, the rest beside it) want 248 MiB of memory, 100 MiB are free for them
     nothing of this shape fits: free some memory; `helenus list` tells what clusters take
     ");
 }
@@ -237,8 +238,8 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     small.memory_limit = Some(Bytes::mib(100));
     let error = plan(&small).unwrap_err();
     insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
-    a limit of 100 MiB is below what a node is planned to come to, 282 MiB
-    use --memory 283M or more, or a smaller --heap
+    a limit of 100 MiB is below what a node is planned to come to, 248 MiB
+    use --memory 249M or more, or a smaller --heap
     ");
     for cpus in [0.0, 0.05, 2.5, f64::NAN, -1.0] {
         small.cpus = Some(cpus);
@@ -312,14 +313,14 @@ fn a_secured_plan_differs_by_these_lines_and_has_no_password() {
 
 #[test]
 fn what_the_flags_decide_cannot_be_set_beside_them() {
-    for key in [
-        "authenticator",
-        "client_encryption_options.enabled",
-        "server_encryption_options.keystore",
-        "client_encryption_options",
+    for (key, value) in [
+        ("authenticator", json!("AllowAllAuthenticator")),
+        ("client_encryption_options.enabled", json!(false)),
+        ("server_encryption_options.keystore", json!("x")),
+        ("client_encryption_options", json!({"enabled": false})),
     ] {
         let mut r = secured(1);
-        r.set = vec![(key.into(), json!("x"))];
+        r.set = vec![(key.into(), value)];
         assert_eq!(plan(&r), Err(PlanError::Reserved(key.into())), "{key}");
         r.security = Security::default();
         assert!(plan(&r).is_ok(), "{key}");

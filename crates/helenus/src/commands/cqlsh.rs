@@ -137,7 +137,7 @@ fn interactive(
     Err(CommandError::of(code::ENVIRONMENT, &error))
 }
 
-/// The first cqlsh on PATH that is not one of our own shims, which would call us again.
+/// The first cqlsh on PATH that is not one of our own tools on disk, which would call us again.
 fn installed(hands: &Hands) -> Option<std::path::PathBuf> {
     let clusters = hands.clusters.root();
     let clusters = fs::canonicalize(clusters).unwrap_or_else(|_| clusters.to_owned());
@@ -149,9 +149,9 @@ fn installed(hands: &Hands) -> Option<std::path::PathBuf> {
     env.find_program("cqlsh")
 }
 
-/// What a shim on disk becomes: an installed cqlsh that is told the node by its own variables, so that a host among
+/// What a tool on disk becomes: an installed cqlsh that is told the node by its own variables, so that a host among
 /// the arguments wins as it always does; without one, the statements of -e and -f run here.
-pub(crate) fn shim(
+pub(crate) fn on_disk(
     target: &str,
     arguments: Vec<std::ffi::OsString>,
     hands: &Hands,

@@ -5,8 +5,8 @@ use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
-use helenus_cluster::shims;
 use helenus_cluster::state::ClusterState;
+use helenus_cluster::tools;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use serde::Serialize;
@@ -84,8 +84,8 @@ fn environment(state: &ClusterState, asked: Option<&str>) -> Result<Environment,
     let others = plan.nodes.iter().filter(|n| n.name != node.name);
     contact_points.extend(others.map(|n| n.address.to_string()));
     let bin = match asked {
-        Some(_) => shims::folder(Path::new(&node.folder)),
-        None => shims::folder(Path::new(&plan.folder)),
+        Some(_) => tools::folder(Path::new(&node.folder)),
+        None => tools::folder(Path::new(&plan.folder)),
     };
     Ok(Environment {
         format: Format::new("env", 1),

@@ -106,8 +106,8 @@ fn up() {
     insta::with_settings!({filters => crate::lab::said::STEADY.to_vec()}, {
         insta::assert_snapshot!(first.join("\n"), @"
         cluster c: Cassandra 5.0.9, preset tiny, heap 64 MiB, in [LAB]/home/state/clusters/c
-        memory of each node: 282 MiB planned: heap 64 MiB, direct 72 MiB, metaspace 12 MiB, code 20 MiB, threads 8.0 MiB, jvm 21 MiB, archive 58 MiB, files 28 MiB
-        memory of all 2 nodes: 565 MiB
+        memory of each node: 248 MiB planned: heap 64 MiB, direct 68 MiB, metaspace 12 MiB, code 20 MiB, threads 8.0 MiB, jvm 21 MiB, archive 28 MiB, files 28 MiB
+        memory of all 2 nodes: 497 MiB
         ");
     });
     assert_eq!(said.out.matches("cassandra.yaml:").count(), 2, "{said}");

@@ -19,11 +19,8 @@ fn the_program() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -31,6 +28,9 @@ fn the_program() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      reset        Back to the state after `up`, or after the last baseline, with no restart
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
@@ -77,11 +77,8 @@ fn no_verb_at_all() {
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      reset        Back to the state after `up`, or after the last baseline, with no restart
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -89,6 +86,9 @@ fn no_verb_at_all() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      reset        Back to the state after `up`, or after the last baseline, with no restart
+      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
+                   tokens
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
@@ -143,11 +143,19 @@ fn up() {
               Settings to start from; `helenus presets` tells them
 
               Possible values:
-              - tiny:  64 MB heap
-              - dev:   500 MB heap
-              - bench: Full JIT, memory by the machine
+              - tiny:   64 MB heap
+              - dev:    500 MB heap
+              - bench:  Full JIT, memory by the machine
+              - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
               [default: tiny]
+
+          --like <FILE>
+              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
+              sizes, tell every difference
+
+          --dry-run
+              Show the plan, start nothing
 
       -v, --verbose...
               More detail on standard error; twice for everything. The log file has it always
@@ -176,7 +184,7 @@ fn up() {
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -225,25 +233,18 @@ fn up() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
-          --like <FILE>
-              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
-              sizes, tell every difference
-
-          --dry-run
-              Show the plan, start nothing
 
     Examples:
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-      helenus up c --cassandra 4.1            another release; helenus releases tells which
+      helenus up c --cassandra 4.1           another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
-      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
       helenus up c --auth --tls              who has no password and trusts another authority stays out
-      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
+      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
     ");
 }
 
@@ -267,9 +268,10 @@ fn bench() {
               Settings of the ephemeral cluster
 
               Possible values:
-              - tiny:  64 MB heap
-              - dev:   500 MB heap
-              - bench: Full JIT, memory by the machine
+              - tiny:   64 MB heap
+              - dev:    500 MB heap
+              - bench:  Full JIT, memory by the machine
+              - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
               [default: bench]
 
@@ -290,7 +292,7 @@ fn bench() {
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -395,6 +397,10 @@ fn bench() {
           --duration <TIME>
               Measured stretch of each phase [default: 12s]
 
+          --count <N>
+              Operations of each phase's measured stretch instead of a time, such as 1000000; no
+              warm-up unless it is given
+
           --warmup <TIME|auto>
               Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the
               measured stretch while the numbers still settle [default: auto; 3s where a --duration is
@@ -402,6 +408,10 @@ fn bench() {
 
           --population <N>
               Rows that the workload is about [default: as many as the write phase writes]
+
+          --in-order
+              The read phase takes the rows in order, each once before any comes again, instead of
+              any row
 
           --cl <CL>
               Consistency level of every operation

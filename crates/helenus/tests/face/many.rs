@@ -107,8 +107,8 @@ fn limits_that_cannot_be() {
     shot!(lab.run(&["up", "--memory", "100M"]), @"
     exit code: 2
     --- standard error
-    error: a limit of 100 MiB is below what a node is planned to come to, 282 MiB
-    hint: use --memory 283M or more, or a smaller --heap
+    error: a limit of 100 MiB is below what a node is planned to come to, 248 MiB
+    hint: use --memory 249M or more, or a smaller --heap
     ");
     shot!(lab.run(&["up", "--memory", "lots"]), @r#"
     exit code: 2

@@ -46,7 +46,7 @@ fn unknown_preset() {
     exit code: 2
     --- standard error
     error: invalid value 'tinny' for '--preset <PRESET>'
-      [possible values: tiny, dev, bench]
+      [possible values: tiny, dev, bench, doc001]
 
       tip: a similar value exists: 'tiny'
 
@@ -56,7 +56,7 @@ fn unknown_preset() {
     exit code: 2
     --- standard error
     error: invalid value 'huge' for '<NAME>'
-      [possible values: tiny, dev, bench]
+      [possible values: tiny, dev, bench, doc001]
 
     For more information, try '--help'.
     ");

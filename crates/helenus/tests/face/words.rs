@@ -20,7 +20,8 @@ fn presets() {
     exit code: 0
     --- standard output
     preset  heap                                what for
-    tiny    64M, 24M of it young                a node in a 64 MB heap: many on one machine, up in seconds
+    tiny    64M, 12M of it young                a node in a 64 MB heap: many on one machine, up in seconds
+    doc001  64M, 12M of it young                the settings of 2013 in a 64 MB heap: what tiny is measured against
     dev     500M, 200M of it young              a developer's node in a 500 MB heap, otherwise near stock
     bench   a quarter of memory, 512M to 2048M  full JIT and memory by the machine: what one measures
 
@@ -34,7 +35,7 @@ fn presets_show_tiny_says_what_it_is_for_and_its_heap() {
     exit code: 0
     --- standard output
     tiny: a node in a 64 MB heap: many on one machine, up in seconds
-    heap: 64M, 24M of it young
+    heap: 64M, 12M of it young
 
     cassandra.yaml
     ");

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// What decides where a helenus keeps its things: a shim sees them as they were at `up`.
+/// What decides where a helenus keeps its things: a tool on disk sees them as they were at `up`.
 const FOLDERS: [&str; 5] = [
     "HELENUS_HOME",
     "HELENUS_CACHE",
@@ -19,12 +19,12 @@ const FOLDERS: [&str; 5] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// The folder of shims of a cluster or of a node.
+/// The folder of the tools of a cluster or of a node.
 pub fn folder(of: &Path) -> PathBuf {
     of.join("bin")
 }
 
-/// Writes the shims of a cluster (they mean its first node) and of each of its nodes.
+/// Writes the tools of a cluster (they mean its first node) and of each of its nodes.
 ///
 /// # Errors
 /// The cluster's folder cannot be written.
@@ -49,7 +49,7 @@ fn write_in(of: &Path, cluster: &str, node: &str, env: &Env, helenus: &Path) -> 
         io::Write::write_all(&mut file, &text)?;
         let executable = std::fs::Permissions::from_mode(0o755);
         file.as_file().set_permissions(executable)?;
-        // In one step: a shim that a tool runs just now stays whole.
+        // In one step: a script that somebody runs just now stays whole.
         file.persist(bin.join(tool)).map_err(|e| e.error)?;
     }
     Ok(())
@@ -100,7 +100,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_shim_tells_the_binary_its_folders_whatever_the_caller_has() {
+    fn a_tool_tells_the_binary_its_folders_whatever_the_caller_has() {
         let tmp = tempfile::tempdir().unwrap();
         let binary = tmp.path().join("it's a $binary");
         fs::write(
