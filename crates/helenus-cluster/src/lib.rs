@@ -10,6 +10,7 @@ pub mod cancel;
 pub mod doctor;
 pub mod env;
 pub mod error;
+pub mod given;
 pub mod guard;
 pub mod jdk;
 pub mod launch;

@@ -29,7 +29,9 @@ impl fmt::Display for Fitted {
 pub fn fit(statement: &str, data_centers: &BTreeMap<String, usize>) -> Option<Fitted> {
     let mut words = statement.split_whitespace();
     let (first, second) = (words.next()?, words.next()?);
-    let changes = ["CREATE", "ALTER"].iter().any(|w| first.eq_ignore_ascii_case(w));
+    let changes = ["CREATE", "ALTER"]
+        .iter()
+        .any(|w| first.eq_ignore_ascii_case(w));
     if !changes || !second.eq_ignore_ascii_case("KEYSPACE") {
         return None;
     }
@@ -43,7 +45,10 @@ pub fn fit(statement: &str, data_centers: &BTreeMap<String, usize>) -> Option<Fi
     let fitted = match class {
         "SimpleStrategy" => {
             let nodes = data_centers.values().sum();
-            given.iter().map(|(k, v)| (k.clone(), at_most(v, nodes))).collect()
+            given
+                .iter()
+                .map(|(k, v)| (k.clone(), at_most(v, nodes)))
+                .collect()
         }
         "NetworkTopologyStrategy" => by_data_center(&given, data_centers),
         _ => return None,
@@ -82,11 +87,13 @@ fn by_data_center(
 ) -> Vec<(String, String)> {
     let every = "replication_factor";
     let fewest = there.values().copied().min().unwrap_or(0);
-    let kept = given.iter().filter_map(|(key, value)| match there.get(key) {
-        Some(nodes) => Some((key.clone(), at_most(value, *nodes))),
-        None if key == every => Some((key.clone(), at_most(value, fewest))),
-        None => None,
-    });
+    let kept = given
+        .iter()
+        .filter_map(|(key, value)| match there.get(key) {
+            Some(nodes) => Some((key.clone(), at_most(value, *nodes))),
+            None if key == every => Some((key.clone(), at_most(value, fewest))),
+            None => None,
+        });
     let kept: Vec<(String, String)> = kept.collect();
     let Some(most) = given.iter().filter_map(|(_, v)| number(v)).max() else {
         return given.to_vec();
@@ -94,7 +101,9 @@ fn by_data_center(
     if !kept.is_empty() {
         return kept;
     }
-    let all = there.iter().map(|(name, nodes)| (name.clone(), most.min(*nodes).to_string()));
+    let all = there
+        .iter()
+        .map(|(name, nodes)| (name.clone(), most.min(*nodes).to_string()));
     all.collect()
 }
 
@@ -131,10 +140,15 @@ mod tests {
 
     fn fit_in(there: &[(&str, usize)], replication: &str) -> Option<String> {
         let there = there.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect();
-        let statement = format!("CREATE KEYSPACE k WITH replication = {replication} AND durable_writes = true");
+        let statement =
+            format!("CREATE KEYSPACE k WITH replication = {replication} AND durable_writes = true");
         let fitted = fit(&statement, &there)?;
         assert!(fitted.statement.ends_with("} AND durable_writes = true"));
-        assert!(fitted.statement.starts_with("CREATE KEYSPACE k WITH replication = {"));
+        assert!(
+            fitted
+                .statement
+                .starts_with("CREATE KEYSPACE k WITH replication = {")
+        );
         Some(fitted.to)
     }
 
@@ -145,7 +159,8 @@ mod tests {
         let to = fit_in(&one, simple).unwrap();
         assert_eq!(to, "{'class': 'SimpleStrategy', 'replication_factor': '1'}");
         assert_eq!(fit_in(&[("datacenter1", 3)], simple), None);
-        let long = "{'class': 'org.apache.cassandra.locator.SimpleStrategy', 'replication_factor': '1'}";
+        let long =
+            "{'class': 'org.apache.cassandra.locator.SimpleStrategy', 'replication_factor': '1'}";
         assert_eq!(fit_in(&one, long), None);
         assert_eq!(fit_in(&one, "{'class': 'LocalStrategy'}"), None);
         let any = "{'class': 'NetworkTopologyStrategy', 'replication_factor': 3}";
@@ -157,7 +172,10 @@ mod tests {
     fn data_centers_that_are_not_there_are_left_out_or_stood_in_for() {
         let prod = "{'class': 'NetworkTopologyStrategy', 'ams': '3', 'fra': '2/1'}";
         let to = fit_in(&[("datacenter1", 2)], prod).unwrap();
-        assert_eq!(to, "{'class': 'NetworkTopologyStrategy', 'datacenter1': '2'}");
+        assert_eq!(
+            to,
+            "{'class': 'NetworkTopologyStrategy', 'datacenter1': '2'}"
+        );
         let to = fit_in(&[("fra", 2), ("DC2", 5)], prod).unwrap();
         assert_eq!(to, "{'class': 'NetworkTopologyStrategy', 'fra': '2/1'}");
         assert_eq!(fit_in(&[("ams", 3), ("fra", 2)], prod), None);
@@ -175,8 +193,12 @@ mod tests {
         ] {
             assert_eq!(fit(statement, &there), None, "{statement}");
         }
-        let alter = "alter keyspace k with REPLICATION={'class':'SimpleStrategy','replication_factor':9}";
-        assert_eq!(fit(alter, &there).unwrap().to, "{'class': 'SimpleStrategy', 'replication_factor': '1'}");
+        let alter =
+            "alter keyspace k with REPLICATION={'class':'SimpleStrategy','replication_factor':9}";
+        assert_eq!(
+            fit(alter, &there).unwrap().to,
+            "{'class': 'SimpleStrategy', 'replication_factor': '1'}"
+        );
     }
 
     proptest! {

@@ -10,8 +10,8 @@ use super::{
 use crate::alive;
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::guard;
+use crate::lifecycle::Hands;
 use crate::process;
 use crate::remove;
 use crate::reset;

@@ -9,8 +9,8 @@ use crate::error::ClusterError;
 use crate::guard;
 use crate::lifecycle::{Event, Hands};
 use crate::observe;
-use crate::reset;
 use crate::ready::cql_address;
+use crate::reset;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::baseline::{

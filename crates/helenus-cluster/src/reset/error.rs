@@ -30,7 +30,9 @@ pub enum ResetError {
         why: String,
     },
     /// The rows of the recorded state are not to be had.
-    #[error("the rows of {cluster} are those of its baseline {tag}, which is gone or another one by now; nothing was changed")]
+    #[error(
+        "the rows of {cluster} are those of its baseline {tag}, which is gone or another one by now; nothing was changed"
+    )]
     RowsGone {
         /// Cluster.
         cluster: String,

@@ -161,7 +161,10 @@ fn files(data: &Path) -> (BTreeMap<String, BTreeSet<Inode>>, Vec<PathBuf>) {
                 if file.ends_with("-Data.db") {
                     // One that is gone by now makes the table differ from what belongs there all the same.
                     let inode = fs::metadata(&entry).map_or((0, 0), |m| (m.dev(), m.ino()));
-                    tables.entry(format!("{name}.{bare}")).or_default().insert(inode);
+                    tables
+                        .entry(format!("{name}.{bare}"))
+                        .or_default()
+                        .insert(inode);
                 }
                 if ["snapshots", "backups"].contains(&file.as_str()) && !entries(&entry).is_empty()
                 {

@@ -44,13 +44,15 @@ fn roles(client: &mut Client) -> Result<Roles, ClientError> {
         else {
             continue;
         };
-        permissions.extend(words(&rows, row, "permissions").into_iter().map(|permission| {
-            Permission {
-                role: role.clone(),
-                resource: resource.clone(),
-                permission,
-            }
-        }));
+        permissions.extend(
+            words(&rows, row, "permissions")
+                .into_iter()
+                .map(|permission| Permission {
+                    role: role.clone(),
+                    resource: resource.clone(),
+                    permission,
+                }),
+        );
     }
     permissions.sort();
     Ok(Roles { roles, permissions })

@@ -25,7 +25,11 @@ pub(super) struct Rows {
 }
 
 /// The rows that belong to a recorded state; none where it has no baseline.
-pub(super) fn of(hands: &Hands, state: &ClusterState, origin: &Origin) -> Result<Rows, ClusterError> {
+pub(super) fn of(
+    hands: &Hands,
+    state: &ClusterState,
+    origin: &Origin,
+) -> Result<Rows, ClusterError> {
     let Some(tag) = &origin.baseline else {
         return Ok(Rows::default());
     };
@@ -43,7 +47,10 @@ pub(super) fn of(hands: &Hands, state: &ClusterState, origin: &Origin) -> Result
         Err(BaselineError::Unknown { .. }) => return Err(gone().into()),
         other => other?,
     };
-    if origin.baseline_made.is_some_and(|made| made != baseline.created_unix) {
+    if origin
+        .baseline_made
+        .is_some_and(|made| made != baseline.created_unix)
+    {
         return Err(gone().into());
     }
     let mut folders = Vec::new();
@@ -106,8 +113,12 @@ impl Rows {
             names.extend(views_of(table, origin));
             names
         });
-        all.filter(|path| self.folders.iter().any(|(_, f)| name(f) == bare_path(path, origin)))
-            .collect()
+        all.filter(|path| {
+            self.folders
+                .iter()
+                .any(|(_, f)| name(f) == bare_path(path, origin))
+        })
+        .collect()
     }
 
     /// Refuses rows that are not as they were saved.

@@ -24,7 +24,9 @@ pub fn role_changes(origin: &Roles, now: &Roles, own: &str) -> RoleChanges {
     let find = |roles: &Roles, name: &str| roles.roles.iter().find(|r| r.name == name).cloned();
     for role in now.roles.iter().filter(|r| !stays(&r.name)) {
         match find(origin, &role.name) {
-            None => back.statements.push(format!("DROP ROLE {}", quoted(&role.name))),
+            None => back
+                .statements
+                .push(format!("DROP ROLE {}", quoted(&role.name))),
             Some(was) => put_back(&was, role, &mut back.statements),
         }
     }
@@ -36,12 +38,15 @@ pub fn role_changes(origin: &Roles, now: &Roles, own: &str) -> RoleChanges {
             ));
         }
     }
-    let both = |name: &str| {
-        !stays(name) && find(origin, name).is_some() && find(now, name).is_some()
-    };
+    let both =
+        |name: &str| !stays(name) && find(origin, name).is_some() && find(now, name).is_some();
     let differ = |a: &Roles, b: &Roles, verb: &str, towards: &str, back: &mut RoleChanges| {
         let there: BTreeSet<_> = b.permissions.iter().collect();
-        for p in a.permissions.iter().filter(|p| both(&p.role) && !there.contains(p)) {
+        for p in a
+            .permissions
+            .iter()
+            .filter(|p| both(&p.role) && !there.contains(p))
+        {
             let role = quoted(&p.role);
             match resource(&p.resource) {
                 Some(on) => back
@@ -122,13 +127,22 @@ mod tests {
     #[test]
     fn what_came_goes_and_what_was_revoked_is_granted() {
         let origin = Roles {
-            roles: vec![role("app", &["readers"]), role("readers", &[]), role("gone", &[])],
+            roles: vec![
+                role("app", &["readers"]),
+                role("readers", &[]),
+                role("gone", &[]),
+            ],
             permissions: vec![may("app", "SELECT", "data/k/t")],
         };
         let mut app = role("app", &["Writers"]);
         app.superuser = true;
         let now = Roles {
-            roles: vec![app, role("readers", &[]), role("Writers", &[]), role("cassandra", &[])],
+            roles: vec![
+                app,
+                role("readers", &[]),
+                role("Writers", &[]),
+                role("cassandra", &[]),
+            ],
             permissions: vec![
                 may("app", "MODIFY", "data"),
                 may("readers", "EXECUTE", "functions/k/f[int]"),
@@ -149,6 +163,9 @@ mod tests {
             ]
         );
         assert_eq!(back.lost.len(), 2, "{:?}", back.lost);
-        assert_eq!(role_changes(&origin, &origin, "helenus"), RoleChanges::default());
+        assert_eq!(
+            role_changes(&origin, &origin, "helenus"),
+            RoleChanges::default()
+        );
     }
 }
