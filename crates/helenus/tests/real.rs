@@ -73,8 +73,19 @@ fn main() {
         }
         None => not_run("Cassandra 4.0 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
+    let everywhere = Trial::test(
+        "baseline_rows_come_back_on_every_release",
+        || match home::jdk_17() {
+            Some(home) => {
+                releases::baseline_rows_come_back_on_every_release(&home);
+                Ok(())
+            }
+            None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
+        },
+    );
     let trials = vec![
         jdk_11,
+        everywhere,
         on_11("cassandra_4_1_on_11", releases::cassandra_4_1_on_11),
         on_11("cassandra_4_0_on_11", releases::cassandra_4_0_on_11),
         on_17,
