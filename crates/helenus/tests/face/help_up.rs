@@ -229,6 +229,9 @@ fn up() {
               A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
               sizes, tell every difference
 
+          --schema <FILE>
+              CQL statements to run once the nodes are ready; `reset` comes back to this schema
+
           --dry-run
               Show the plan, start nothing
 
@@ -236,14 +239,14 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-      helenus up c --cassandra 4.1            another release; helenus releases tells which
+      helenus up c --cassandra 4.1           another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
-      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
+      helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
       helenus up c --auth --tls              who has no password and trusts another authority stays out
-      helenus up c --dry-run                 cassandra.yaml and command line, nothing started
+      helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
     ");
 }
 
