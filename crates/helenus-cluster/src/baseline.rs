@@ -13,6 +13,7 @@ mod settle;
 
 pub use error::BaselineError;
 pub use files::{Bad, Wrong};
+pub(crate) use restore::as_saved;
 pub use restore::{RestoreRequest, Restored, look as look_at_restore, restore};
 pub use save::{SaveRequest, look as look_at_save, save};
 

@@ -4,6 +4,7 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::baseline::BaselineError;
+use crate::given::GivenError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
@@ -66,6 +67,8 @@ pub enum ClusterError {
     Mbeans(#[from] MbeansError),
     #[error(transparent)]
     Reset(#[from] ResetError),
+    #[error(transparent)]
+    Given(#[from] GivenError),
     #[error(transparent)]
     Baseline(#[from] BaselineError),
     /// A node does not answer CQL.
@@ -132,6 +135,7 @@ impl ClusterError {
             Self::State(StateError::Io(_)) => Class::Environment,
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
+            Self::Given(e) => e.class(),
             Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
             }
@@ -170,6 +174,7 @@ impl ClusterError {
             Self::Mbeans(e) => e.hint(),
             Self::Reset(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
+            Self::Given(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::Foreign { sight, .. } => Some(format!(
                 "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start the node of yours",

@@ -154,6 +154,31 @@ pub fn prove_node(
     })
 }
 
+/// Refuses where another process has taken the address of a node that does not run: what is meant for the node would
+/// go to it.
+///
+/// # Errors
+/// [`ClusterError::Foreign`], or the other does not answer.
+pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
+    for node in &state.plan.nodes {
+        let host = cql_address(&state.plan, node);
+        let holder =
+            alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
+        if holder.is_some() || !somebody_listens(host) {
+            continue;
+        }
+        let silent = |source| ClusterError::Silent {
+            node: host.to_string(),
+            source,
+        };
+        // No password of ours goes to it.
+        let options = ConnectOptions::default();
+        let mut client = Client::connect(host, &options).map_err(silent)?;
+        prove_node(state, node, &mut client)?;
+    }
+    Ok(())
+}
+
 /// Whether anything takes connections at the address.
 fn somebody_listens(address: SocketAddr) -> bool {
     std::net::TcpStream::connect_timeout(&address, std::time::Duration::from_secs(1)).is_ok()

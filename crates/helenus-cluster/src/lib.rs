@@ -11,6 +11,7 @@ mod digest;
 pub mod doctor;
 pub mod env;
 pub mod error;
+pub mod given;
 pub mod guard;
 pub mod jdk;
 pub mod launch;

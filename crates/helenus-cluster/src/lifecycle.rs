@@ -644,6 +644,7 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         nodes,
         limits: None,
         baseline: BaselineMark::default(),
+        given: None,
     }
 }
 

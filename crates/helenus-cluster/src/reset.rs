@@ -8,9 +8,12 @@ mod error;
 mod look;
 mod origin;
 mod refill;
+mod roles;
+mod rows;
 pub mod settings;
 
 pub use error::ResetError;
+pub(crate) use origin::{keep_with, seen};
 pub use origin::{origin, record};
 pub use refill::refill;
 
@@ -59,7 +62,9 @@ pub struct Reset {
     pub remade: Vec<String>,
     /// Tables that were truncated.
     pub truncated: Vec<String>,
-    /// Own tables that were surely empty.
+    /// Tables and views that got the rows of the baseline.
+    pub refilled: Vec<String>,
+    /// Own tables that were surely as recorded.
     pub untouched: usize,
     /// Folders of snapshots and backups that were removed.
     pub snapshots: Vec<PathBuf>,
@@ -67,6 +72,10 @@ pub struct Reset {
     pub hints: Vec<String>,
     /// Settings that `nodetool` had changed.
     pub settings: Vec<PutBack>,
+    /// Statements about roles and permissions, of clusters with authentication.
+    pub roles: Vec<String>,
+    /// What could not be put back.
+    pub lost: Vec<String>,
 }
 
 /// Takes a cluster of ours back to its recorded state; `dry_run` only says how.
@@ -78,7 +87,9 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
     let _lock = hands.clusters.lock(name)?;
     let state = hands.clusters.load(name)?;
     let (mut origin, before) = origin::load(hands, name)?;
+    let rows = rows::of(hands, &state, &origin)?;
     let mut nodes = look::all(&state)?;
+    rows.mark(&mut nodes);
     let seen: BTreeMap<String, Seen> = nodes
         .iter()
         .map(|n| (n.name.clone(), n.seen.clone()))
@@ -109,11 +120,25 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
         settings.extend(settings::changed(hands, &state, &node.name, node.pid)?);
     }
     let found = (dirty, tables, settings);
-    let told = told(&state, &origin, &nodes, &changes, found, dry_run);
+    let mut told = told(&state, &origin, &nodes, &changes, found, dry_run);
+    let emptied: Vec<String> = told.truncated.iter().chain(&told.remade).cloned().collect();
+    told.refilled = rows.wanted(&emptied, &origin.elements);
+    if !told.refilled.is_empty() {
+        rows.check(hands)?;
+    }
+    let back = roles::changes(&state, &mut nodes[0], &origin)?;
+    (told.roles, told.lost) = (back.statements, back.lost);
     if dry_run {
         return Ok(told);
     }
     carry_out(hands, &state, &mut nodes, &changes, &told)?;
+    rows.fill(hands, &state, &told.refilled, &origin.elements)?;
+    let done = changes.len() + told.truncated.len();
+    // Permissions on what was made anew went with it: they are looked for again.
+    let back = roles::changes(&state, &mut nodes[0], &origin)?;
+    let of = done + back.statements.len();
+    roles::put_back(&mut nodes[0], &back.statements, done, of)?;
+    told.roles = back.statements;
     origin.schema_version = look::schema_version(&mut nodes[0])?;
     // What was counted before the first change: a write that came since makes its table dirty the next time.
     origin::save(hands, name, &origin, &look::writes(&nodes))?;
@@ -144,6 +169,7 @@ fn told(
         untouched: tables.saturating_sub(dirty.len() + remade.len()),
         remade,
         truncated: dirty,
+        refilled: Vec::new(),
         snapshots: nodes.iter().flat_map(|n| n.snapshots.clone()).collect(),
         hints: nodes
             .iter()
@@ -151,6 +177,8 @@ fn told(
             .map(|n| n.name.clone())
             .collect(),
         settings,
+        roles: Vec::new(),
+        lost: Vec::new(),
     }
 }
 

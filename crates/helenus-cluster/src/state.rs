@@ -3,6 +3,7 @@
 
 use crate::alive;
 use crate::baseline::BaselineMark;
+use crate::given::Given;
 use crate::limits::Limits;
 use fs_err as fs;
 use helenus_model::access::Access;
@@ -53,6 +54,9 @@ pub struct ClusterState {
     /// Baselines: the last one that it was at, and work on one that has not ended.
     #[serde(default)]
     pub baseline: BaselineMark,
+    /// The schema that came with `up`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Given>,
     /// Where user, password and certificates are; open where the cluster asks for none.
     #[serde(default, skip_serializing_if = "Access::is_open")]
     pub access: Access,

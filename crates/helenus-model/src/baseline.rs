@@ -3,6 +3,7 @@
 
 use crate::format::Format;
 use crate::nearest::nearest;
+use crate::reset::Element;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,9 @@ pub struct Baseline {
     pub nodes: Vec<SavedNode>,
     /// How it was known that nothing was on its way to disk.
     pub settled: Settled,
+    /// The schema as a reset compares it; empty in baselines of an older Helenus.
+    #[serde(default)]
+    pub elements: Vec<Element>,
     /// When every byte was last read and found as saved, in seconds since 1970.
     #[serde(default)]
     pub verified_unix: Option<u64>,

@@ -14,6 +14,7 @@ pub mod secret;
 pub mod access;
 
 pub mod cql;
+pub mod schema_text;
 
 // Clusters: what they are made of, and what they look like. (Blank lines keep the order from being sorted away.)
 pub mod machine;
@@ -40,8 +41,9 @@ pub mod plan;
 
 pub mod guard;
 
-pub mod baseline;
 pub mod reset;
+
+pub mod baseline;
 
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;

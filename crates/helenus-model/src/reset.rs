@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+mod roles;
+
+pub use roles::{RoleChanges, role_changes};
+
 /// Version of [`Origin`] as JSON.
 pub const ORIGIN_VERSION: u32 = 1;
 
@@ -21,6 +25,45 @@ pub struct Origin {
     /// Tag of the baseline whose data belong to it; none where the tables are empty.
     #[serde(default)]
     pub baseline: Option<String>,
+    /// When that baseline was saved, in seconds since 1970: one of the same tag may take its place.
+    #[serde(default)]
+    pub baseline_made: Option<u64>,
+    /// Roles and permissions; none where the cluster asks for no credentials, or nothing was recorded.
+    #[serde(default)]
+    pub roles: Option<Roles>,
+}
+
+/// Roles and permissions, as `system_auth` tells them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Roles {
+    /// Roles.
+    pub roles: Vec<Role>,
+    /// What they may do.
+    pub permissions: Vec<Permission>,
+}
+
+/// A role without its password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// Name.
+    pub name: String,
+    /// Whether it may do everything.
+    pub superuser: bool,
+    /// Whether it may connect.
+    pub login: bool,
+    /// Roles that were granted to it.
+    pub member_of: BTreeSet<String>,
+}
+
+/// One thing that a role may do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Permission {
+    /// Role.
+    pub role: String,
+    /// On what, such as `data/keyspace/table`.
+    pub resource: String,
+    /// What, such as `SELECT`.
+    pub permission: String,
 }
 
 impl Default for Origin {
@@ -30,6 +73,8 @@ impl Default for Origin {
             schema_version: None,
             elements: Vec::new(),
             baseline: None,
+            baseline_made: None,
+            roles: None,
         }
     }
 }
@@ -238,6 +283,15 @@ fn function_differs(origin: &[Element], now: &[Element], keyspace: &str) -> bool
     functions(origin).iter().any(|e| !now.contains(e))
 }
 
+/// The views of a table, as `keyspace.view`: a truncation of the table empties them too.
+pub fn views_of(table: &Element, of: &[Element]) -> Vec<String> {
+    let key = (table.keyspace.clone(), table.name.clone());
+    of.iter()
+        .filter(|e| e.kind == ElementKind::MaterializedView && owner(e, of) == key)
+        .map(Element::path)
+        .collect()
+}
+
 /// The table that an element belongs to: the server tells indexes and views behind their table.
 fn owner(e: &Element, of: &[Element]) -> TableKey {
     let mut table = None;
@@ -299,15 +353,15 @@ const REPLAYED: [&str; 3] = ["system.batches", "system.paxos", "system.batchlog"
 pub struct Seen {
     /// Writes up to now; none where the release does not tell.
     pub writes: Option<Writes>,
-    /// Tables, as `keyspace.table`, of which there are files.
+    /// Tables, as `keyspace.table`, of which there are files other than those that belong there.
     pub on_disk: BTreeSet<String>,
     /// Whether hints for other nodes lie there.
     pub hints: bool,
 }
 
-/// Which of the recorded tables may hold anything, as CQL names them.
+/// Which of the recorded tables may hold anything that does not belong there, as CQL names them.
 ///
-/// Surely empty is only a table without a file on any node, and without a write since `before` was read, in the
+/// Surely as it was is only a table without a file on any node, and without a write since `before` was read, in the
 /// very processes that `before` speaks of. Where batches, proposals or hints may still become writes, no table is.
 pub fn dirty(
     origin: &[Element],

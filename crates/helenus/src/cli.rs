@@ -231,6 +231,7 @@ impl From<PresetArg> for PresetName {
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
+  helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
   helenus up c --auth --tls              who has no password and trusts another authority stays out
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
@@ -242,6 +243,9 @@ pub(crate) struct Up {
     /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
+    /// CQL statements to run once the nodes are ready; `reset` comes back to this schema
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -10,14 +10,17 @@ use super::{
 use crate::alive;
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
+use crate::guard;
 use crate::lifecycle::Hands;
 use crate::process;
 use crate::remove;
+use crate::reset;
 use crate::state::{ClusterState, StateError, Wanted};
 use fs_err as fs;
 use helenus_model::baseline::{
     Baseline, Class, PageCache, Place, PlaceNode, RestorePlan, SavedTable, fits, is_immutable,
 };
+use helenus_model::reset::Origin;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -114,14 +117,22 @@ pub fn restore(
     let _cluster = hands.clusters.lock(into(request))?;
     let mut state = hands.clusters.load(into(request))?;
     stays(&state)?;
+    guard::no_stranger(&state)?;
     let _baselines = baselines.lock(&request.cluster)?;
     events(BaselineEvent::Step(Step::Check));
     as_saved(hands, &baseline)?;
-    let (plan, data) = if baseline.cluster_id == state.id {
-        whole(hands, &mut state, &baseline, events)?
+    let (plan, data, origin) = if baseline.cluster_id == state.id {
+        let (plan, data) = whole(hands, &mut state, &baseline, events)?;
+        // Roles are in its system tables: what they are is not known before it runs.
+        let origin = Origin {
+            elements: baseline.elements.clone(),
+            ..Origin::default()
+        };
+        (plan, data, origin)
     } else {
         elsewhere(hands, &mut state, &baseline, request, events)?
     };
+    reset::keep_with(hands, into(request), origin, &baseline)?;
     events(BaselineEvent::Step(Step::Cache));
     let cache = page_cache::look(&data, request.drop_cache)
         .map_err(ClusterError::io("the page cache of the data files"))?;
@@ -148,12 +159,15 @@ pub fn restore(
     };
     let removed = removal.join().unwrap_or(Ok(()));
     started?;
+    if !request.leave_stopped {
+        reset::keep_with(hands, into(request), reset::seen(&state)?, &baseline)?;
+    }
     removed.map_err(ClusterError::io("the old data folder"))?;
     Ok(Restored { state, plan, cache })
 }
 
 /// Refuses a baseline of which anything can be seen not to be as it was saved.
-fn as_saved(hands: &Hands, baseline: &Baseline) -> Result<(), BaselineError> {
+pub(crate) fn as_saved(hands: &Hands, baseline: &Baseline) -> Result<(), BaselineError> {
     let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
     let bad = files::check(&root, baseline, &hands.cancel);
     match bad.first() {
@@ -297,7 +311,7 @@ fn elsewhere(
     baseline: &Baseline,
     request: &RestoreRequest,
     events: &mut dyn FnMut(BaselineEvent),
-) -> Result<(RestorePlan, Vec<PathBuf>), ClusterError> {
+) -> Result<(RestorePlan, Vec<PathBuf>, Origin), ClusterError> {
     // What does not fit by the plan alone is told before anything starts.
     fits(baseline, &place(state), request.replace).map_err(BaselineError::from)?;
     let again = forget_half(hands, state, baseline)?;
@@ -312,6 +326,7 @@ fn elsewhere(
     events(BaselineEvent::Step(Step::Schema));
     schema::make(state, &plan.dropped, &baseline.keyspaces)?;
     let tables = schema::read(state)?.tables;
+    let origin = reset::seen(state)?;
     go_on(&hands.cancel)?;
     let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
     let mut moves: Vec<Move> = Vec::new();
@@ -327,7 +342,8 @@ fn elsewhere(
     begin(hands, state, baseline)?;
     // Half of it would be of no use: who wants it to end at once asks twice.
     bring(baseline, &moves, &Cancel::default(), events)?;
-    Ok((plan, moves.into_iter().map(|(_, to, _)| to).collect()))
+    let data = moves.into_iter().map(|(_, to, _)| to).collect();
+    Ok((plan, data, origin))
 }
 
 /// Removes what a restore that was cut off brought, so that the nodes can start; says whether there was one.

@@ -10,6 +10,7 @@ use crate::guard;
 use crate::lifecycle::{Event, Hands};
 use crate::observe;
 use crate::ready::cql_address;
+use crate::reset;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::baseline::{
@@ -142,6 +143,7 @@ pub fn save(
     may_save(hands, &state, request)?;
     let baselines = Baselines::of(hands);
     let _baselines = baselines.lock(&request.cluster)?;
+    guard::no_stranger(&state)?;
     let ran = running(&state);
     let all: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
     hands.start_locked(&mut state, &all, request.ready_within, &mut |e| {
@@ -149,6 +151,7 @@ pub fn save(
     })?;
     prove_ours(hands, &state)?;
     let known = schema::read(&state)?;
+    let origin = reset::seen(&state)?;
     let keyspaces = schema::describe(&state, &known.keyspaces)?;
     let settled = settle::settle(hands, &state, request.settle_within, events)?;
     let mut baseline = Baseline {
@@ -163,6 +166,7 @@ pub fn save(
         tables: known.tables,
         nodes: Vec::new(),
         settled,
+        elements: origin.elements.clone(),
         verified_unix: None,
     };
     state.baseline.work = Some(Work::Save {
@@ -179,6 +183,10 @@ pub fn save(
         });
     }
     let kept = hands.clusters.save(&state);
+    let recorded = match &result {
+        Ok(()) => reset::keep_with(hands, &request.cluster, origin, &baseline),
+        Err(_) => Ok(()),
+    };
     let again = match (&result, request.leave_stopped) {
         (Ok(_), true) => Vec::new(),
         _ => ran,
@@ -197,6 +205,7 @@ pub fn save(
     };
     result?;
     kept.map_err(ClusterError::io("the cluster's state"))?;
+    recorded?;
     started?;
     Ok(baseline)
 }

@@ -29,6 +29,16 @@ pub enum ResetError {
         /// Why it is not ours.
         why: String,
     },
+    /// The rows of the recorded state are not to be had.
+    #[error(
+        "the rows of {cluster} are those of its baseline {tag}, which is gone or another one by now; nothing was changed"
+    )]
+    RowsGone {
+        /// Cluster.
+        cluster: String,
+        /// Tag.
+        tag: String,
+    },
     /// The node does not take the SSTables of a baseline.
     #[error("{node} refused {folders} folders of SSTables for {table}")]
     NotImported {
@@ -73,7 +83,7 @@ impl ResetError {
     pub fn class(&self) -> Class {
         match self {
             Self::Down { .. } | Self::Refused { .. } | Self::NotImported { .. } => Class::Cluster,
-            Self::Foreign { .. } => Class::Usage,
+            Self::Foreign { .. } | Self::RowsGone { .. } => Class::Usage,
         }
     }
 
@@ -89,6 +99,9 @@ impl ResetError {
             Self::Foreign { .. } => {
                 "`helenus list` shows which of your nodes run, and where".into()
             }
+            Self::RowsGone { cluster, .. } => format!(
+                "`helenus baseline save {cluster} TAG` records what is there now, `helenus baseline restore` brings one back"
+            ),
             Self::NotImported { .. } => "`helenus logs` shows why".into(),
             Self::Refused { .. } => "a second reset does what is left".into(),
         })

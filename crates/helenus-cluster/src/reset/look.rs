@@ -2,18 +2,25 @@
 //! Refuses to ask for a connection whose listener is not the process that holds our claim.
 
 use super::ResetError;
+use super::rows::Inode;
 use crate::attach;
 use crate::error::ClusterError;
-use crate::guard::listens;
+use crate::guard::{self, listens};
+use crate::reach;
 use crate::ready::cql_address;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
 use fs_err as fs;
 use helenus_cql::codec::Consistency;
-use helenus_cql::{Client, ClientError, ConnectOptions};
+use helenus_cql::{Client, ClientError};
 use helenus_model::plan::NodePlan;
 use helenus_model::reset::{Element, ElementKind, Seen, Writes};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for a connection and for each answer; a truncation has its own.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A node that was proved ours, with a connection to it.
 pub(super) struct Node {
@@ -22,6 +29,8 @@ pub(super) struct Node {
     pub(super) client: Client,
     pub(super) schema_version: Option<String>,
     pub(super) seen: Seen,
+    /// Data components of each table, as `keyspace.table`.
+    pub(super) data_files: BTreeMap<String, BTreeSet<Inode>>,
     /// Folders of snapshots and incremental backups.
     pub(super) snapshots: Vec<PathBuf>,
     /// Whether this process was ever opened for MBeans.
@@ -30,6 +39,7 @@ pub(super) struct Node {
 
 /// Every node, all at once; first that they all run.
 pub(super) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
+    guard::no_stranger(state)?;
     let mut pids = Vec::new();
     for plan in &state.plan.nodes {
         let wanted = state.nodes[&plan.name].wanted;
@@ -61,7 +71,7 @@ pub(super) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
 
 /// A connection to one node.
 pub(super) fn connect(state: &ClusterState, plan: &NodePlan) -> Result<Client, ClientError> {
-    Client::connect(cql_address(&state.plan, plan), &ConnectOptions::default())
+    reach::connect(state, plan, ANSWER_WITHIN)
 }
 
 fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterError> {
@@ -97,7 +107,7 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
     }
     let process = format!("{pid} {}", started_at(pid).unwrap_or_default());
     let folder = Path::new(&plan.folder);
-    let (on_disk, snapshots) = files(&folder.join("data"));
+    let (data_files, snapshots) = files(&folder.join("data"));
     Ok(Node {
         name: plan.name.clone(),
         pid,
@@ -106,9 +116,10 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
             writes: counts(&mut client)
                 .map_err(silent)?
                 .map(|counts| Writes { process, counts }),
-            on_disk,
+            on_disk: data_files.keys().cloned().collect(),
             hints: has_hints(&folder.join("hints")),
         },
+        data_files,
         snapshots,
         opened: attach::was_opened(folder, pid),
         client,
@@ -132,8 +143,9 @@ fn counts(client: &mut Client) -> Result<Option<BTreeMap<String, i64>>, ClientEr
 }
 
 /// Tables with SSTables, and folders of snapshots and backups. Folders are `keyspace/table-id`.
-fn files(data: &Path) -> (BTreeSet<String>, Vec<PathBuf>) {
-    let (mut tables, mut leftovers) = (BTreeSet::new(), Vec::new());
+fn files(data: &Path) -> (BTreeMap<String, BTreeSet<Inode>>, Vec<PathBuf>) {
+    let mut tables: BTreeMap<String, BTreeSet<Inode>> = BTreeMap::new();
+    let mut leftovers = Vec::new();
     for keyspace in entries(data) {
         let name = file_name(&keyspace);
         if helenus_model::guard::is_system_keyspace(&name) {
@@ -147,7 +159,12 @@ fn files(data: &Path) -> (BTreeSet<String>, Vec<PathBuf>) {
             for entry in entries(&table) {
                 let file = file_name(&entry);
                 if file.ends_with("-Data.db") {
-                    tables.insert(format!("{name}.{bare}"));
+                    // One that is gone by now makes the table differ from what belongs there all the same.
+                    let inode = fs::metadata(&entry).map_or((0, 0), |m| (m.dev(), m.ino()));
+                    tables
+                        .entry(format!("{name}.{bare}"))
+                        .or_default()
+                        .insert(inode);
                 }
                 if ["snapshots", "backups"].contains(&file.as_str()) && !entries(&entry).is_empty()
                 {

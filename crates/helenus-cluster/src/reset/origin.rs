@@ -1,13 +1,14 @@
 //! The recorded state that a reset leads back to, and what was seen of writes when it was last reached.
 //! Refuses another version's file: nothing is dropped on a misunderstanding.
 
-use super::look;
+use super::{look, roles};
 use crate::error::ClusterError;
 use crate::lifecycle::Hands;
 use crate::state::ClusterState;
 use fs_err as fs;
+use helenus_model::baseline::Baseline;
 use helenus_model::format::Format;
-use helenus_model::reset::{ORIGIN_VERSION, Origin, Writes};
+use helenus_model::reset::{ORIGIN_VERSION, Origin, Roles, Writes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -45,7 +46,13 @@ pub(super) fn load(
     let broken = ClusterError::io("the recorded state (origin.json)");
     let text = match fs::read_to_string(file(hands, name)) {
         Ok(text) => text,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let empty = Origin {
+                roles: Some(Roles::default()),
+                ..Origin::default()
+            };
+            return Ok((empty, BTreeMap::new()));
+        }
         Err(e) => return Err(broken(e)),
     };
     let read = || {
@@ -68,16 +75,46 @@ pub fn record(
     state: &ClusterState,
     tag: Option<&str>,
 ) -> Result<Origin, ClusterError> {
-    let mut nodes = look::all(state)?;
     let origin = Origin {
+        baseline: tag.map(str::to_owned),
+        ..seen(state)?
+    };
+    keep(hands, &state.plan.name, &origin)?;
+    Ok(origin)
+}
+
+/// The state as it is now, without a baseline; a stand-in of a node has none to tell.
+pub(crate) fn seen(state: &ClusterState) -> Result<Origin, ClusterError> {
+    if state.runtime.fake.is_some() {
+        return Ok(Origin::default());
+    }
+    let mut nodes = look::all(state)?;
+    Ok(Origin {
         schema_version: nodes[0].schema_version.clone(),
         elements: look::schema(&mut nodes[0])?,
-        baseline: tag.map(str::to_owned),
+        roles: roles::read(state, &mut nodes[0])?,
         ..Origin::default()
+    })
+}
+
+/// Takes a state with a baseline's rows as the one to go back to.
+pub(crate) fn keep_with(
+    hands: &Hands,
+    name: &str,
+    origin: Origin,
+    baseline: &Baseline,
+) -> Result<(), ClusterError> {
+    let origin = Origin {
+        baseline: Some(baseline.tag.clone()),
+        baseline_made: Some(baseline.created_unix),
+        ..origin
     };
-    // No writes: the first reset truncates every table, whatever it holds, and counts from there.
-    save(hands, &state.plan.name, &origin, &BTreeMap::new())?;
-    Ok(origin)
+    keep(hands, name, &origin)
+}
+
+/// Without writes: the first reset truncates every table, whatever it holds, and counts from there.
+fn keep(hands: &Hands, name: &str, origin: &Origin) -> Result<(), ClusterError> {
+    save(hands, name, origin, &BTreeMap::new())
 }
 
 pub(super) fn save(

@@ -71,6 +71,7 @@ fn baseline(nodes: usize) -> Baseline {
             looks: 3,
             seconds: 2.5,
         },
+        elements: Vec::new(),
         verified_unix: None,
     }
 }

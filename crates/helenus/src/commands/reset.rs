@@ -29,6 +29,12 @@ fn text(told: &Reset, took: Duration) -> String {
     told.truncated
         .iter()
         .for_each(|table| say(format!("truncate {table}")));
+    for table in &told.refilled {
+        say(format!("refill {table}"));
+    }
+    told.roles
+        .iter()
+        .for_each(|statement| say(statement.clone()));
     for node in &told.hints {
         say(format!("delete the hints of {node}"));
     }
@@ -44,11 +50,14 @@ fn text(told: &Reset, took: Duration) -> String {
     for table in &told.remade {
         say(format!("note: {table} is made anew and has another id"));
     }
+    told.lost
+        .iter()
+        .for_each(|lost| say(format!("note: {lost}")));
     let goal = match &told.baseline {
         Some(tag) => format!("baseline {tag}"),
         None => "the state after up".to_owned(),
     };
-    let untouched = plural(told.untouched, "empty table");
+    let untouched = plural(told.untouched, "table");
     say(if told.dry_run {
         format!(
             "{} would go back to {goal}; {untouched} untouched; nothing was done (--dry-run)",

@@ -4,6 +4,7 @@ use crate::cli::{ClusterFlags, Up};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Table, Ui};
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
@@ -17,7 +18,7 @@ use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::topology::Topology;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Last line of a dry run.
@@ -44,12 +45,14 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
         None => free_name(hands)?,
     };
     let mut request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let schema = schema(flags.schema.as_deref())?;
     let like = match &flags.like {
         Some(path) => Some(like::follow(path, &flags.cluster, &mut request)?),
         None => None,
     };
     if flags.dry_run {
         let plan = hands.dry_run(&request)?;
+        tell_fits(schema.as_ref(), &plan, ui);
         if let Some(like) = &like {
             ui.result(like, || like::text(like) + NOTHING);
             return Ok(0);
@@ -63,9 +66,29 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
-    let state = hands.up(&request, &mut |event| watcher.see(&event))?;
+    let mut state = hands.up(&request, &mut |event| watcher.see(&event))?;
+    if let Some(schema) = &schema {
+        tell_fits(Some(schema), &state.plan, ui);
+        let name = state.plan.name.clone();
+        state = given::give(hands, &name, schema, &mut |done, of| {
+            watcher.at("running the schema", done as u64, of as u64);
+        })?;
+    }
     drop(watcher);
     show_ready(&state, begin, ui)
+}
+
+/// The schema that was named, read before anything starts.
+pub(crate) fn schema(path: Option<&Path>) -> Result<Option<SchemaFile>, CommandError> {
+    let read = path.map(SchemaFile::read).transpose();
+    Ok(read.map_err(ClusterError::from)?)
+}
+
+/// Tells which replications are not run as they were written.
+pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui) {
+    for note in schema.into_iter().flat_map(|s| s.notes(plan)) {
+        ui.note(&format!("note: {}: {}", note.place, note.fitted));
+    }
 }
 
 /// The answer of `up` and `start`.

@@ -2,9 +2,10 @@
 //! Refuses to hide one that failed behind those that are ready.
 
 use crate::cli::Up;
-use crate::commands::up::{NOTHING, Watcher, plan_text, plural, request};
+use crate::commands::up::{NOTHING, Watcher, plan_text, plural, request, schema, tell_fits};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
+use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, with_causes};
 use helenus_cluster::machine;
 use helenus_cluster::many::{Outcome, at_once, names};
@@ -60,6 +61,7 @@ pub(crate) fn run(
         ui,
     )?;
     request.clusters = count;
+    let schema = schema(flags.schema.as_deref())?;
     let at_once = match flags.many.at_once {
         Some(nodes) => nodes as usize,
         None => at_once(machine::read().cores),
@@ -70,6 +72,9 @@ pub(crate) fn run(
             at_once,
             plans: hands.dry_run_many(&request, &names)?,
         };
+        if let Some(first) = plans.plans.first() {
+            tell_fits(schema.as_ref(), first, ui);
+        }
         ui.result(&plans, || {
             let texts: Vec<String> = plans.plans.iter().map(plan_text).collect();
             texts.join("\n") + NOTHING
@@ -80,11 +85,34 @@ pub(crate) fn run(
     let mut shared = Watcher::new(ui, &format!("{prefix}1 … {prefix}{count}"), names.len());
     let mut watch = Watch::default();
     let nodes = request.topology.nodes() * names.len();
-    let outcomes = hands.up_many(&request, &names, at_once, &mut |name, event| {
+    let mut outcomes = hands.up_many(&request, &names, at_once, &mut |name, event| {
         watch.see(name, &event, nodes, &mut shared);
     })?;
+    if let Some(schema) = &schema {
+        give(hands, schema, &mut outcomes, &mut shared, ui);
+    }
     drop(shared);
     answer(&outcomes, begin, at_once, ui)
+}
+
+/// Gives each cluster that is ready its schema; one where that fails has failed.
+fn give(
+    hands: &Hands,
+    schema: &SchemaFile,
+    outcomes: &mut [Outcome],
+    shared: &mut Watcher<'_>,
+    ui: &Ui,
+) {
+    let of = outcomes.len() as u64;
+    if let Some(state) = outcomes.iter().find_map(|o| o.result.as_ref().ok()) {
+        tell_fits(Some(schema), &state.plan, ui);
+    }
+    for (done, outcome) in outcomes.iter_mut().enumerate() {
+        shared.at("running the schema", done as u64, of);
+        if outcome.result.is_ok() {
+            outcome.result = given::give(hands, &outcome.name, schema, &mut |_, _| {});
+        }
+    }
 }
 
 /// One moving line for all clusters.

@@ -233,6 +233,15 @@ fn up() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+          --like <FILE>
+              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
+              sizes, tell every difference
+
+          --schema <FILE>
+              CQL statements to run once the nodes are ready; `reset` comes back to this schema
+
+          --dry-run
+              Show the plan, start nothing
 
     Examples:
       helenus up                             one tiny node: cluster c1
@@ -243,6 +252,7 @@ fn up() {
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
+      helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
       helenus up c --auth --tls              who has no password and trusts another authority stays out
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
     ");

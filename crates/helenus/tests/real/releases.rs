@@ -55,6 +55,15 @@ fn on_a_supported_jdk(version: &str) {
     home.clear();
 }
 
+/// `up --schema`, reset, baselines on 5.0, and on the older releases on the JDK 17 that runs them with a caution.
+pub(crate) fn baseline_rows_come_back_on_every_release(java_home: &str) {
+    crate::reset::reset_brings_a_baseline_s_rows_back(&[]);
+    for version in ["4.1.10", "4.0.19"] {
+        let flags = ["--cassandra", version, "--java-home", java_home];
+        crate::reset::reset_brings_a_baseline_s_rows_back(&flags);
+    }
+}
+
 pub(crate) fn cassandra_4_1_on_11() {
     on_a_supported_jdk("4.1.10");
 }

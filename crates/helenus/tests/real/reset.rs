@@ -311,3 +311,86 @@ pub(crate) fn stored_sstables_come_back_without_a_restart() {
         );
     }
 }
+
+/// Rows of the cluster as JSON, sorted.
+fn rows_of(home: &Home, statement: &str) -> Vec<String> {
+    let rows = cql(home, statement);
+    let mut rows: Vec<String> = rows
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    rows.sort();
+    rows
+}
+
+/// `up` with a schema, a baseline with rows: whatever is written then, a reset brings back the baseline's rows and no
+/// others; what was not touched since is left alone. On the given release.
+pub(crate) fn reset_brings_a_baseline_s_rows_back(flags: &[&str]) {
+    let home = Home::new();
+    let schema = home.path().join("app.cql");
+    let text = "CREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'ams': 3};\n\
+        CREATE TABLE k.t (id int PRIMARY KEY, v text);\n\
+        CREATE INDEX by_v ON k.t (v);\n\
+        CREATE TABLE k.empty (id int PRIMARY KEY);\n";
+    fs_err::write(&schema, text).expect("a file");
+    let path = schema.to_string_lossy().into_owned();
+    let up = home
+        .helenus(&[&["up", "c", "--schema", &path], flags].concat())
+        .ok();
+    assert!(up.stderr.contains("app.cql:1: replication"), "{up}");
+    cql(&home, "INSERT INTO k.empty (id) VALUES (1)");
+    let after_up = reset(&home);
+    assert_eq!(after_up["changes"], json!([]), "{after_up}");
+    assert_eq!(cql(&home, "SELECT id FROM k.empty"), json!([]));
+
+    for id in 0..20 {
+        cql(
+            &home,
+            &format!("INSERT INTO k.t (id, v) VALUES ({id}, 'kept')"),
+        );
+    }
+    let all = "SELECT id, v FROM k.t";
+    let saved = rows_of(&home, all);
+    assert_eq!(saved.len(), 20);
+    home.helenus(&["baseline", "save", "c", "one"]).ok();
+    cql(&home, "UPDATE k.t SET v = 'changed' WHERE id = 1");
+    cql(
+        &home,
+        "DELETE FROM k.t USING TIMESTAMP 9000000000000000 WHERE id = 2",
+    );
+    cql(&home, "INSERT INTO k.t (id, v) VALUES (99, 'later')");
+    cql(&home, "INSERT INTO k.empty (id) VALUES (1)");
+    cql(&home, "CREATE TABLE k.later (id int PRIMARY KEY)");
+    let told = reset(&home);
+    assert_eq!(told["baseline"], "one", "{told}");
+    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
+    assert_eq!(told["changes"], json!(["drop table k.later"]), "{told}");
+    assert_eq!(rows_of(&home, all), saved);
+    assert_eq!(cql(&home, "SELECT id FROM k.empty"), json!([]));
+    let indexed = cql(&home, "SELECT id FROM k.t WHERE v = 'kept'");
+    assert_eq!(indexed.as_array().map(Vec::len), Some(20), "{indexed}");
+    // Nobody wrote: the rows are those of the baseline, and stay where they are.
+    let idle = reset(&home);
+    assert_eq!(idle["refilled"], json!([]), "{idle}");
+    // Emptied without a write: its files tell.
+    cql(&home, "TRUNCATE k.t");
+    let told = reset(&home);
+    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
+    assert_eq!(rows_of(&home, all), saved);
+    // What was imported survives the process, and the next reset knows no counts of it.
+    home.helenus(&["baseline", "restore", "c", "one"]).ok();
+    assert_eq!(rows_of(&home, all), saved);
+    let told = reset(&home);
+    assert_eq!(told["refilled"], json!(["k.t"]), "{told}");
+    assert_eq!(rows_of(&home, all), saved);
+    home.helenus(&["baseline", "verify", "c", "one"]).ok();
+    home.helenus(&["baseline", "rm", "c", "one"]).ok();
+    let gone = home.helenus(&["reset", "c"]);
+    assert_eq!(gone.code, 2, "{gone}");
+    assert!(
+        gone.stderr.contains("its baseline one, which is gone"),
+        "{gone}"
+    );
+}
