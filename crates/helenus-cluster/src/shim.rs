@@ -45,13 +45,14 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
     if let Some(parent) = launch.leash {
         end_with(parent)?;
     }
+    // First of all: until it is taken, nobody can know that this node is about to live.
+    let claim = alive::take(&launch.folder)?;
     // A session of its own: Ctrl-C in the terminal reaches helenus, which decides.
     rustix::process::setsid()?;
     if !launch.lock_memory {
         drop_ipc_lock();
     }
     crate::limits::join(&launch.cgroups)?;
-    let claim = alive::take(&launch.folder)?;
     let error = Command::new(&launch.program)
         .args(&launch.argv)
         .env_clear()

@@ -104,11 +104,9 @@ fn rm() {
           --all              Every cluster of this user, and everything that an interrupted command left
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
+      -q, --quiet            Nothing on standard error but errors
           --with-baselines   Their baselines too, which stay otherwise
           --dry-run          Say what would be deleted, delete nothing
-      -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
 
     Examples:
@@ -474,9 +472,10 @@ fn presets_show() {
               Preset
 
               Possible values:
-              - tiny:  64 MB heap
-              - dev:   500 MB heap
-              - bench: Full JIT, memory by the machine
+              - tiny:   64 MB heap
+              - dev:    500 MB heap
+              - bench:  Full JIT, memory by the machine
+              - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
     Options:
           --format <FORMAT>

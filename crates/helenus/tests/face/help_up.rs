@@ -135,7 +135,7 @@ fn up() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-
+              
               [default: text]
               [possible values: text, json]
 
@@ -147,21 +147,24 @@ fn up() {
               - dev:    500 MB heap
               - bench:  Full JIT, memory by the machine
               - doc001: The settings of 2013 in 64 MB: what tiny is measured against
-
+              
               [default: tiny]
 
           --like <FILE>
               A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
               sizes, tell every difference
 
-          --dry-run
-              Show the plan, start nothing
-
       -v, --verbose...
               More detail on standard error; twice for everything. The log file has it always
 
       -q, --quiet
               Nothing on standard error but errors
+
+          --schema <FILE>
+              CQL statements to run once the nodes are ready; `reset` comes back to this schema
+
+          --dry-run
+              Show the plan, start nothing
 
       -h, --help
               Print help (see a summary with '-h')
@@ -179,12 +182,12 @@ fn up() {
     Cluster:
       -n, --nodes <N>
               Nodes
-
+              
               [default: 1]
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-
+              
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -201,7 +204,7 @@ fn up() {
 
           --tokens <N>
               Tokens a node: 1 is the quickest, 16 the stock value
-
+              
               [default: 1]
 
           --set <KEY=VALUE>
@@ -225,7 +228,7 @@ fn up() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-
+              
               [default: 3m]
 
           --memory <SIZE>
@@ -233,15 +236,6 @@ fn up() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
-          --like <FILE>
-              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
-              sizes, tell every difference
-
-          --schema <FILE>
-              CQL statements to run once the nodes are ready; `reset` comes back to this schema
-
-          --dry-run
-              Show the plan, start nothing
 
     Examples:
       helenus up                             one tiny node: cluster c1
@@ -270,7 +264,7 @@ fn bench() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-
+              
               [default: text]
               [possible values: text, json]
 
@@ -282,7 +276,7 @@ fn bench() {
               - dev:    500 MB heap
               - bench:  Full JIT, memory by the machine
               - doc001: The settings of 2013 in 64 MB: what tiny is measured against
-
+              
               [default: bench]
 
       -v, --verbose...
@@ -297,12 +291,12 @@ fn bench() {
     Cluster:
       -n, --nodes <N>
               Nodes
-
+              
               [default: 1]
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-
+              
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -319,7 +313,7 @@ fn bench() {
 
           --tokens <N>
               Tokens a node: 1 is the quickest, 16 the stock value
-
+              
               [default: 1]
 
           --set <KEY=VALUE>
@@ -343,7 +337,7 @@ fn bench() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-
+              
               [default: 3m]
 
           --memory <SIZE>
@@ -362,7 +356,7 @@ fn bench() {
 
           --port <PORT>
               CQL port of --hosts
-
+              
               [default: 9042]
 
           --i-may-write-to <CLUSTER_NAME>
@@ -401,15 +395,15 @@ fn bench() {
 
           --in-flight <N>
               Most operations in flight at once
-
+              
               [default: 64]
 
           --duration <TIME>
               Measured stretch of each phase [default: 12s]
 
           --count <N>
-              Operations of each phase's measured stretch instead of a time, such as 1000000; no
-              warm-up unless it is given
+              Operations of each phase's measured stretch instead of a time, such as 1000000; no warm-up
+              unless it is given
 
           --warmup <TIME|auto>
               Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the
@@ -420,12 +414,12 @@ fn bench() {
               Rows that the workload is about [default: as many as the write phase writes]
 
           --in-order
-              The read phase takes the rows in order, each once before any comes again, instead of
-              any row
+              The read phase takes the rows in order, each once before any comes again, instead of any
+              row
 
           --cl <CL>
               Consistency level of every operation
-
+              
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
@@ -438,12 +432,12 @@ fn bench() {
               Possible values:
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
-
+              
               [default: constant]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own
-
+              
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -452,7 +446,7 @@ fn bench() {
 
           --max-errors <SHARE>
               Share of failed operations above which the number is invalid
-
+              
               [default: 0.001]
 
           --schema <FILE>

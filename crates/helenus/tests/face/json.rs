@@ -434,8 +434,11 @@ fn plan_of_bench() {
       "seed": "number",
       "shape": {
         "arrivals": "text",
-        "duration_ms": "number",
+        "extent": {
+          "duration_ms": "number"
+        },
         "in_flight": "number",
+        "in_order": "bool",
         "phases": [
           "text"
         ],

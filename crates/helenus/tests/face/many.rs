@@ -81,7 +81,58 @@ fn a_dry_run_of_many_shows_each_and_makes_none() {
       "at_once": "number",
       "format": "helenus.cluster-plan-list/1",
       "plans": [
-        "null"
+        {
+          "folder": "text",
+          "format": "helenus.cluster-plan/2",
+          "heap": {
+            "heap": "number",
+            "new": "number"
+          },
+          "limits": {
+            "cpus": "null",
+            "equal_shares": "bool",
+            "memory": "number"
+          },
+          "memory": {
+            "archive": "number",
+            "bound": "number",
+            "code": "number",
+            "direct": "number",
+            "files": "number",
+            "heap": "number",
+            "jvm": "number",
+            "metaspace": "number",
+            "threads": "number"
+          },
+          "name": "text",
+          "nodes": [
+            {
+              "address": "text",
+              "data_center": "text",
+              "environment": {
+                "MALLOC_ARENA_MAX": "text"
+              },
+              "folder": "text",
+              "jvm": [
+                "text"
+              ],
+              "name": "text",
+              "rack": "text",
+              "tokens": [
+                "number"
+              ],
+              "yaml": "text"
+            }
+          ],
+          "ports": {
+            "cql": "number",
+            "jmx": "number",
+            "storage": "number"
+          },
+          "preset": "text",
+          "release": "text",
+          "tokens": "number"
+        }
       ]
     }
     "#);

@@ -533,7 +533,7 @@ fn phases_that_the_workload_cannot_do() {
     exit code: 2
     --- standard error
     error: the population has 1501 rows, and the write phase before the reads writes only 1500
-    hint: leave --population out, or give a longer --duration or a higher --rate
+    hint: leave --population out, or give a longer --duration, a larger --count or a higher --rate
     ");
 }
 
