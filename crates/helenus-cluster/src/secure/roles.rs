@@ -24,6 +24,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Longest time for all of it: a handful of statements.
 const FINISH_WITHIN: Duration = Duration::from_secs(60);
 
+/// Longest wait until nodes forget the stock password: what stock and most files say of credentials_validity is 2 s.
+const FORGOTTEN_WITHIN: Duration = Duration::from_secs(6);
+
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
@@ -93,12 +96,20 @@ pub(crate) fn finish(
         patience.with(node, "logging in", || {
             reach::connect(state, node, ANSWER_WITHIN)
         })?;
-        match stock(state, node, ANSWER_WITHIN) {
-            Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => {}
-            Err(source) => return Err(told(node, "looking for the stock superuser", source).into()),
-            Ok(_) => {
-                let node = node.name.clone();
-                return Err(SecureError::StockSuperuser { node }.into());
+        // A node may keep what it knew of a password for as long as credentials_validity says.
+        let until = Instant::now() + FORGOTTEN_WITHIN;
+        loop {
+            match stock(state, node, ANSWER_WITHIN) {
+                Err(ClientError::Refusal { .. } | ClientError::Server { .. }) => break,
+                Err(source) => {
+                    return Err(told(node, "looking for the stock superuser", source).into());
+                }
+                Ok(_) if cancel.is_set() => return Err(ReadyError::Interrupted.into()),
+                Ok(_) if Instant::now() > until => {
+                    let node = node.name.clone();
+                    return Err(SecureError::StockSuperuser { node }.into());
+                }
+                Ok(_) => std::thread::sleep(TRY_EVERY),
             }
         }
     }
