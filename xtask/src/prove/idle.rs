@@ -15,7 +15,7 @@ const fn at_most(at_most: f64, aim: bool) -> Bar {
     Bar {
         rule: Rule::Median {
             variant: "tiny",
-            measure: "anon_mib",
+            measure: "anon_mb",
             at_most,
         },
         aim,
@@ -36,10 +36,10 @@ fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
     rig.run(&["up", "p"])?;
     let watch = Watch::begin()?;
     std::thread::sleep(AFTER);
-    let anonymous = tiny::anonymous_mib(rig);
+    let anonymous = tiny::anonymous_mb(rig);
     rig.clear()?;
     Ok(Outcome {
-        measures: Measures::from([("anon_mib".to_owned(), anonymous?)]),
+        measures: Measures::from([("anon_mb".to_owned(), anonymous?)]),
         pressure: watch.end(0.0)?,
     })
 }

@@ -60,7 +60,7 @@ pub(crate) const TINY: Campaign = Campaign {
             },
             aim: false,
         },
-        tiny("anon_mib", 230.0),
+        tiny("anon_mb", 230.0),
         ratio("tiny", "doc001", "stopped_s", 0.2),
         Bar {
             rule: Rule::Every {
@@ -118,7 +118,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         measures.insert(name.to_owned(), rate.unwrap_or_default().round());
         errors += failures(total);
         generator += seconds(&report["result"]["generator"]["cpu_us"]);
-        anonymous = anonymous.max(anonymous_mib(rig)?);
+        anonymous = anonymous.max(anonymous_mb(rig)?);
     }
     let (stopped_s, longest_ms) = stops(&log)?;
     let flags = ["--duration", "30s", "--warmup", "3s", "--rate", "1000"];
@@ -131,12 +131,12 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         worst = worst.max(p99.ok_or("no response p99")? / 1000.0);
         errors += failures(total);
         generator += seconds(&report["result"]["generator"]["cpu_us"]);
-        anonymous = anonymous.max(anonymous_mib(rig)?);
+        anonymous = anonymous.max(anonymous_mb(rig)?);
     }
     let own = Life::of(pid)?.cpu - before + generator;
     let more = [
         ("errors", errors),
-        ("anon_mib", anonymous),
+        ("anon_mb", anonymous),
         ("stopped_s", (stopped_s * 100.0).round() / 100.0),
         ("longest_ms", longest_ms.round()),
         ("fixed_p99_ms", (worst * 10.0).round() / 10.0),
@@ -178,11 +178,11 @@ fn pid(rig: &Rig) -> Result<u32, Box<dyn Error>> {
     Ok(u32::try_from(pid)?)
 }
 
-/// Anonymous PSS of the node, in MiB.
-pub(crate) fn anonymous_mib(rig: &Rig) -> Result<f64, Box<dyn Error>> {
+/// Anonymous PSS of the node, in 10^6 bytes.
+pub(crate) fn anonymous_mb(rig: &Rig) -> Result<f64, Box<dyn Error>> {
     let node = node(rig)?;
     let bytes = node["memory"]["pss_anon_bytes"].as_f64();
-    Ok((bytes.ok_or("the node's memory cannot be read")? / 1_048_576.0).round())
+    Ok((bytes.ok_or("the node's memory cannot be read")? / 1e6).round())
 }
 
 /// Seconds that the JVM stood still in its life so far, and its longest stop in milliseconds.
