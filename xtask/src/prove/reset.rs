@@ -81,7 +81,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
             client.query(&cql, Consistency::One)?;
         }
     }
-    rig.run(&["baseline", "save", NAME, "empty"])?;
+    rig.run(&["baseline", "save", NAME, "empty", "--replace"])?;
     // The node was stopped for the baseline: the session that is held open begins here.
     let mut held = Held::open(self::client(
         &rig.json(&["list"])?["clusters"][0]["nodes"][0],
