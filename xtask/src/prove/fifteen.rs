@@ -55,6 +55,14 @@ pub(crate) const FIFTEEN: Campaign = Campaign {
         median("loaded_gb", 3.6, false),
         every("errors"),
         every("deaths"),
+        Bar {
+            rule: Rule::Every {
+                variant: "fifteen",
+                measure: "unserved",
+                at_most: 0.0,
+            },
+            aim: true,
+        },
         median("up_s", 25.0, true),
         median("idle_gb", 2.0, true),
     ],
@@ -90,7 +98,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let pressure = watch.end(cpu(&started)?)?;
     std::thread::sleep(IDLE);
     let idle = anonymous_gb(&rig.json(&["list"])?)?;
-    let errors = load(rig)?;
+    let (errors, unserved) = load(rig)?;
     let list = rig.json(&["list"])?;
     let alive = nodes(&list)?;
     let deaths = started.iter().filter(|pid| !alive.contains(pid)).count();
@@ -103,6 +111,7 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         ("idle_gb", idle),
         ("loaded_gb", anonymous_gb(&list)?),
         ("errors", errors),
+        ("unserved", unserved),
         ("deaths", deaths as f64),
     ];
     Ok(Outcome {
@@ -135,18 +144,24 @@ fn anonymous_gb(list: &Value) -> Result<f64, Box<dyn Error>> {
     Ok((bytes / 1e7).round() / 100.0)
 }
 
-/// Rows into each cluster, then half writes and half reads on all at once; what failed in all.
-fn load(rig: &Rig) -> Result<f64, Box<dyn Error>> {
+/// Rows into each cluster, then half writes and half reads on all at once; what failed in all, and what had not even
+/// begun when the two minutes were over.
+fn load(rig: &Rig) -> Result<(f64, f64), Box<dyn Error>> {
     let rows = ["--population", ROWS, "--seed", "1", "--format", "json"];
     let bench = |cluster: &str, flags: &[&str]| {
         let head = ["bench", "--cluster", cluster];
         rig.command(&[&head[..], flags, &rows].concat())
     };
     let names: Vec<String> = (1..=COUNT).map(|k| format!("{PREFIX}{k}")).collect();
-    let mut errors = 0.0;
+    let (mut errors, mut unserved) = (0.0, 0.0);
+    let mut add = |report: &[u8]| -> Result<(), Box<dyn Error>> {
+        let (failed, never) = failures(report)?;
+        (errors, unserved) = (errors + failed, unserved + never);
+        Ok(())
+    };
     for name in &names {
         let flags = ["--phases", "write", "--count", ROWS, "--rate", "1000"];
-        errors += failures(&bench(name, &flags).output()?.stdout)?;
+        add(&bench(name, &flags).output()?.stdout)?;
     }
     let flags = [
         "--phases",
@@ -165,24 +180,24 @@ fn load(rig: &Rig) -> Result<f64, Box<dyn Error>> {
     for child in children? {
         let output = child.wait_with_output()?;
         // Fifteen generators on one machine raise cautions about the host: what counts here is that all is answered.
-        errors += match output.status.code() {
-            Some(0 | 5) => failures(&output.stdout)?,
+        match output.status.code() {
+            Some(0 | 5) => add(&output.stdout)?,
             _ => {
-                return Err(checked(&["bench"], output)
-                    .err()
-                    .unwrap_or("bench failed".into()));
+                let failed = checked(&["bench"], output).err();
+                return Err(failed.unwrap_or("bench failed".into()));
             }
-        };
+        }
     }
-    Ok(errors)
+    Ok((errors, unserved))
 }
 
-fn failures(report: &[u8]) -> Result<f64, Box<dyn Error>> {
+/// Operations that failed, and operations that were offered and never began.
+fn failures(report: &[u8]) -> Result<(f64, f64), Box<dyn Error>> {
     let report: Value = serde_json::from_slice(report)?;
     let total = &report["result"]["phases"][0]["total"];
     let failed = total["failed"].as_object().into_iter().flatten();
     let failed: f64 = failed.filter_map(|(_, n)| n.as_f64()).sum();
     let number = |key: &str| total[key].as_f64().ok_or("a run without a count");
-    // What was offered and never ended failed, too.
-    Ok(failed.max(number("offered")? - number("completed")?))
+    let never = number("offered")? - number("completed")? - failed;
+    Ok((failed, never))
 }
