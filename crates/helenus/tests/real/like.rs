@@ -62,7 +62,7 @@ fn asks_for_a_password(home: &Home) {
     let told = stranger.helenus(&["guard", "--hosts", &host, "--port", &port]);
     assert_eq!(told.code, 1, "{told}");
     assert!(told.stdout.starts_with("foreign: "), "{told}");
-    assert!(told.stdout.contains("credentials"), "{told}");
+    assert!(told.stdout.contains("password"), "{told}");
 }
 
 pub(crate) fn production_s_settings_on_5_0() {
