@@ -80,7 +80,6 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 fn measure(rig: &Rig, filled: usize) -> Result<Outcome, Box<dyn Error>> {
     let ready = rig.json(&["up", NAME])?;
     let node = &ready["nodes"][0];
-    let pid = u32::try_from(node["pid"].as_u64().ok_or("a node without a process")?)?;
     let mut client = client(node)?;
     for keyspace in 0..KEYSPACES {
         let cql = format!(
@@ -95,9 +94,11 @@ fn measure(rig: &Rig, filled: usize) -> Result<Outcome, Box<dyn Error>> {
     }
     rig.run(&["baseline", "save", NAME, "empty", "--replace"])?;
     // The node was stopped for the baseline: the session that is held open begins here.
-    let mut held = Held::open(self::client(
-        &rig.json(&["list"])?["clusters"][0]["nodes"][0],
-    )?)?;
+    let list = rig.json(&["list"])?;
+    let node = &list["clusters"][0]["nodes"][0];
+    let pid = u32::try_from(node["pid"].as_u64().ok_or("a node without a process")?)?;
+    let before = Life::of(pid)?.cpu;
+    let mut held = Held::open(self::client(node)?)?;
     let watch = Watch::begin()?;
     let mut took = Vec::new();
     let mut wrong = 0;
@@ -108,7 +109,7 @@ fn measure(rig: &Rig, filled: usize) -> Result<Outcome, Box<dyn Error>> {
         took.push(begin.elapsed().as_secs_f64() * 1000.0);
         wrong += held.look(round)?;
     }
-    let own = Life::of(pid).map_or(0.0, |life| life.cpu);
+    let own = Life::of(pid)?.cpu - before;
     took.sort_by(f64::total_cmp);
     let at = |share: f64| took[((took.len() as f64 * share).ceil() as usize).max(1) - 1].round();
     let measures = [
