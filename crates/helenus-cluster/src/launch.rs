@@ -73,6 +73,7 @@ pub fn start(
     options: &LaunchOptions,
 ) -> io::Result<Started> {
     let folder = PathBuf::from(&node.folder);
+    empty(&folder.join("tmp"))?;
     let launch = launch_of(state, node, options);
     let spec = folder.join(LAUNCH_FILE);
     fs::write(
@@ -105,6 +106,14 @@ pub fn start(
         at,
         logged,
     })
+}
+
+/// What a life that was killed left for itself alone.
+fn empty(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(folder),
+    }
 }
 
 fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {

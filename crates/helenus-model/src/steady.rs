@@ -68,7 +68,8 @@ pub const BEGINNING_SHARE: f64 = 0.10;
 ///
 /// With `may_cut`, the measured stretch is begun later, by whole seconds and by at most half of it, where MSER-5 puts
 /// the end of the beginning there, and where enough is left to be judged. A beginning that is not cut, takes more than a
-/// tenth of the measured stretch and lies more than [`FLOOR`] off the rest makes the phase *not steady*.
+/// tenth of the measured stretch and lies more than [`FLOOR`] off the rest makes the phase *not steady*; so does one
+/// that MSER-5 finds no end of, where the measured stretch's first tenth lies as far off its second half.
 pub fn judge(points: &[(f64, f64)], warmup_asked_s: f64, may_cut: bool) -> Steadiness {
     let levels: Vec<f64> = points.iter().map(|point| point.1).collect();
     let mut found = Steadiness {
@@ -82,14 +83,17 @@ pub fn judge(points: &[(f64, f64)], warmup_asked_s: f64, may_cut: bool) -> Stead
     };
     let end_s = points.last().map_or(0.0, |last| begin_of(*last) + POINT_S);
     let measured_s = end_s - warmup_asked_s;
-    if let Truncation::At(first) = mser5(&levels) {
+    let beginning_end = mser5(&levels);
+    if let Truncation::At(first) = beginning_end {
         found.warmup_found_s = Some(if first == 0 {
             0.0
         } else {
             begin_of(points[first])
         });
     }
-    let head = beginning(points, &found);
+    let head = found
+        .warmup_found_s
+        .and_then(|end| stands_out(points, (warmup_asked_s, end), end));
     if let (Some(_), Some(end), true) = (head, found.warmup_found_s, may_cut) {
         let whole_s = (end - warmup_asked_s - 1e-6).ceil();
         let cut_s = whole_s.min((measured_s / 2.0).floor()).max(0.0);
@@ -107,6 +111,20 @@ pub fn judge(points: &[(f64, f64)], warmup_asked_s: f64, may_cut: bool) -> Stead
         found.state = SteadyState::NotSteady;
         (found.change, found.change_at_s) = (Some(ratio), Some(end));
     }
+    // Where the beginning has no end in the first half, it has none that could be cut; it is told where it is seen.
+    let first_s = warmup_asked_s + BEGINNING_SHARE * measured_s;
+    if beginning_end == Truncation::NoEnd
+        && found.state == SteadyState::Steady
+        && let Some(ratio) = stands_out(
+            points,
+            (warmup_asked_s, first_s),
+            warmup_asked_s + measured_s / 2.0,
+        )
+        && ratio.ln().abs() > (1.0 + FLOOR).ln()
+    {
+        found.state = SteadyState::NotSteady;
+        (found.change, found.change_at_s) = (Some(ratio), Some(first_s));
+    }
     found
 }
 
@@ -116,15 +134,11 @@ fn begin_of(point: (f64, f64)) -> f64 {
     ((point.0 - POINT_S / 2.0) * 1e3).round() / 1e3
 }
 
-/// The level after the beginning over the level of that part of it which lies in the measured stretch, where there is
-/// such a part and it stands out: by the floor, and by three standard errors of so few batches.
+/// The level from `rest_s` on over the level in `head_s`, where there is such a part and it stands out: by the floor,
+/// and by three standard errors of so few batches.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-fn beginning(points: &[(f64, f64)], found: &Steadiness) -> Option<f64> {
-    let end = found.warmup_found_s?;
-    let (from, to) = (
-        points.partition_point(|point| point.0 < found.warmup_asked_s),
-        points.partition_point(|point| point.0 < end),
-    );
+fn stands_out(points: &[(f64, f64)], head_s: (f64, f64), rest_s: f64) -> Option<f64> {
+    let place = |at: f64| points.partition_point(|point| point.0 < at);
     let batches = |part: &[(f64, f64)]| -> Vec<f64> {
         let means = part.chunks(BATCH).filter_map(|batch| {
             let levels: Vec<f64> = batch.iter().map(|point| point.1).collect();
@@ -132,8 +146,8 @@ fn beginning(points: &[(f64, f64)], found: &Steadiness) -> Option<f64> {
         });
         means.map(f64::ln).collect()
     };
-    let head = batches(points.get(from..to)?);
-    let rest = batches(&points[to..]);
+    let head = batches(points.get(place(head_s.0)..place(head_s.1))?);
+    let rest = batches(&points[place(rest_s)..]);
     let level = median(&rest)?;
     let off = level - median(&head)?;
     let noise: Vec<f64> = rest.iter().map(|value| (value - level).abs()).collect();
@@ -254,6 +268,20 @@ mod tests {
             judge(&series(seed, 35, 0.5, 0.1, warming), 0.0, false)
         });
         assert!(not * 100 >= 95 * ROUNDS, "{not} of {ROUNDS}");
+    }
+
+    #[test]
+    fn a_beginning_without_an_end_is_told() {
+        // From 2.4 times the level at the end of the warm-up down to 1.02 four seconds later, with hardly any noise:
+        // the best cut lies behind the half of so short a phase.
+        let settling = |at: f64| 1.0 + 29.0 * (-at).exp();
+        for noise in [0.003, 0.01, 0.03] {
+            for seed in 0..ROUNDS {
+                let found = judge(&series(seed, 15, 0.2, noise, settling), 3.0, true);
+                let told = found.state == SteadyState::NotSteady;
+                assert!(told || found.cut_s >= 1.0, "{found:?}");
+            }
+        }
     }
 
     #[test]

@@ -183,6 +183,8 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
     ));
     argv.push(format!("-Dcassandra.logdir={folder}/logs"));
     argv.push(format!("-Dcassandra.storagedir={folder}"));
+    // Native libraries that jars unpack lie here, not in /tmp, where one that is killed would leave them.
+    argv.push(format!("-Djava.io.tmpdir={folder}/tmp"));
     // A person's own flags end the node's: what is said last holds.
     argv.extend(node.jvm.iter().cloned());
     argv.push("-jar".into());
