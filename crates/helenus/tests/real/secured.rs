@@ -231,6 +231,31 @@ fn nothing_told(home: &Home, secrets: &Arc<Secrets>) {
     }
 }
 
+/// A baseline, a reset and a restore behind the doors.
+fn rows_come_and_go(home: &Home) {
+    let cql = |text: &str| home.helenus(&["cql", "c", "-e", text]).ok();
+    let count = || {
+        let said = cql("SELECT count(*) FROM k.t");
+        let counted = said.stdout.lines().nth(2).map(str::trim).map(str::to_owned);
+        counted.expect("a count")
+    };
+    cql(
+        "CREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}",
+    );
+    cql("CREATE TABLE k.t (a int PRIMARY KEY)");
+    cql("INSERT INTO k.t (a) VALUES (1)");
+    home.helenus(&["baseline", "save", "c", "one"]).ok();
+    cql("INSERT INTO k.t (a) VALUES (2)");
+    cql("CREATE ROLE guest WITH LOGIN = true AND PASSWORD = 'not for long'");
+    home.helenus(&["reset", "c"]).ok();
+    assert_eq!(count(), "1");
+    let roles = cql("SELECT role FROM system_auth.roles").stdout;
+    assert!(!roles.contains("guest"), "{roles}");
+    cql("TRUNCATE k.t");
+    home.helenus(&["baseline", "restore", "c", "one"]).ok();
+    assert_eq!(count(), "1");
+}
+
 pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
     let home = Home::new();
     home.helenus(&["up", "c", "--auth", "--tls", "--client-auth"])
@@ -278,9 +303,8 @@ pub(crate) fn a_secured_cluster_lets_only_its_own_in() {
         )
         .expect("what a machine lacks");
     }
-    // A second life, and the same doors.
-    home.helenus(&["stop", "c"]).ok();
-    home.helenus(&["start", "c"]).ok();
+    rows_come_and_go(&home);
+    // After the baseline's stop and start: a second life, and the same doors.
     strangers(&state, addr);
     home.helenus(&["stop", "c"]).ok();
     let mut files = Vec::new();
