@@ -218,7 +218,7 @@ fn names(phase: &Phase) -> Vec<String> {
 
 fn places(plan: &RunPlan, phase: &Phase) -> Vec<usize> {
     let known = plan.workload.operations();
-    let place = |name: &str| known.iter().position(|k| *k == name).unwrap_or(0);
+    let place = |name: &str| known.iter().position(|k| k == name).unwrap_or(0);
     let shares = phase.operations.iter();
     shares.map(|share| place(&share.operation)).collect()
 }

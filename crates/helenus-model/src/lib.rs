@@ -13,6 +13,7 @@ pub mod secret;
 
 pub mod access;
 
+pub mod consistency;
 pub mod cql;
 pub mod schema_text;
 
@@ -47,7 +48,13 @@ pub mod baseline;
 
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
+pub mod stats;
+
+pub mod dist;
 pub mod schedule;
+
+pub mod table;
+
 pub mod workload;
 
 pub mod run_plan;
@@ -58,7 +65,6 @@ pub mod telemetry;
 
 pub mod gc_log;
 
-pub mod stats;
 pub mod steady;
 
 pub mod doubt;

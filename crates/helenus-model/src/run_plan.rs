@@ -2,6 +2,7 @@
 //! Refuses secrets: it names a variable or a file, never what stands in it.
 
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
+pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::format::{Format, FormatError};
 use crate::schedule::{Arrivals, Schedule};
 use crate::seed::Seed;
@@ -73,23 +74,6 @@ pub enum Pacing {
     Sleep,
     /// Never sleeps; wants a core of its own.
     Spin,
-}
-
-/// A consistency level, by CQL's own names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[expect(missing_docs, reason = "the names are CQL's own")]
-pub enum Consistency {
-    Any,
-    One,
-    Two,
-    Three,
-    Quorum,
-    All,
-    #[default]
-    LocalQuorum,
-    EachQuorum,
-    LocalOne,
 }
 
 /// One phase: a mix of operations at one rate.
@@ -258,7 +242,7 @@ impl Phase {
         match self
             .operations
             .iter()
-            .find(|share| !known.contains(&share.operation.as_str()))
+            .find(|share| !known.contains(&share.operation))
         {
             None => Ok(()),
             Some(share) => Err(PlanError::UnknownOperation {

@@ -2,7 +2,9 @@
 //! The data is a pure function of (seed, position), so whatever is read back can be checked.
 //! Refuses to remember anything: there is no list of what was written.
 
+pub mod operation;
 pub mod order;
+pub mod profile;
 pub mod standard1;
 pub mod values;
 
@@ -12,13 +14,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is run against the cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
     /// cassandra-stress's default table: a 10-byte key and five columns of 34 bytes.
     Standard1,
     /// Tables and statements of one's own; every bind marker must name a column.
     Custom(CustomWorkload),
+    /// User profiles in cassandra-stress's language, and beyond it.
+    Profiles(profile::ProfileWorkload),
 }
 
 /// Tables and statements of one's own.
@@ -96,6 +100,7 @@ impl Workload {
         match self {
             Self::Standard1 => "standard1",
             Self::Custom(own) => &own.name,
+            Self::Profiles(profiles) => &profiles.name,
         }
     }
 
@@ -104,15 +109,20 @@ impl Workload {
         match self {
             Self::Standard1 => standard1::schema(replication),
             Self::Custom(own) => own.schema.clone(),
+            Self::Profiles(profiles) => profiles.schema(),
         }
     }
 
     /// The operations' names, in order.
-    pub fn operations(&self) -> Vec<&str> {
-        self.queries_by_name().map(|(name, _)| name).collect()
+    pub fn operations(&self) -> Vec<String> {
+        if let Self::Profiles(profiles) = self {
+            return profiles.operations();
+        }
+        let names = self.queries_by_name().map(|(name, _)| name.to_owned());
+        names.collect()
     }
 
-    /// The statement of this operation, if there is one.
+    /// The statement of this operation, if there is one; none for profiles, whose operations may have several.
     pub fn statement(&self, operation: &str) -> Option<&str> {
         self.queries_by_name()
             .find(|(name, _)| *name == operation)
@@ -122,10 +132,10 @@ impl Workload {
     fn queries_by_name(&self) -> impl Iterator<Item = (&str, &str)> {
         let built_in: &[(&str, &str)] = match self {
             Self::Standard1 => &standard1::STATEMENTS,
-            Self::Custom(_) => &[],
+            Self::Custom(_) | Self::Profiles(_) => &[],
         };
         let own: &[Query] = match self {
-            Self::Standard1 => &[],
+            Self::Standard1 | Self::Profiles(_) => &[],
             Self::Custom(custom) => &custom.queries,
         };
         built_in.iter().copied().chain(

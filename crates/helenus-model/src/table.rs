@@ -1,0 +1,43 @@
+//! What a table is made of: keys, types, and the order of its rows.
+//! Refuses options of storage: they are the server's.
+
+use crate::cql::CqlType;
+use serde::{Deserialize, Serialize};
+
+/// A table's columns in the order: partition key, clustering, static, regular (each as declared).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Its keyspace, as the server stores the name (unquoted, case kept).
+    pub keyspace: String,
+    /// Its name, as the server stores it.
+    pub name: String,
+    /// All columns.
+    pub columns: Vec<TableColumn>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableColumn {
+    /// Its name, as the server stores it.
+    pub name: String,
+    /// Its type, user types resolved.
+    pub cql_type: CqlType,
+    /// Where it stands.
+    pub kind: ColumnKind,
+}
+
+/// Where a column stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnKind {
+    /// Part of the partition key.
+    Partition,
+    /// Clustering, ascending.
+    Clustering,
+    /// Clustering, descending.
+    ClusteringDescending,
+    /// One value a partition.
+    Static,
+    /// One value a row.
+    Regular,
+}
