@@ -79,3 +79,5 @@ pub mod pairing;
 
 pub mod bench;
 pub mod line;
+
+pub mod run_shape;

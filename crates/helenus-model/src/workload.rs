@@ -122,6 +122,15 @@ impl Workload {
         names.collect()
     }
 
+    /// Whether an operation makes what it is about, instead of looking for it: the insert of a profile, and what is
+    /// named `write` elsewhere.
+    pub fn writes(&self, operation: &str) -> bool {
+        match self {
+            Self::Profiles(_) => operation == "insert" || operation.ends_with(".insert"),
+            Self::Standard1 | Self::Custom(_) => operation == "write",
+        }
+    }
+
     /// The statement of this operation, if there is one; none for profiles, whose operations may have several.
     pub fn statement(&self, operation: &str) -> Option<&str> {
         self.queries_by_name()
