@@ -226,11 +226,10 @@ mod tests {
         assert!(unknown.contains("did you mean read?"), "{unknown}");
         assert_eq!(
             said(&[("read", 0)]).err(),
-            Some("every weight of the mix is 0; give one of the operations a weight above 0".into())
+            Some(
+                "every weight of the mix is 0; give one of the operations a weight above 0".into()
+            )
         );
-        assert_eq!(
-            said(&[("read", 0), ("write", 2)]).map(|m| m.len()),
-            Ok(1)
-        );
+        assert_eq!(said(&[("read", 0), ("write", 2)]).map(|m| m.len()), Ok(1));
     }
 }

@@ -108,7 +108,10 @@ impl Profiles {
             Request::Scan {
                 statement,
                 page_size,
-            } => self.scan(driver, *statement, *page_size, stamp).await,
+            } => {
+                self.scan(driver, (*statement, *page_size), call, stamp)
+                    .await
+            }
         }
     }
 
@@ -169,6 +172,11 @@ impl Profiles {
         }
         let read = result.into_rows_result().map_err(|e| other(&e))?;
         stamp.touched(work.partitions, count(&read));
+        self.check(ready, &read, call)
+    }
+
+    /// Compares what was read with what must have been written, where that is asked for.
+    fn check(&self, ready: &Ready, read: &QueryRowsResult, call: Call<'_>) -> Result<(), Fault> {
         if !call.verify {
             return Ok(());
         }
@@ -182,15 +190,9 @@ impl Profiles {
             })
             .collect::<Result<Vec<Vec<_>>, Fault>>()?;
         let columns: Vec<&str> = ready.columns.iter().map(String::as_str).collect();
-        let Call {
-            operation,
-            number,
-            positions,
-            ..
-        } = call;
-        let check = self
-            .maker
-            .check(operation, number, positions, &columns, &rows);
+        let (operation, number) = (call.operation, call.number);
+        let maker = &self.maker;
+        let check = maker.check(operation, number, call.positions, &columns, &rows);
         checked(check, call.position())
     }
 
@@ -198,8 +200,8 @@ impl Profiles {
     async fn scan(
         &self,
         driver: &Driver,
-        place: usize,
-        page_size: u32,
+        (place, page_size): (usize, u32),
+        call: Call<'_>,
         stamp: &Stamp,
     ) -> Result<(), Fault> {
         let ready = &self.statements[place];
@@ -222,11 +224,11 @@ impl Profiles {
             }
         };
         self.keep_open(place, range, after);
-        let rows = result.into_rows_result().map_err(|e| other(&e))?;
+        let read = result.into_rows_result().map_err(|e| other(&e))?;
         // How many partitions a page touches only its rows know.
-        let rows = count(&rows);
+        let rows = count(&read);
         stamp.touched(u32::from(rows > 0), rows);
-        Ok(())
+        self.check(ready, &read, call)
     }
 
     fn next_page(&self, place: usize) -> (usize, PagingState) {
@@ -241,7 +243,11 @@ impl Profiles {
 
     fn put_back(&self, place: usize, range: usize, from: PagingState) {
         let mut scans = self.scans.borrow_mut();
-        scans.entry(place).or_default().open.push_front((range, from));
+        scans
+            .entry(place)
+            .or_default()
+            .open
+            .push_front((range, from));
     }
 
     fn keep_open(&self, place: usize, range: usize, after: PagingStateResponse) {
