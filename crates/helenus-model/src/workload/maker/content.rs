@@ -132,9 +132,13 @@ pub(super) struct Content {
 impl Content {
     pub(super) fn new(profile: &Profile, table: &Table, data: Seed) -> Self {
         let spec = |column: &TableColumn| {
-            let lower = column.name.to_lowercase();
-            let named = profile.columns.get(&column.name);
-            let named = named.or_else(|| profile.columns.get(&lower));
+            // As cassandra-stress reads them, names in any case; an exact one goes before.
+            let any_case = || {
+                let mut all = profile.columns.iter();
+                all.find(|(name, _)| name.eq_ignore_ascii_case(&column.name))
+                    .map(|(_, spec)| spec)
+            };
+            let named = profile.columns.get(&column.name).or_else(any_case);
             named.cloned().unwrap_or_default()
         };
         let sources: Vec<Source> = table
