@@ -343,10 +343,10 @@ impl Filled {
     fn take(&mut self, plan: &Plan) {
         let effect = &plan.effect;
         self.loose.extend(&effect.loose);
-        if let Some(columns) = &effect.partial {
-            if plan.verb != Verb::Select {
-                self.partial.get_or_insert_default().extend(columns);
-            }
+        if let Some(columns) = &effect.partial
+            && plan.verb != Verb::Select
+        {
+            self.partial.get_or_insert_default().extend(columns);
         }
         self.takes |= effect.takes;
         self.complete &= !effect.takes;

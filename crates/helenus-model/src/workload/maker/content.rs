@@ -178,15 +178,12 @@ impl Content {
     }
 
     pub(super) fn partition_digest(&self, key: &[CqlValue]) -> u64 {
-        key.iter()
-            .fold(self.stream.0, |digest, value| below(digest, value))
+        key.iter().fold(self.stream.0, below)
     }
 
     /// The number that a row's cells follow from, from its key behind the partition's.
     pub(super) fn row_digest(&self, partition: u64, clustering: &[CqlValue]) -> u64 {
-        clustering
-            .iter()
-            .fold(partition, |digest, value| below(digest, value))
+        clustering.iter().fold(partition, below)
     }
 
     /// One row of a partition, found without the others: which one follows from `bits`. In turns it is the position's.

@@ -159,7 +159,7 @@ proptest! {
         let wanted = ["te", "ma", "ud"];
         let answer: Vec<_> = wanted.map(|n| row[table.place(n).expect("a column")].clone()).to_vec();
         let check = |rows: &[Vec<Option<CqlValue>>]| maker.check(operation, index, &[position], &wanted, rows);
-        prop_assert_eq!(check(&[answer.clone()]), Check::Match);
+        prop_assert_eq!(check(std::slice::from_ref(&answer)), Check::Match);
         prop_assert_eq!(check(&[]), Check::Missing);
         let mut other = answer;
         other[2] = None;

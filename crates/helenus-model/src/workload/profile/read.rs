@@ -175,7 +175,7 @@ impl<'a> Map<'a> {
         for (key, _) in entries {
             let name = key.text().unwrap_or_default();
             let taken = |known: &&str| map.same(name, known);
-            if !known.iter().any(|k| taken(&k)) {
+            if !known.iter().any(taken) {
                 let near = nearest(name, known.iter().copied());
                 let all = format!("keys here are {}", known.join(", "));
                 let near = near
@@ -367,10 +367,10 @@ fn table_of(profile: &Profile, top: &Map<'_>) -> Result<(), ProfileError> {
     };
     let extra = top.get("extra_definitions").map(|node| &node.value);
     let (mut node, mut key) = (top.get("table_definition"), "table_definition");
-    if let (TableError::Text { statement, .. }, Some(NodeValue::Sequence(all))) = (&error, extra) {
-        if let Some(one) = statement.checked_sub(1).and_then(|number| all.get(number)) {
-            (node, key) = (Some(one), "extra_definitions");
-        }
+    if let (TableError::Text { statement, .. }, Some(NodeValue::Sequence(all))) = (&error, extra)
+        && let Some(one) = statement.checked_sub(1).and_then(|number| all.get(number))
+    {
+        (node, key) = (Some(one), "extra_definitions");
     }
     let mut at = wrong(node.unwrap_or(top.node), key, error.to_string());
     if let TableError::Text { line, why, .. } = &error {
@@ -425,19 +425,13 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
         return Ok(defaults);
     };
     let map = Map::new(node, "insert", &INSERT, true)?;
-    let batch = map.text("batchtype")?.map(|text| text.to_lowercase());
-    let batch: Option<BatchKind> = match batch {
-        Some(_) => {
-            let known = ["LOGGED", "UNLOGGED", "COUNTER"];
-            map.word::<String>("batchtype", &known)?
-                .and_then(|kind| match kind.as_str() {
-                    "LOGGED" => Some(BatchKind::Logged),
-                    "UNLOGGED" => Some(BatchKind::Unlogged),
-                    _ => Some(BatchKind::Counter),
-                })
-        }
-        None => None,
-    };
+    let kinds = ["LOGGED", "UNLOGGED", "COUNTER"];
+    let batch: Option<String> = map.word("batchtype", &kinds)?;
+    let batch = batch.map(|kind| match kind.as_str() {
+        "LOGGED" => BatchKind::Logged,
+        "UNLOGGED" => BatchKind::Unlogged,
+        _ => BatchKind::Counter,
+    });
     let turns: Option<u64> = map.read("turns")?;
     if turns == Some(0) {
         return Err(wrong(
