@@ -3,7 +3,9 @@
 mod access;
 pub(crate) mod render;
 
-use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg, Warmup};
+use crate::cli::{
+    ArrivalsArg, Bench, BenchPlace, LevelArg, LoadFlags, PacingArg, PhaseArg, Warmup,
+};
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -228,6 +230,16 @@ fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
         .iter()
         .map(|ip| SocketAddr::new(*ip, place.port))
         .collect();
+    let given = given(place)?;
+    Ok(Where::Hosts {
+        endpoints,
+        named: place.i_may_write_to.clone(),
+        given: Box::new(given),
+    })
+}
+
+/// What flags give to get into a cluster that they name by its addresses.
+pub(crate) fn given(place: &BenchPlace) -> Result<Given, CommandError> {
     let reference = place
         .user
         .as_ref()
@@ -250,11 +262,7 @@ fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
         credentials: reference,
         tls,
     };
-    Ok(Where::Hosts {
-        endpoints,
-        named: place.i_may_write_to.clone(),
-        given: Box::new(Given { options, access }),
-    })
+    Ok(Given { options, access })
 }
 
 fn free_name(hands: &Hands) -> String {
