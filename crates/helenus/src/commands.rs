@@ -4,6 +4,7 @@ pub(crate) mod baseline;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod count;
 pub(crate) mod cqlsh;
 pub(crate) mod doctor;
 pub(crate) mod env;
