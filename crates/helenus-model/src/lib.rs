@@ -59,6 +59,8 @@ pub mod table;
 
 pub mod workload;
 
+pub mod positions;
+
 pub mod run_plan;
 
 pub mod sample;
@@ -79,3 +81,5 @@ pub mod pairing;
 
 pub mod bench;
 pub mod line;
+
+pub mod run_shape;
