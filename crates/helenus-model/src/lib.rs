@@ -82,4 +82,5 @@ pub mod pairing;
 pub mod bench;
 pub mod line;
 
+pub mod populate;
 pub mod run_shape;

@@ -14,7 +14,7 @@ use helenus_cql::codec::{EncodeError, Prepared, RowsPage};
 use helenus_model::ring::{composite_key, murmur3_token};
 use helenus_model::scan::{Piece, ScanProgress, Span, Way, pieces};
 use helenus_model::workload::checksum::RowHash;
-use helenus_model::workload::expected::{Cells, Expected};
+use helenus_model::workload::expected::Expected;
 use helenus_model::workload::findings::{Comparing, Findings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,9 +141,20 @@ impl Parts<'_> {
         report: &mut CheckReport,
         events: &mut dyn FnMut(ScanEvent),
     ) -> Result<(), ClusterError> {
-        let Self { table, expected, request, .. } = *self;
-        let positions = placed(expected, request.population, left, self.cancel, events).map_err(ScanError::from)?;
-        let columns: Vec<String> = expected.table().columns.iter().map(|column| column.name.clone()).collect();
+        let Self {
+            table,
+            expected,
+            request,
+            ..
+        } = *self;
+        let positions = placed(expected, request.population, left, self.cancel, events)
+            .map_err(ScanError::from)?;
+        let columns: Vec<String> = expected
+            .table()
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
         let checking = Checking {
             expected,
             hash: RowHash::new(columns.iter().map(String::as_str)),
@@ -437,6 +448,7 @@ mod tests {
     use super::*;
     use helenus_model::seed::Seed;
     use helenus_model::workload::Workload;
+    use helenus_model::workload::expected::Cells;
 
     fn expected() -> Expected {
         Expected::tables(&Workload::Standard1, Seed(1))
