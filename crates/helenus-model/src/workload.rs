@@ -3,6 +3,8 @@
 //! Refuses to remember anything: there is no list of what was written.
 
 pub mod checksum;
+pub mod expected;
+pub mod findings;
 pub mod maker;
 pub mod operation;
 pub mod order;

@@ -105,6 +105,8 @@ pub(crate) enum Verb {
     Baseline(baseline::Baseline),
     /// The rows of a table, by ranges of tokens: in all, by partition, by node, along the ring
     Count(Box<count::Count>),
+    /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
+    CheckData(Box<count::CheckData>),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell

@@ -2,6 +2,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod check_data;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod count;

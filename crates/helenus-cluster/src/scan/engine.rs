@@ -26,6 +26,13 @@ const REST_MOST: Duration = Duration::from_secs(10);
 pub enum ScanEvent {
     /// How far it is.
     Progress(ScanProgress),
+    /// Keys of positions that were computed before the scan.
+    Keys {
+        /// So many.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
     /// Partitions that were counted, each once, in no order; only where all were asked for.
     Partitions(Vec<Large>),
 }

@@ -72,6 +72,9 @@ pub enum ScanError {
     /// A value is not of its column's type.
     #[error("what came back is not of the table's types")]
     Decode(#[from] helenus_cql::codec::DecodeError),
+    /// A key that the workload makes is not of the table's type.
+    #[error("the workload's keys are not of its own table's types")]
+    Encode(#[from] helenus_cql::codec::EncodeError),
     /// Another process counts the same table.
     #[error("another helenus counts {table} now")]
     Busy {
@@ -151,7 +154,9 @@ impl ScanError {
             Self::Changed(_) | Self::Overlap { .. } | Self::Json { .. } => {
                 Some("--fresh begins anew".into())
             }
-            Self::Ring(_) | Self::NoTokens | Self::Decode(_) | Self::Io(_) => None,
+            Self::Ring(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
+                None
+            }
         }
     }
 }

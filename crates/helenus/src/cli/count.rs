@@ -130,3 +130,33 @@ pub(crate) enum ByArg {
     /// Rows along the ring
     TokenRange,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus check-data standard1 --population 1000000 --seed 7 --cluster c
+  helenus check-data users.yaml --population 20000 --seed 7 --cluster c --differences 50
+  helenus check-data iot --param sources=1000 --population 10000 --seed 7 --cluster c
+
+Every row is read once and compared with what seed and position say. Exit codes: 0 all is there, 1 something
+is missing or wrong. Rows that the workload never writes are told, and are no failure. Nothing is written.")]
+pub(crate) struct CheckData {
+    /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workload: String,
+    /// Partitions that were written: positions 0 up to this one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) population: Option<u64>,
+    /// Root seed of the run that wrote them
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: u64,
+    /// A parameter of a built-in workload; may be repeated
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = super::run::parse_pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// How many missing, wrong and foreign rows to name
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub(crate) differences: usize,
+    #[command(flatten)]
+    pub(crate) place: ReadPlace,
+    #[command(flatten)]
+    pub(crate) read: ReadFlags,
+}

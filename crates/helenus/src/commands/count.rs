@@ -47,6 +47,7 @@ pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         &hands.cancel,
         &mut |event| match event {
             ScanEvent::Progress(at) => tell(&progress, &at),
+            ScanEvent::Keys { .. } => {}
             ScanEvent::Partitions(partitions) => ui.out(&render::csv(&partitions)),
         },
     );
