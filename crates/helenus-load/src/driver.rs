@@ -235,7 +235,7 @@ impl Endpoint for Driver {
     }
 
     fn takes_several(&self) -> bool {
-        self.profiles.is_some()
+        self.profiles.as_ref().is_some_and(Profiles::takes_several)
     }
 
     fn partitions(&self, operation: usize, number: u64) -> u32 {

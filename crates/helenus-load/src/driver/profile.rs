@@ -26,6 +26,8 @@ const APPLIED: &str = "[applied]";
 /// The operations of profiles, ready to be sent.
 pub(super) struct Profiles {
     maker: Maker,
+    /// Whether any operation takes more than one partition.
+    several: bool,
     /// None of operations that are not used.
     statements: Vec<Option<Ready>>,
     /// The ring in ranges: tokens above the first, up to the second.
@@ -73,9 +75,18 @@ impl Profiles {
         Ok(Self {
             ring: ranges(driver),
             maker,
+            several: profiles.specs.iter().any(|spec| {
+                let partitions = &spec.profile.insert.partitions;
+                partitions.max() > 1
+            }),
             statements,
             scans: RefCell::default(),
         })
+    }
+
+    /// Whether any operation takes more than one position.
+    pub(super) fn takes_several(&self) -> bool {
+        self.several
     }
 
     /// Positions that an operation takes.
