@@ -217,7 +217,7 @@ fn parse_ops(text: &str) -> Result<(String, u32), String> {
     }
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = pair.ok_or_else(|| format!("{text:?}: write it as NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))
