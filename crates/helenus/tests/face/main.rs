@@ -20,3 +20,4 @@ mod report;
 mod state;
 mod usage;
 mod words;
+mod workload;
