@@ -34,6 +34,7 @@ pub mod remove;
 pub mod reset;
 pub mod ring_view;
 pub mod room;
+pub mod scan;
 pub mod secure;
 pub mod shell;
 pub mod shim;

@@ -280,11 +280,12 @@ pub fn populate(
         .map_err(ClusterError::from)?;
     let book = FillingBook::open(hands, &request.cluster)?;
     let target = target::ours(hands, &state).map_err(BenchError::from)?;
-    let remembered = book.read()?;
-    let beginning = beginning(remembered.as_ref(), request)?;
+    // What a load that was cut off has left goes back even where this one is refused.
     for left in care::put_back(hands, &state)? {
         events(PopulateEvent::Left(&left));
     }
+    let remembered = book.read()?;
+    let beginning = beginning(remembered.as_ref(), request)?;
     let journal = match (beginning, remembered) {
         (Beginning::Anew, _) | (_, None) => request.filling.journal(),
         (_, Some(journal)) => journal,
@@ -321,9 +322,9 @@ pub fn populate(
 
 impl Populate<'_> {
     fn all(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
+        self.prepare()?;
         if beginning != Beginning::Loaded {
             self.book.write(&self.journal)?;
-            self.prepare()?;
             let loaded = self.with_care(beginning);
             let back = self.put_back();
             loaded?;
@@ -332,7 +333,11 @@ impl Populate<'_> {
         if self.request.verify {
             self.verify()?;
         }
-        self.journal.complete = true;
+        self.journal.complete = self.told.verified.as_ref().is_none_or(Verified::is_whole);
+        if !self.journal.complete {
+            // What is not there was lost after it was acknowledged: the next one writes everything again.
+            self.journal.below = 0;
+        }
         self.book.write(&self.journal)?;
         Ok(())
     }

@@ -26,6 +26,8 @@ pub mod yaml;
 
 pub mod ring;
 
+pub mod scan;
+
 pub mod status;
 
 pub mod release;

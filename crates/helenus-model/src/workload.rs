@@ -2,7 +2,10 @@
 //! The data is a pure function of (seed, position), so whatever is read back can be checked.
 //! Refuses to remember anything: there is no list of what was written.
 
+pub mod checksum;
 pub mod draft;
+pub mod expected;
+pub mod findings;
 pub mod maker;
 pub mod operation;
 pub mod order;

@@ -3,6 +3,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod compare;
+pub(crate) mod count;
 pub(crate) mod env;
 pub(crate) mod guard;
 pub(crate) mod history;
@@ -105,6 +106,10 @@ pub(crate) enum Verb {
     Reset(reset::Reset),
     /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
     Baseline(baseline::Baseline),
+    /// The rows of a table, by ranges of tokens: in all, by partition, by node, along the ring
+    Count(Box<count::Count>),
+    /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
+    CheckData(Box<count::CheckData>),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell

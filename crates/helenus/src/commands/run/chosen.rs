@@ -2,8 +2,12 @@
 //! Refuses to guess: what is neither gets the nearest word.
 
 use crate::error::{CommandError, code};
+use fs_err as fs;
+use helenus_model::nearest::nearest;
 use helenus_model::run_plan::Positions;
 use helenus_model::workload::Workload;
+use helenus_model::workload::profile::{Profile, ProfileWorkload, Spec};
+use std::path::Path;
 
 /// A workload, and what it says of how it is run.
 #[derive(Debug, Clone)]
@@ -34,8 +38,90 @@ pub(crate) fn choose(
     if words == "standard1" {
         return standard1(params, phase);
     }
-    let text = format!("{words:?} is no workload that is known");
-    Err(CommandError::new(code::USAGE, text))
+    if is_files(words) {
+        return profiles(words, params, phase);
+    }
+    let known = ["standard1"];
+    let text = format!("there is no built-in workload {words:?}");
+    let near = match nearest(words, known) {
+        Some(near) => format!("did you mean {near}? A profile is a file: {words}.yaml"),
+        None => format!(
+            "built-in are {}; a profile is a file: {words}.yaml",
+            known.join(", ")
+        ),
+    };
+    Err(CommandError::new(code::USAGE, text).hint(near))
+}
+
+/// Whether these words name files and no built-in workload.
+fn is_files(words: &str) -> bool {
+    let yaml = |path: &str| path.ends_with(".yaml") || path.ends_with(".yml");
+    words
+        .split(',')
+        .any(|path| yaml(path) || path.contains('/'))
+}
+
+/// Profiles from files, separated by commas.
+fn profiles(
+    words: &str,
+    params: &[(String, String)],
+    phase: Option<&str>,
+) -> Result<Chosen, CommandError> {
+    if let Some(phase) = phase {
+        let text = format!("a profile has no phase {phase:?}");
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("leave --phase out, and say which operations with --ops".to_owned()));
+    }
+    if let Some((name, _)) = params.first() {
+        let text = format!("a profile has no parameter {name:?}");
+        return Err(CommandError::new(code::USAGE, text).hint("leave --param out".to_owned()));
+    }
+    let mut specs: Vec<Spec> = Vec::new();
+    let mut names = Vec::new();
+    for path in words.split(',') {
+        let spec = spec(Path::new(path))?;
+        if specs
+            .iter()
+            .any(|s| s.profile.specname == spec.profile.specname)
+        {
+            let text = format!("two profiles are named {:?}", spec.profile.specname);
+            return Err(CommandError::new(code::USAGE, text)
+                .hint("give one of them a specname of its own".to_owned()));
+        }
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        names.push(stem.to_string_lossy().into_owned());
+        specs.push(spec);
+    }
+    Ok(Chosen {
+        workload: Workload::Profiles(ProfileWorkload {
+            name: names.join("+"),
+            specs,
+        }),
+        phase: "main".to_owned(),
+        mix: Vec::new(),
+        count: None,
+        population: None,
+        positions: None,
+    })
+}
+
+/// One profile with its table.
+fn spec(path: &Path) -> Result<Spec, CommandError> {
+    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let at = path.display().to_string();
+    let profile = Profile::read(&text).map_err(|e| {
+        let hint = e.hint.clone();
+        CommandError::new(code::USAGE, format!("{at}, {e}")).hint(hint)
+    })?;
+    let table = profile
+        .defined_table()
+        .map_err(|e| CommandError::of(code::USAGE, &e).within(&at))?;
+    let table = table.ok_or_else(|| {
+        CommandError::new(code::USAGE, format!("{at} has no table_definition")).hint(
+            "add the table's CREATE TABLE statement: its columns are read from there".to_owned(),
+        )
+    })?;
+    Ok(Spec { profile, table })
 }
 
 fn standard1(params: &[(String, String)], phase: Option<&str>) -> Result<Chosen, CommandError> {
