@@ -106,7 +106,7 @@ fn rows_that_are_lost_later_are_missed_and_written_again() {
     lab.done(&["start", "c"]);
     let said = lab.run(&fill);
     assert_eq!(said.code, "1", "{said}");
-    assert!(said.out.contains("rows missing: 2,000"), "{said}");
+    assert!(said.out.contains("missing: 2,000"), "{said}");
     let told = lab.json(&fill);
     assert_eq!(
         (&told["sent"], &told["verified"]["missing"]),
