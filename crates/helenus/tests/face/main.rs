@@ -21,3 +21,4 @@ mod run;
 mod state;
 mod usage;
 mod words;
+mod workload;
