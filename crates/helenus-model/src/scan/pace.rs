@@ -87,6 +87,8 @@ pub struct Pace {
     pub width: u64,
     /// Rows of the next page, from 1 to [`PAGE_MOST`].
     pub page: u32,
+    /// Up to which pages grow quickly: three quarters of the last one that was too large.
+    pub ceiling: u32,
     /// Troubles since the last answer.
     pub troubles: u32,
 }
@@ -96,6 +98,7 @@ impl Default for Pace {
         Self {
             width: FIRST_WIDTH,
             page: PAGE_MOST,
+            ceiling: PAGE_MOST,
             troubles: 0,
         }
     }
@@ -124,12 +127,17 @@ impl Pace {
         self.after_answer(took_us)
     }
 
-    /// After any answer: pages grow again while answers are quick, slowly, for the page that was too large may be so again.
+    /// After any answer: pages grow again while answers are quick; slowly from where one was too large.
     #[must_use]
     pub fn after_answer(mut self, took_us: u64) -> Self {
         self.troubles = 0;
         if took_us <= TARGET_US {
-            self.page = (self.page + self.page / 8 + 1).min(PAGE_MOST);
+            self.page = if self.page < self.ceiling {
+                self.page.saturating_mul(2).min(self.ceiling)
+            } else {
+                (self.page + self.page / 8 + 1).min(PAGE_MOST)
+            };
+            self.ceiling = self.ceiling.max(self.page);
         }
         self
     }
@@ -147,6 +155,7 @@ impl Pace {
         if self.troubles == 1 {
             // Further ones at the same place say nothing of the rest of the ring.
             self.width = (self.width / SHRINK).max(1);
+            self.ceiling = (self.page - self.page / 4).max(1);
         }
         self.page = (self.page / SHRINK as u32).max(1);
         let next = match (trouble, way) {
