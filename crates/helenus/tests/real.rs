@@ -18,6 +18,8 @@ mod leftovers;
 mod like;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/populate.rs"]
+mod populate;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/reset.rs"]
@@ -194,6 +196,14 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "what_was_cut_off_goes_on_and_settings_come_back",
+            populate::what_was_cut_off_goes_on_and_settings_come_back,
+        ),
+        trial(
+            "iot_at_a_hundred_a_second_on_three_nodes",
+            populate::iot_at_a_hundred_a_second_on_three_nodes,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",
