@@ -8,6 +8,8 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/count.rs"]
+mod count;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -194,6 +196,10 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "counts_are_right_while_others_write",
+            count::counts_are_right_while_others_write,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",
