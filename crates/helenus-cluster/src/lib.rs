@@ -19,6 +19,7 @@ pub mod jdk;
 pub mod launch;
 pub mod lifecycle;
 pub mod limits;
+pub mod live_schema;
 pub mod machine;
 pub mod many;
 pub mod mbeans;

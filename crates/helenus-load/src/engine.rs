@@ -182,6 +182,16 @@ impl<E: Endpoint> Running<E> {
         self.endpoint.partitions(operation, number)
     }
 
+    /// Operations that there are, where a range of positions ends.
+    fn operations(&self) -> Option<u64> {
+        let most = self.choices.positions().most()?;
+        let all = match &self.sums {
+            None => most,
+            Some(_) => Sums::operations_for(most, &|n| self.partitions(n)),
+        };
+        Some(all.saturating_sub(self.phase.first))
+    }
+
     /// Positions that all operations before this one take.
     fn taken_before(&self, number: u64) -> u64 {
         match &self.sums {
@@ -241,10 +251,6 @@ impl<E: Endpoint> Running<E> {
         loop {
             let number = self.number(stopwatch.next_index());
             let taken = self.taken_before(number);
-            let most = self.choices.positions().most();
-            if most.is_some_and(|most| taken >= most) {
-                stopwatch.end_at(now_ns);
-            }
             let Some(start) = stopwatch.start_due(now_ns) else {
                 break;
             };
@@ -318,6 +324,10 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         timeout_ns: plan.operation_timeout_ms * 1_000_000,
         conductor_waits_for_slot: Cell::new(false),
     });
+    if let Some(most) = running.operations() {
+        let stopwatch = Stopwatch::new(phase, plan.seed, origin_ns).at_most(most);
+        running.stopwatch.replace(stopwatch);
+    }
     let mut tasks = tokio::task::JoinSet::new();
     for slot in 0..running.slots.len() {
         tasks.spawn_local(Rc::clone(&running).work(slot));

@@ -61,6 +61,8 @@ pub mod workload;
 
 pub mod positions;
 
+pub mod built_in;
+
 pub mod run_plan;
 
 pub mod sample;

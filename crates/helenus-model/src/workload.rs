@@ -3,11 +3,13 @@
 //! Refuses to remember anything: there is no list of what was written.
 
 pub mod checksum;
+pub mod draft;
 pub mod expected;
 pub mod findings;
 pub mod maker;
 pub mod operation;
 pub mod order;
+pub mod outline;
 pub mod profile;
 pub mod standard1;
 pub mod values;

@@ -30,3 +30,4 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod up;
 pub(crate) mod up_many;
+pub(crate) mod workload;

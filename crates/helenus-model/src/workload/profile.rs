@@ -3,7 +3,7 @@
 
 mod read;
 #[cfg(test)]
-mod tests;
+pub(in crate::workload) mod tests;
 
 pub use read::{ProfileError, line_of_key};
 

@@ -34,7 +34,7 @@ struct Checked {
 
 pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let chosen = choose(&flags.workload, &flags.params, None)?;
-    let Some(population) = flags.population.or(chosen.population) else {
+    let Some(population) = flags.population.or(chosen.population()) else {
         return Err(
             CommandError::new(code::USAGE, "how many partitions were written?")
                 .hint("say --population N, as the run that wrote them".to_owned()),

@@ -68,7 +68,10 @@ impl Profile {
             line: line_of(&error.0),
             key: String::new(),
             why: error.to_string(),
-            hint: None,
+            hint: error.0.contains("mapping values").then(|| {
+                "write a statement below its key, behind a |: a colon within it ends its text"
+                    .to_owned()
+            }),
         })?;
         let root = root.ok_or_else(|| ProfileError {
             line: 1,

@@ -3,6 +3,7 @@
 
 use crate::error::{CommandError, code};
 use fs_err as fs;
+use helenus_model::built_in::find;
 use helenus_model::nearest::nearest;
 use helenus_model::run_plan::Positions;
 use helenus_model::workload::Workload;
@@ -14,8 +15,15 @@ use std::path::Path;
 pub(crate) struct Chosen {
     /// Tables, statements and data.
     pub(crate) workload: Workload,
-    /// Name of the phase.
-    pub(crate) phase: String,
+    /// What is run one after the other: at least one.
+    pub(crate) phases: Vec<ChosenPhase>,
+}
+
+/// One phase, as far as the workload says.
+#[derive(Debug, Clone)]
+pub(crate) struct ChosenPhase {
+    /// Its name.
+    pub(crate) name: String,
     /// Its own mix; empty where it has none.
     pub(crate) mix: Vec<(String, u32)>,
     /// Operations, where it says so.
@@ -26,7 +34,27 @@ pub(crate) struct Chosen {
     pub(crate) positions: Option<Positions>,
 }
 
-/// The workload of these words.
+impl ChosenPhase {
+    /// A phase of which nothing is said.
+    fn open(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            mix: Vec::new(),
+            count: None,
+            population: None,
+            positions: None,
+        }
+    }
+}
+
+impl Chosen {
+    /// Partitions that there are to be, where the workload says so.
+    pub(crate) fn population(&self) -> Option<u64> {
+        self.phases.iter().find_map(|phase| phase.population)
+    }
+}
+
+/// The workload of these words; only one of its phases, where one is named.
 ///
 /// # Errors
 /// A name that is not known, a phase or a parameter that it does not have, a file that is no profile.
@@ -35,22 +63,45 @@ pub(crate) fn choose(
     params: &[(String, String)],
     phase: Option<&str>,
 ) -> Result<Chosen, CommandError> {
-    if words == "standard1" {
-        return standard1(params, phase);
-    }
     if is_files(words) {
         return profiles(words, params, phase);
     }
-    let known = ["standard1"];
-    let text = format!("there is no built-in workload {words:?}");
-    let near = match nearest(words, known) {
-        Some(near) => format!("did you mean {near}? A profile is a file: {words}.yaml"),
-        None => format!(
-            "built-in are {}; a profile is a file: {words}.yaml",
-            known.join(", ")
-        ),
-    };
-    Err(CommandError::new(code::USAGE, text).hint(near))
+    let known = find(words).map_err(|e| {
+        let hint = format!("{}; a profile is a file: {words}.yaml", e.hint());
+        CommandError::of(code::USAGE, &e).hint(hint)
+    })?;
+    let made = known
+        .with(params)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let names: Vec<&str> = known.phases.iter().map(|phase| phase.name).collect();
+    if let Some(asked) = phase
+        && !names.contains(&asked)
+    {
+        let text = format!("{words} has no phase {asked:?}");
+        let hint = match nearest(asked, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}? it has {}", names.join(", ")),
+            None => format!("it has {}", names.join(", ")),
+        };
+        return Err(CommandError::new(code::USAGE, text).hint(hint));
+    }
+    let wanted = made.phases.into_iter();
+    let wanted = wanted.filter(|made| phase.is_none_or(|asked| made.name == asked));
+    let phases: Vec<ChosenPhase> = wanted
+        .map(|made| ChosenPhase {
+            name: made.name,
+            mix: made.mix,
+            count: Some(made.count),
+            population: Some(made.population),
+            positions: Some(made.positions),
+        })
+        .collect();
+    Ok(Chosen {
+        workload: made.workload,
+        phases: match phases.is_empty() {
+            true => vec![ChosenPhase::open("main")],
+            false => phases,
+        },
+    })
 }
 
 /// Whether these words name files and no built-in workload.
@@ -97,11 +148,7 @@ fn profiles(
             name: names.join("+"),
             specs,
         }),
-        phase: "main".to_owned(),
-        mix: Vec::new(),
-        count: None,
-        population: None,
-        positions: None,
+        phases: vec![ChosenPhase::open("main")],
     })
 }
 
@@ -122,24 +169,4 @@ fn spec(path: &Path) -> Result<Spec, CommandError> {
         )
     })?;
     Ok(Spec { profile, table })
-}
-
-fn standard1(params: &[(String, String)], phase: Option<&str>) -> Result<Chosen, CommandError> {
-    if let Some(phase) = phase {
-        let text = format!("standard1 has no phase {phase:?}");
-        return Err(CommandError::new(code::USAGE, text)
-            .hint("leave --phase out, and say --ops write=1 or --ops read=1".to_owned()));
-    }
-    if let Some((name, _)) = params.first() {
-        let text = format!("standard1 has no parameter {name:?}");
-        return Err(CommandError::new(code::USAGE, text).hint("leave --param out".to_owned()));
-    }
-    Ok(Chosen {
-        workload: Workload::Standard1,
-        phase: "main".to_owned(),
-        mix: vec![("write".to_owned(), 1), ("read".to_owned(), 1)],
-        count: None,
-        population: None,
-        positions: None,
-    })
 }
