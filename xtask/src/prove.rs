@@ -5,6 +5,7 @@ mod believe;
 mod bench;
 mod campaign;
 mod cluster3;
+mod count;
 mod fifteen;
 mod host;
 mod idle;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 10] = [
+const CAMPAIGNS: [Campaign; 11] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -38,6 +39,7 @@ const CAMPAIGNS: [Campaign; 10] = [
     fifteen::FIFTEEN,
     reset::RESET,
     restore::RESTORE,
+    count::COUNT,
 ];
 
 /// Trials a variant, where the person does not say.

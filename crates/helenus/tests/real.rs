@@ -8,6 +8,8 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/count.rs"]
+mod count;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -204,6 +206,10 @@ fn main() {
         trial(
             "iot_at_a_hundred_a_second_on_three_nodes",
             populate::iot_at_a_hundred_a_second_on_three_nodes,
+        ),
+        trial(
+            "counts_are_right_while_others_write",
+            count::counts_are_right_while_others_write,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",
