@@ -359,6 +359,7 @@ impl Populate<'_> {
         let most = u32::try_from(self.target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
         let workload = &self.request.filling.workload;
+        target::fits(&self.target, workload).map_err(BenchError::from)?;
         let statements = workload.schema(&Replication::Simple(copies));
         target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
         Ok(())

@@ -22,6 +22,8 @@ mod like;
 mod many;
 #[path = "real/populate.rs"]
 mod populate;
+#[path = "real/profiles.rs"]
+mod profiles;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/reset.rs"]
@@ -111,7 +113,15 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let vectors = Trial::test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
+        Some(java) => {
+            profiles::a_vector_is_refused_before_5_0(&java);
+            Ok(())
+        }
+        None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+    });
     let trials = vec![
+        vectors,
         like_on_4_1,
         like_on_3_11,
         jdk_11,
@@ -178,6 +188,14 @@ fn main() {
         trial(
             "one_s_own_schema_is_written_and_found",
             bench::ones_own_schema_is_written_and_found,
+        ),
+        trial(
+            "the_shipped_profiles_run_as_they_stand",
+            profiles::the_shipped_profiles_run_as_they_stand,
+        ),
+        trial(
+            "every_type_is_written_and_read_back",
+            profiles::every_type_is_written_and_read_back,
         ),
         trial(
             "a_short_run_says_so_and_carries_what_was_seen",

@@ -58,9 +58,13 @@ struct Operation {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Insert,
+    /// With the plan of its statement where that has a condition.
+    Insert(Option<Plan>),
     Query(Plan),
-    Scan { page_size: u32, plain: bool },
+    Scan {
+        page_size: u32,
+        plain: bool,
+    },
 }
 
 /// Why profiles cannot be run.
@@ -226,7 +230,7 @@ impl Maker {
     pub fn partitions(&self, operation: usize, index: u64) -> u32 {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
-        if !matches!(kind, Kind::Insert) {
+        if !matches!(kind, Kind::Insert(_)) {
             return 1;
         }
         let drawn = filled
@@ -244,7 +248,7 @@ impl Maker {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
         match kind {
-            Kind::Insert => filled.insert(operation, index, positions),
+            Kind::Insert(plan) => filled.insert(operation, plan.as_ref(), index, positions),
             Kind::Scan { page_size, .. } => Work {
                 request: Request::Scan {
                     statement: operation,
@@ -281,7 +285,7 @@ impl Maker {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
         match kind {
-            Kind::Insert => Check::Match,
+            Kind::Insert(_) => Check::Match,
             Kind::Scan { plain, .. } => check::scanned(filled, *plain, columns, rows),
             Kind::Query(plan) => {
                 let partition = filled.content.partition(first(positions));
@@ -358,7 +362,7 @@ impl Filled {
             && !matches!(source.cql_type, CqlType::Counter | CqlType::Custom(_))
     }
 
-    fn insert(&self, operation: usize, index: u64, positions: &[u64]) -> Work {
+    fn insert(&self, operation: usize, plan: Option<&Plan>, index: u64, positions: &[u64]) -> Work {
         let mut rows = Vec::new();
         let mut seen = BTreeSet::new();
         for position in positions {
@@ -367,7 +371,11 @@ impl Filled {
             let new = seen.insert(partition.digest);
             if self.content.in_turns() || new {
                 self.selected(&partition, index, |row| {
-                    rows.push((operation, self.bound(&partition, row)));
+                    let bound = match plan {
+                        Some(plan) => plan.bind_row(&self.content, &partition, row, index),
+                        None => self.bound(&partition, row),
+                    };
+                    rows.push((operation, bound));
                 });
             }
         }

@@ -389,6 +389,41 @@ fn what_cannot_be_understood_is_refused() {
 }
 
 #[test]
+fn inserts_may_have_a_condition() {
+    let text = "
+keyspace: ks
+table: t
+table_definition: CREATE TABLE t (k int, c int, a int, b text, PRIMARY KEY (k, c))
+columnspec: [{name: k, population: seq(1..9)}, {name: c, population: fixed(7)}, {name: a, population: fixed(5)}]
+insert: {condition: IF a = ? AND b = NULL}
+queries: {}
+";
+    let conditional = maker(text, 1);
+    let absent = maker(&text.replace("IF a = ? AND b = NULL", "IF NOT EXISTS"), 1);
+    let all = [
+        &conditional.statements()[0].cql,
+        &absent.statements()[0].cql,
+    ];
+    insta::assert_snapshot!(all.map(String::as_str).join("\n"), @r#"
+    UPDATE "ks"."t" SET "a" = ?, "b" = ? WHERE "k" = ? AND "c" = ? IF a = ? AND b = NULL
+    INSERT INTO "ks"."t" ("k", "c", "a", "b") VALUES (?, ?, ?, ?) IF NOT EXISTS
+    "#);
+    let Request::Single(0, bound) = conditional.make(0, 0, &[1]).request else {
+        panic!("one statement")
+    };
+    let int = |n: i32| Bound::Value(CqlValue::Int(n));
+    assert_eq!(
+        (&bound[0], &bound[2..]),
+        (&int(5), &[int(2), int(7), int(5)][..])
+    );
+    let error = Profile::read(&text.replace("IF a", "a")).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "line 6: insert.condition: it begins with IF"
+    );
+}
+
+#[test]
 fn what_queries_change_is_not_compared() {
     let text = "
 keyspace: ks
