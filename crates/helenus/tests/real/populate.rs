@@ -255,9 +255,9 @@ pub(crate) fn iot_at_a_hundred_a_second_on_three_nodes() {
     ];
     let mix = [
         "--param",
-        "read_ratio=3",
+        "read_ratio=7",
         "--param",
-        "write_ratio=7",
+        "write_ratio=3",
         "--param",
         "sources=100",
     ];
@@ -280,7 +280,7 @@ pub(crate) fn iot_at_a_hundred_a_second_on_three_nodes() {
         );
     }
     let reads = phases[1]["operations"]["select_read"]["offered"].as_u64();
-    assert!((120..240).contains(&reads.expect("reads")), "{reads:?}");
+    assert!((360..480).contains(&reads.expect("reads")), "{reads:?}");
     // What is called verify reads rows back and checks them.
     assert_eq!(phases[2]["total"]["failed"], Value::Null, "{}", phases[2]);
 }
