@@ -12,13 +12,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Where")]
 pub(crate) struct ReadPlace {
-    /// A cluster of yours, by name [default: the only one]
-    #[arg(
-        long,
-        value_name = "NAME",
-        conflicts_with = "hosts",
-        env = "HELENUS_CLUSTER"
-    )]
+    /// A cluster of yours, by name [default: HELENUS_CLUSTER, or the only one]
+    #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
     pub(crate) cluster: Option<String>,
     /// Addresses of any cluster: nothing is written to it
     #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
@@ -96,7 +91,7 @@ pub(crate) struct Count {
     /// The table
     #[arg(value_name = "KEYSPACE.TABLE")]
     pub(crate) table: String,
-    /// What to tell beside the total
+    /// What to tell beside the total: sizes of partitions, rows of each node's primary ranges, rows along the ring
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) by: Option<ByArg>,
     /// How many of the largest partitions to name [default: 10]
@@ -123,11 +118,8 @@ pub(crate) struct Count {
 /// What a count is told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ByArg {
-    /// Sizes of partitions, and the largest
     Partition,
-    /// Rows of each node's primary ranges
     Node,
-    /// Rows along the ring
     TokenRange,
 }
 
@@ -137,8 +129,10 @@ pub(crate) enum ByArg {
   helenus check-data users.yaml --population 20000 --seed 7 --cluster c --differences 50
   helenus check-data iot --param sources=1000 --population 10000 --seed 7 --cluster c
 
-Every row is read once and compared with what seed and position say. Exit codes: 0 all is there, 1 something
-is missing or wrong. Rows that the workload never writes are told, and are no failure. Nothing is written.")]
+Every row is read once and compared with what seed and position say; nothing is written. Rows that the
+workload never writes are told, and are no failure.
+
+Exit codes: 0 all is there, 1 something is missing or wrong, 130 interrupted.")]
 pub(crate) struct CheckData {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD")]

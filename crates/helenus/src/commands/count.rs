@@ -94,7 +94,15 @@ fn check(flags: &Count, ui: &Ui) -> Result<(), CommandError> {
 /// The cluster that is read.
 pub(crate) fn place(flags: &ReadPlace, hands: &Hands) -> Result<ScanPlace, CommandError> {
     if flags.hosts.is_empty() {
-        let state = hands.clusters.resolve(flags.cluster.as_deref())?;
+        let named = || {
+            hands
+                .env
+                .var("HELENUS_CLUSTER")?
+                .to_str()
+                .map(str::to_owned)
+        };
+        let name = flags.cluster.clone().or_else(named);
+        let state = hands.clusters.resolve(name.as_deref())?;
         return Ok(ScanPlace::ours(&state)?);
     }
     let given = bench::given(&flags.as_bench())?;

@@ -233,13 +233,42 @@ mod tests {
 
     #[test]
     fn everything_at_once() {
-        insta::assert_snapshot!(text(&report()), @"");
+        insta::assert_snapshot!(text(&report()), @"
+        1,205 rows in 41.5 % of the ring in k.t of c at ONE
+        2.5 s, 400 rows/s, 1,234 requests, 205 of them before it was cut off
+        asked again: 1 overloaded, 2 timed out
+        checksum 00000000000000ff
+
+        4 partitions, 301.2 rows each on average
+
+                 rows  partitions
+                    1           2  ##############################
+                2 – 3           1  ###############
+        1,024 – 2,047           1  ###############
+
+        the largest
+         rows  country, city
+        1,200  d, e, null
+            3  c, null
+
+        node      data centre  ranges  of the ring   rows  of the rows
+        10.0.0.1  datacenter1       1       50.0 %  1,000       83.0 %
+        10.0.0.2  datacenter1       1       50.0 %    205       17.0 %
+
+                tokens after                up to  node       rows
+        -9223372036854775808                    0  10.0.0.1  1,000  ##############################
+                           0  9223372036854775807  10.0.0.2    205  #######
+        ");
     }
 
     #[test]
     fn csv_quotes_what_must_be() {
         let partitions = report().partitions.expect("partitions").sizes.largest;
         let text = csv_head(&["country".into(), "ci\"ty".into()]) + &csv(&partitions);
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+        country,"ci""ty",rows
+        "d, e",,1200
+        c,,3
+        "#);
     }
 }
