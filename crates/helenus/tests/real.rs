@@ -8,6 +8,8 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/count.rs"]
+mod count;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -18,6 +20,8 @@ mod leftovers;
 mod like;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/populate.rs"]
+mod populate;
 #[path = "real/profiles.rs"]
 mod profiles;
 #[path = "real/releases.rs"]
@@ -212,6 +216,18 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "what_was_cut_off_goes_on_and_settings_come_back",
+            populate::what_was_cut_off_goes_on_and_settings_come_back,
+        ),
+        trial(
+            "iot_at_a_hundred_a_second_on_three_nodes",
+            populate::iot_at_a_hundred_a_second_on_three_nodes,
+        ),
+        trial(
+            "counts_are_right_while_others_write",
+            count::counts_are_right_while_others_write,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",

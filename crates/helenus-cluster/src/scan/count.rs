@@ -67,7 +67,7 @@ pub fn count(
             },
         ),
         false => {
-            let path = request.journals.join(format!("{}.jsonl", table.id));
+            let path = request.journals.join(file_name(table));
             let head = head(table, request, pieces.len());
             let opened = Journal::open(&path, &head, &pieces, request.resume, request.fresh)?;
             (Some(opened.0), opened.1)
@@ -104,6 +104,20 @@ pub fn count(
     }
     let ended = ended?;
     Ok(report(table, request, &pieces, totals, &task, ended))
+}
+
+/// The journal of a table, whatever its id: a table that was made again is told.
+fn file_name(table: &ScanTable) -> String {
+    let name = format!("{}.{}.{}", table.cluster_name, table.keyspace, table.table);
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().map(plain).collect();
+    format!("{}.jsonl", name.trim_start_matches('.'))
 }
 
 fn head(table: &ScanTable, request: &CountRequest, pieces: usize) -> JournalHead {

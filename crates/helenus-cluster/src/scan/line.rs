@@ -150,7 +150,7 @@ impl<'a> Line<'a> {
                 return Err(ScanError::Refused { source: error }.into());
             };
             self.note(trouble);
-            let (pace, next) = self.pace.after_trouble(trouble, way, span.width() == 1);
+            let (pace, next) = self.pace.after_trouble(trouble, way, span.width());
             self.pace = pace;
             match next {
                 Next::Again { after_ms } => self.sleep(Duration::from_millis(after_ms)),

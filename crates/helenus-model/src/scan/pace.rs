@@ -17,6 +17,9 @@ const STEP: f64 = 8.0;
 /// Pages and spans are divided by this at a trouble.
 const SHRINK: u64 = 4;
 
+/// A span this narrow holds one partition or none, of any table that there is: halving it further is of no use.
+const NARROW: u64 = 1 << 30;
+
 /// Troubles in a row, without an answer between, after which nobody waits any longer: half a minute of pauses.
 pub const TROUBLES_MOST: u32 = 12;
 
@@ -84,6 +87,8 @@ pub struct Pace {
     pub width: u64,
     /// Rows of the next page, from 1 to [`PAGE_MOST`].
     pub page: u32,
+    /// Up to which pages grow quickly: three quarters of the last one that was too large.
+    pub ceiling: u32,
     /// Troubles since the last answer.
     pub troubles: u32,
 }
@@ -93,6 +98,7 @@ impl Default for Pace {
         Self {
             width: FIRST_WIDTH,
             page: PAGE_MOST,
+            ceiling: PAGE_MOST,
             troubles: 0,
         }
     }
@@ -121,19 +127,24 @@ impl Pace {
         self.after_answer(took_us)
     }
 
-    /// After any answer: pages grow again while answers are quick, slowly, for the page that was too large may be so again.
+    /// After any answer: pages grow again while answers are quick; slowly from where one was too large.
     #[must_use]
     pub fn after_answer(mut self, took_us: u64) -> Self {
         self.troubles = 0;
         if took_us <= TARGET_US {
-            self.page = (self.page + self.page / 8 + 1).min(PAGE_MOST);
+            self.page = if self.page < self.ceiling {
+                self.page.saturating_mul(2).min(self.ceiling)
+            } else {
+                (self.page + self.page / 8 + 1).min(PAGE_MOST)
+            };
+            self.ceiling = self.ceiling.max(self.page);
         }
         self
     }
 
-    /// After a trouble; `one_token` says that the span cannot be halved.
+    /// After a trouble with a span of so many tokens.
     #[must_use]
-    pub fn after_trouble(mut self, trouble: Trouble, way: Way, one_token: bool) -> (Self, Next) {
+    pub fn after_trouble(mut self, trouble: Trouble, way: Way, width: u64) -> (Self, Next) {
         self.troubles += 1;
         if self.troubles > TROUBLES_MOST {
             return (self, Next::GiveUp);
@@ -141,16 +152,20 @@ impl Pace {
         if matches!(trouble, Trouble::Unavailable | Trouble::Lost) {
             return (self, self.pause());
         }
-        self.width = (self.width / SHRINK).max(1);
+        if self.troubles == 1 {
+            // Further ones at the same place say nothing of the rest of the ring.
+            self.width = (self.width / SHRINK).max(1);
+            self.ceiling = (self.page - self.page / 4).max(1);
+        }
         self.page = (self.page / SHRINK as u32).max(1);
         let next = match (trouble, way) {
             (Trouble::Overloaded, _) => self.pause(),
             // Who timed out once in the midst of a span would do so again in each of its parts.
             (Trouble::TimedOut, Way::Whole) => Next::ByPages,
-            (_, Way::Whole) if one_token => Next::ByPages,
+            (_, Way::Whole) if width <= NARROW => Next::ByPages,
             (_, Way::Whole) => Next::Halves,
             // Smaller pages first; where they do not help, tombstones lie between the rows.
-            (_, Way::Paged) if self.troubles > 1 && !one_token => Next::Halves,
+            (_, Way::Paged) if self.troubles > 1 && width > NARROW => Next::Halves,
             (_, Way::Paged) => self.pause(),
         };
         (self, next)
@@ -178,7 +193,7 @@ mod tests {
             pace = pace.after_span(pace.width, 1_000);
         }
         assert!(pace.width > u64::MAX / 2, "quick answers widen: {pace:?}");
-        let (slow, next) = pace.after_trouble(Trouble::TimedOut, Way::Whole, false);
+        let (slow, next) = pace.after_trouble(Trouble::TimedOut, Way::Whole, 1 << 40);
         assert_eq!((slow.width, slow.page), (pace.width / 4, 1_250));
         assert_eq!(next, Next::ByPages);
         let back = (0..20).fold(slow, |pace, _| pace.after_answer(1_000));
@@ -192,7 +207,7 @@ mod tests {
         let mut pace = Pace::default();
         let mut pauses = Vec::new();
         loop {
-            let (after, next) = pace.after_trouble(Trouble::Overloaded, Way::Paged, false);
+            let (after, next) = pace.after_trouble(Trouble::Overloaded, Way::Paged, 1 << 40);
             pace = after;
             match next {
                 Next::Again { after_ms } => pauses.push(after_ms),
@@ -262,7 +277,7 @@ mod tests {
                     }
                     continue;
                 };
-                let (after, next) = pace.after_trouble(trouble, way, span.width() == 1);
+                let (after, next) = pace.after_trouble(trouble, way, span.width());
                 pace = after;
                 match next {
                     Next::Again { .. } => {}
@@ -305,8 +320,8 @@ mod tests {
                     1 => pace.after_answer(number >> 40),
                     other => {
                         let way = if flag { Way::Whole } else { Way::Paged };
-                        let (pace, next) = pace.after_trouble(trouble[usize::from(other) - 2], way, number % 2 == 0);
-                        prop_assert!(!(next == Next::Halves && number % 2 == 0));
+                        let (pace, next) = pace.after_trouble(trouble[usize::from(other) - 2], way, number);
+                        prop_assert!(!(next == Next::Halves && number <= 1));
                         prop_assert_eq!(next == Next::GiveUp, pace.troubles > TROUBLES_MOST);
                         pace
                     }

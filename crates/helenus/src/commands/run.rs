@@ -59,10 +59,13 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
 /// All phases of the workload; one of its own where operations are named and no phase is.
 fn phases(flags: &Run, chosen: &Chosen) -> Result<Vec<Phase>, CommandError> {
     let own_mix = !flags.ops.is_empty() && flags.phase.is_none();
-    // The last one is what comes after everything is written.
-    let skipped = if own_mix { chosen.phases.len() - 1 } else { 0 };
+    let main = chosen.phases.iter().find(|phase| phase.name == "main");
+    let wanted = match main.or(chosen.phases.last()) {
+        Some(main) if own_mix => std::slice::from_ref(main),
+        _ => &chosen.phases[..],
+    };
     let mut all = Vec::new();
-    for phase in &chosen.phases[skipped..] {
+    for phase in wanted {
         all.extend(shape(flags, &chosen.workload, phase)?.phases(&chosen.workload));
     }
     Ok(all)
@@ -103,7 +106,8 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         arrivals: bench::arrivals(load.arrivals),
         population: load.population.or(chosen.population),
         positions,
-        verify: load.verify,
+        // What is called so does it.
+        verify: load.verify || chosen.name == "verify",
         serial_consistency: load.serial_cl.map(|level| match level {
             SerialArg::Serial => SerialConsistency::Serial,
             SerialArg::LocalSerial => SerialConsistency::LocalSerial,

@@ -17,6 +17,7 @@ mod json;
 mod like;
 mod many;
 mod report;
+mod run;
 mod state;
 mod usage;
 mod words;
