@@ -27,6 +27,9 @@ const LONGEST: i64 = 64 << 20;
 /// The most elements of one collection, as the oldest protocol's two bytes count them.
 const MOST_ELEMENTS: i64 = 65_535;
 
+/// The most values of a clustering column below one prefix: all of them are held while a partition is walked.
+const MOST_CLUSTERED: i64 = 10_000_000;
+
 /// Makes what operations send and checks what comes back. Built once; cheap to ask.
 #[derive(Debug, Clone)]
 pub struct Maker {
@@ -124,7 +127,7 @@ pub enum MakerError {
         /// Share that is selected.
         share: String,
     },
-    /// A value that fits into no memory.
+    /// Values that fit into no memory.
     #[error("column {column:?} of {spec}: {size} is too large, at most {most}")]
     Size {
         /// The profile.
@@ -307,6 +310,22 @@ impl Maker {
         content
             .rows(&partition)
             .map(move |row| content.row(&partition, &row))
+    }
+
+    /// About how many rows the partition has, without walking it.
+    pub fn about_rows(&self, spec: usize, position: u64) -> u64 {
+        let content = &self.tables[spec].content;
+        if content.in_turns() {
+            return 1;
+        }
+        content.about(&content.partition(position))
+    }
+
+    /// Some row of a partition, found without the others: which one follows from `choice`.
+    pub fn some_row(&self, spec: usize, position: u64, choice: u64) -> Vec<Option<CqlValue>> {
+        let content = &self.tables[spec].content;
+        let partition = content.partition(position);
+        content.row(&partition, &content.pick(&partition, mix(choice)))
     }
 
     /// Whether each row of a written partition must be there: inserts write all of them (select 1/1), and no query and
@@ -498,6 +517,16 @@ fn check_sizes(spec: &Spec, content: &Content) -> Result<(), MakerError> {
                 column: column.name.clone(),
                 size: source.size().to_string(),
                 most,
+            });
+        }
+    }
+    for (column, source) in spec.table.columns.iter().zip(&content.sources) {
+        if column.kind.is_clustering() && source.cluster().max() > MOST_CLUSTERED {
+            return Err(MakerError::Size {
+                spec: profile.specname.clone(),
+                column: column.name.clone(),
+                size: format!("cluster {}", source.cluster()),
+                most: MOST_CLUSTERED,
             });
         }
     }

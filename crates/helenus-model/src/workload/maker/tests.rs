@@ -370,6 +370,7 @@ fn what_cannot_be_understood_is_refused() {
         with("cluster: uniform(1..6)", "cluster: uniform(1..60k)"),
         with("size: uniform(0..40)", "size: uniform(0..1b)"),
         with("p1 text", "p1 'some.Class'"),
+        with("cluster: uniform(1..6)", "cluster: uniform(1..1b)"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     columnspec of ks.t names the column "tex", which ks.t has not (the nearest column is "te")
@@ -377,6 +378,7 @@ fn what_cannot_be_understood_is_refused() {
     insert of ks.t may write 540000 rows at once (3 partitions of 180000 rows, select fixed(1)/1); a batch holds 65535 (make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows)
     column "te" of ks.t: uniform(0..1b) is too large, at most 67108864 (give the column a smaller size)
     key column "p1" of ks.t is a 'some.Class': no values can be made for it (give the column a type of CQL's own)
+    column "c1" of ks.t: cluster uniform(1..1b) is too large, at most 10000000 (give the column a smaller size)
     "#);
     let scan = format!("{EVERY_TYPE}\ntoken_range_queries: {{all: {{columns: 'a, nn'}}}}\n");
     let error = Maker::new(&workload(&scan), Seed(1)).expect_err("refused");
