@@ -13,7 +13,7 @@ use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::ClientError;
 use helenus_load::{Accumulator, ReadError};
-use helenus_model::bench::BenchShape;
+use helenus_model::bench::Shape;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
 use helenus_model::guard::Sight;
@@ -55,13 +55,15 @@ pub struct BenchRequest {
     /// Tables, statements and data.
     pub workload: Workload,
     /// Phases.
-    pub shape: BenchShape,
+    pub shape: Shape,
     /// Operations a second; none finds it by a probe, unless `closed`.
     pub rate_per_s: Option<f64>,
     /// No schedule.
     pub closed: bool,
     /// Consistency level.
     pub consistency: Consistency,
+    /// Data centre whose nodes coordinate, where the person says; the first node's otherwise.
+    pub client_dc: Option<String>,
     /// Copies of each row, where the person says.
     pub replication_factor: Option<u32>,
     /// How the generator waits.
@@ -144,6 +146,14 @@ pub enum BenchError {
     Prepare(#[source] ClientError),
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    /// A data centre that the cluster does not have.
+    #[error("the cluster has no data centre {asked:?}")]
+    DataCentre {
+        /// Asked for.
+        asked: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
     /// Nothing completed while the rate was looked for.
     #[error("not one operation completed while the rate was looked for")]
     NoRate,
@@ -295,6 +305,15 @@ impl Bench<'_> {
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
         }
+        let known = target.data_centers();
+        if let Some(asked) = self.request.client_dc.as_ref()
+            && !known.contains(asked)
+        {
+            return Err(BenchError::DataCentre {
+                asked: asked.clone(),
+                known,
+            });
+        }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         Ok(())
@@ -306,6 +325,7 @@ impl Bench<'_> {
         };
         let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
+        target::fits(target, &self.request.workload)?;
         let statements = self.request.workload.schema(&Replication::Simple(copies));
         target::prepare(target, &statements).map_err(BenchError::Prepare)
     }
@@ -316,7 +336,10 @@ impl Bench<'_> {
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
-            local_data_centre: target.and_then(|t| t.data_center.clone()),
+            local_data_centre: request
+                .client_dc
+                .clone()
+                .or_else(|| target.and_then(|t| t.data_center.clone())),
             credentials: target.and_then(|t| t.access.credentials.clone()),
             tls: target.and_then(|t| t.access.tls.clone()),
             workload: request.workload.clone(),
@@ -331,7 +354,9 @@ impl Bench<'_> {
     }
 
     fn probe(&mut self) -> Result<(), BenchError> {
-        let phase = self.request.shape.probe();
+        let Some(phase) = self.request.shape.probe() else {
+            return Ok(());
+        };
         let whole = helenus_model::bench::PROBE_MS / 1000;
         let plan = self.run_plan(vec![phase]);
         let mut accumulator = Accumulator::new(plan.clone());
@@ -379,11 +404,6 @@ impl Bench<'_> {
         let outside = self.outside();
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
-        let whole_s = self
-            .request
-            .shape
-            .phase_ms(self.rate_per_s)
-            .map(|ms| ms / 1000);
         let mut counted = Counted::default();
         let events = &mut self.events;
         let history = &mut self.history;
@@ -395,11 +415,12 @@ impl Bench<'_> {
                 store_readings(history, watch.see(line));
                 store(history, line);
                 if let SampleLine::Interval(interval) = line {
-                    let phase = plan
-                        .phases
-                        .get(interval.phase)
-                        .map_or("", |p| p.name.as_str());
-                    let done = match (whole_s, plan.phases.get(interval.phase)) {
+                    let known = plan.phases.get(interval.phase);
+                    let phase = known.map_or("", |p| p.name.as_str());
+                    let whole_s = known
+                        .and_then(run_plan::Phase::whole_ms)
+                        .map(|ms| ms / 1000);
+                    let done = match (whole_s, known) {
                         (None, Some(phase)) => (counted.add(interval), phase.measured_operations()),
                         (whole, _) => (watch.seconds(), whole.unwrap_or_default()),
                     };
@@ -514,7 +535,10 @@ fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &Sa
         SampleLine::Interval(interval) => {
             database.add_intervals(*run, std::slice::from_ref(interval))
         }
-        SampleLine::PhaseEnd(_) | SampleLine::Footer(_) | SampleLine::Failure(_) => Ok(()),
+        SampleLine::Mark(_)
+        | SampleLine::PhaseEnd(_)
+        | SampleLine::Footer(_)
+        | SampleLine::Failure(_) => Ok(()),
     };
     if let Err(error) = stored {
         *history = Err(error);

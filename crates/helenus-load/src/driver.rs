@@ -1,8 +1,11 @@
 //! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
 //! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
 
+mod profile;
+
+use self::profile::Profiles;
 use crate::convert::{from_driver, to_driver, type_of};
-use crate::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use crate::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_cql::client::Tls;
 use helenus_model::cql::CqlType;
 use helenus_model::run_plan::{Consistency, RunPlan};
@@ -21,6 +24,7 @@ use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::response::query_result::QueryResult;
 use scylla::statement::prepared::PreparedStatement;
 use scylla::value::{CqlValue, Row};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -33,6 +37,8 @@ pub struct Driver {
     session: Session,
     data: Seed,
     operations: Vec<Prepared>,
+    /// In place of the operations, where the workload is one of profiles.
+    profiles: Option<Profiles>,
 }
 
 impl std::fmt::Debug for Driver {
@@ -108,6 +114,7 @@ impl Driver {
             session,
             data: Seed(0),
             operations: Vec::new(),
+            profiles: None,
         })
     }
 
@@ -123,6 +130,7 @@ impl Driver {
         stamp.start();
         let done = self.session.execute_unpaged(statement, values).await;
         stamp.end();
+        stamp.touched(1, 1);
         done.map(drop).map_err(|e| fault(&e))
     }
 
@@ -149,6 +157,7 @@ impl Driver {
             .map_err(|e| other(&e))?;
         let first: Option<Columns<'_>> = rows.maybe_first_row().map_err(|e| other(&e))?;
         let read = first.map(|(c0, c1, c2, c3, c4)| [c0, c1, c2, c3, c4]);
+        stamp.touched(1, u32::from(read.is_some()));
         checked(standard1::check(self.data, position, read), position)
     }
 
@@ -168,6 +177,7 @@ impl Driver {
         let done = self.session.execute_unpaged(statement, values).await;
         stamp.end();
         let result = done.map_err(|e| fault(&e))?;
+        stamp.touched(1, 1);
         match &custom.row {
             None => Ok(()),
             Some(row) => checked(check_custom(row, result, position)?, position),
@@ -194,7 +204,12 @@ impl Driver {
 }
 
 impl Endpoint for Driver {
-    async fn prepare(&mut self, workload: &Workload, data: Seed) -> Result<(), EndpointError> {
+    async fn prepare(
+        &mut self,
+        workload: &Workload,
+        used: &BTreeSet<String>,
+        data: Seed,
+    ) -> Result<(), EndpointError> {
         self.data = data;
         self.operations.clear();
         match workload {
@@ -212,12 +227,28 @@ impl Endpoint for Driver {
                     self.operations.push(Prepared { statement, kind });
                 }
             }
+            Workload::Profiles(profiles) => {
+                self.profiles = Some(Profiles::prepare(self, profiles, used, data).await?);
+            }
         }
         Ok(())
     }
 
-    async fn run(&self, operation: usize, position: u64, stamp: &Stamp) -> Result<(), Fault> {
-        let Prepared { statement, kind } = &self.operations[operation];
+    fn takes_several(&self) -> bool {
+        self.profiles.as_ref().is_some_and(Profiles::takes_several)
+    }
+
+    fn partitions(&self, operation: usize, number: u64) -> u32 {
+        let profiles = self.profiles.as_ref();
+        profiles.map_or(1, |profiles| profiles.partitions(operation, number))
+    }
+
+    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
+        if let Some(profiles) = &self.profiles {
+            return profiles.run(self, call, stamp).await;
+        }
+        let position = call.position();
+        let Prepared { statement, kind } = &self.operations[call.operation];
         match kind {
             Kind::Standard1Write => self.write_standard1(statement, position, stamp).await,
             Kind::Standard1Read => self.read_standard1(statement, position, stamp).await,

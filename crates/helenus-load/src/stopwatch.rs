@@ -23,6 +23,10 @@ pub struct Stopwatch {
     offered: u64,
     counts: Counts,
     over: bool,
+    /// Operations that there are to start at all.
+    most: u64,
+    /// Where the phase was ended before its time: nothing is offered from then on.
+    ended_at_ns: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -108,6 +112,9 @@ impl Stopwatch {
                 let limit = match phase.extent {
                     Extent::DurationMs(ms) => Limit::Until(warmup_ns + ms * 1_000_000),
                     Extent::Count(wanted) => Limit::Operations { wanted, begun: 0 },
+                    Extent::Until(target) => {
+                        Limit::Until(warmup_ns + u64::from(target.most) * 1_000_000_000)
+                    }
                 };
                 Pace::Closed { warmup_ns, limit }
             }
@@ -123,7 +130,21 @@ impl Stopwatch {
             offered: 0,
             counts: Counts::default(),
             over: false,
+            most: u64::MAX,
+            ended_at_ns: None,
         }
+    }
+
+    /// There are only so many operations to start; with the last of them the phase ends.
+    pub fn at_most(mut self, operations: u64) -> Self {
+        self.most = operations;
+        self.over = operations == 0;
+        if let Pace::Open { schedule, warmup } = self.pace {
+            let warmup = warmup.min(operations);
+            let schedule = schedule.at_most(operations);
+            self.pace = Pace::Open { schedule, warmup };
+        }
+        self
     }
 
     /// Where the measured stretch begins.
@@ -138,6 +159,9 @@ impl Stopwatch {
 
     /// Where the measured stretch ends; none when it ends with its last operation.
     pub fn measured_to_ns(&self) -> Option<u64> {
+        if self.ended_at_ns.is_some() {
+            return self.ended_at_ns;
+        }
         match &self.pace {
             Pace::Open { schedule, .. } => Some(self.origin_ns + schedule.end_ns()),
             Pace::Closed { limit, .. } => match limit {
@@ -166,8 +190,10 @@ impl Stopwatch {
         self.in_flight += 1;
         self.counts.started += 1;
         self.running[slot] = Some(start);
-        if let Pace::Open { schedule, .. } = &self.pace {
-            self.over = self.next >= schedule.total();
+        match &self.pace {
+            Pace::Open { schedule, .. } => self.over = self.next >= schedule.total(),
+            Pace::Closed { .. } if self.next >= self.most => self.end_at(now_ns),
+            Pace::Closed { .. } => {}
         }
         Some(start)
     }
@@ -230,6 +256,7 @@ impl Stopwatch {
     /// The operations offered up to `now_ns` that no earlier call has returned, by index.
     pub fn newly_offered(&mut self, now_ns: u64) -> Range<u64> {
         let from = self.offered;
+        let now_ns = now_ns.min(self.ended_at_ns.unwrap_or(now_ns));
         match &mut self.pace {
             Pace::Open { schedule, .. } => {
                 while self.offered < schedule.total()
@@ -293,6 +320,17 @@ impl Stopwatch {
             }
             Pace::Closed { .. } => Wake::At(self.origin_ns),
         }
+    }
+
+    /// The phase ends here, before its time: all that it was to do is done.
+    pub fn end_at(&mut self, now_ns: u64) {
+        self.over = true;
+        self.ended_at_ns.get_or_insert(now_ns);
+    }
+
+    /// The number of the operation that starts next.
+    pub fn next_index(&self) -> u64 {
+        self.next
     }
 
     /// Nothing starts any more.

@@ -1,7 +1,7 @@
 //! The generator from plan to result, with a fake endpoint in the driver's place.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
-use helenus_load::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_load::serve::serve_endpoint;
 use helenus_load::{Accumulator, ReadError, SampleReader, Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
@@ -11,6 +11,7 @@ use helenus_model::run_plan::{Consistency, Pacing, Phase, Positions, RunPlan, Sh
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -34,11 +35,17 @@ impl Fake {
 }
 
 impl Endpoint for Fake {
-    async fn prepare(&mut self, _: &Workload, _: Seed) -> Result<(), EndpointError> {
+    async fn prepare(
+        &mut self,
+        _: &Workload,
+        _: &BTreeSet<String>,
+        _: Seed,
+    ) -> Result<(), EndpointError> {
         Ok(())
     }
 
-    async fn run(&self, _: usize, position: u64, stamp: &Stamp) -> Result<(), Fault> {
+    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
+        let position = call.position();
         stamp.start();
         if (self.silent)(position) {
             std::future::pending::<()>().await;

@@ -13,6 +13,7 @@ pub mod secret;
 
 pub mod access;
 
+pub mod consistency;
 pub mod cql;
 pub mod schema_text;
 
@@ -24,6 +25,8 @@ pub mod topology;
 pub mod yaml;
 
 pub mod ring;
+
+pub mod scan;
 
 pub mod status;
 
@@ -47,8 +50,18 @@ pub mod baseline;
 
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
+pub mod stats;
+
+pub mod dist;
 pub mod schedule;
+
+pub mod table;
+
 pub mod workload;
+
+pub mod positions;
+
+pub mod built_in;
 
 pub mod run_plan;
 
@@ -58,7 +71,6 @@ pub mod telemetry;
 
 pub mod gc_log;
 
-pub mod stats;
 pub mod steady;
 
 pub mod doubt;
@@ -71,3 +83,6 @@ pub mod pairing;
 
 pub mod bench;
 pub mod line;
+
+pub mod populate;
+pub mod run_shape;

@@ -2,7 +2,16 @@
 //! The data is a pure function of (seed, position), so whatever is read back can be checked.
 //! Refuses to remember anything: there is no list of what was written.
 
+pub mod checksum;
+pub mod draft;
+pub mod expected;
+pub mod findings;
+pub mod maker;
+pub mod needs;
+pub mod operation;
 pub mod order;
+pub mod outline;
+pub mod profile;
 pub mod standard1;
 pub mod values;
 
@@ -12,13 +21,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is run against the cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
     /// cassandra-stress's default table: a 10-byte key and five columns of 34 bytes.
     Standard1,
     /// Tables and statements of one's own; every bind marker must name a column.
     Custom(CustomWorkload),
+    /// User profiles in cassandra-stress's language, and beyond it.
+    Profiles(profile::ProfileWorkload),
 }
 
 /// Tables and statements of one's own.
@@ -96,6 +107,7 @@ impl Workload {
         match self {
             Self::Standard1 => "standard1",
             Self::Custom(own) => &own.name,
+            Self::Profiles(profiles) => &profiles.name,
         }
     }
 
@@ -104,15 +116,29 @@ impl Workload {
         match self {
             Self::Standard1 => standard1::schema(replication),
             Self::Custom(own) => own.schema.clone(),
+            Self::Profiles(profiles) => profiles.schema(),
         }
     }
 
     /// The operations' names, in order.
-    pub fn operations(&self) -> Vec<&str> {
-        self.queries_by_name().map(|(name, _)| name).collect()
+    pub fn operations(&self) -> Vec<String> {
+        if let Self::Profiles(profiles) = self {
+            return profiles.operations();
+        }
+        let names = self.queries_by_name().map(|(name, _)| name.to_owned());
+        names.collect()
     }
 
-    /// The statement of this operation, if there is one.
+    /// Whether an operation makes what it is about, instead of looking for it: the insert of a profile, and what is
+    /// named `write` elsewhere.
+    pub fn writes(&self, operation: &str) -> bool {
+        match self {
+            Self::Profiles(_) => operation == "insert" || operation.ends_with(".insert"),
+            Self::Standard1 | Self::Custom(_) => operation == "write",
+        }
+    }
+
+    /// The statement of this operation, if there is one; none for profiles, whose operations may have several.
     pub fn statement(&self, operation: &str) -> Option<&str> {
         self.queries_by_name()
             .find(|(name, _)| *name == operation)
@@ -122,10 +148,10 @@ impl Workload {
     fn queries_by_name(&self) -> impl Iterator<Item = (&str, &str)> {
         let built_in: &[(&str, &str)] = match self {
             Self::Standard1 => &standard1::STATEMENTS,
-            Self::Custom(_) => &[],
+            Self::Custom(_) | Self::Profiles(_) => &[],
         };
         let own: &[Query] = match self {
-            Self::Standard1 => &[],
+            Self::Standard1 | Self::Profiles(_) => &[],
             Self::Custom(custom) => &custom.queries,
         };
         built_in.iter().copied().chain(

@@ -135,7 +135,7 @@ pub fn counted<'a>(
 fn stress_name(workload: &Workload, operation: &str) -> String {
     match workload {
         Workload::Standard1 => operation.to_uppercase(),
-        Workload::Custom(_) => operation
+        Workload::Custom(_) | Workload::Profiles(_) => operation
             .chars()
             .map(|c| {
                 if c == ',' || c.is_whitespace() {

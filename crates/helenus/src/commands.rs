@@ -2,8 +2,10 @@
 
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod check_data;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod count;
 pub(crate) mod cqlsh;
 pub(crate) mod doctor;
 pub(crate) mod env;
@@ -15,14 +17,17 @@ pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod memory;
 pub(crate) mod nodetool;
+pub(crate) mod populate;
 pub(crate) mod presets;
 pub(crate) mod releases;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod rm;
+pub(crate) mod run;
 pub(crate) mod signal;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod up;
 pub(crate) mod up_many;
+pub(crate) mod workload;

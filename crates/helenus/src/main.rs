@@ -60,6 +60,9 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     match cli.verb {
         Verb::Up(flags) => commands::up::run(flags, &hands, ui),
         Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
+        Verb::Run(flags) => commands::run::run(*flags, &hands, ui),
+        Verb::Populate(flags) => commands::populate::run(&flags, &hands, ui),
+        Verb::Workload(flags) => commands::workload::run(&flags, &hands, ui),
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::History(flags) => commands::history::run(&flags, &hands, ui),
         Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
@@ -74,6 +77,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
         Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
         Verb::Resume(flags) => commands::signal::resume(&flags, &hands, ui),
+        Verb::CheckData(flags) => commands::check_data::run(&flags, &hands, ui),
+        Verb::Count(flags) => commands::count::run(&flags, &hands, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),
         Verb::Env(flags) => commands::env::run(&flags, &hands, ui),

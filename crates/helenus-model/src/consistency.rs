@@ -1,0 +1,31 @@
+//! Consistency levels, by CQL's own names.
+//! Refuses what they cost: that is measured.
+
+use serde::{Deserialize, Serialize};
+
+/// A consistency level, by CQL's own names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(missing_docs, reason = "the names are CQL's own")]
+pub enum Consistency {
+    Any,
+    One,
+    Two,
+    Three,
+    Quorum,
+    All,
+    #[default]
+    LocalQuorum,
+    EachQuorum,
+    LocalOne,
+}
+
+/// Consistency of the compare of a compare-and-set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(missing_docs, reason = "the names are CQL's own")]
+pub enum SerialConsistency {
+    #[default]
+    Serial,
+    LocalSerial,
+}
