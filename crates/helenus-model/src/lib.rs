@@ -77,3 +77,6 @@ pub mod pairing;
 
 pub mod bench;
 pub mod line;
+
+// Other people's words for all this.
+pub mod stress;
