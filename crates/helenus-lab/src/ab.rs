@@ -196,7 +196,7 @@ impl AbRequest {
                 other_workload,
             });
         }
-        let (a, b) = (&a.shape.phases, &b.shape.phases);
+        let (a, b) = (a.shape.kinds(), b.shape.kinds());
         let common: Vec<PhaseKind> = a.iter().copied().filter(|p| b.contains(p)).collect();
         if common.is_empty() {
             let words = |phases: &[PhaseKind]| {

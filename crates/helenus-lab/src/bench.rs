@@ -13,7 +13,7 @@ use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::ClientError;
 use helenus_load::{Accumulator, ReadError};
-use helenus_model::bench::BenchShape;
+use helenus_model::bench::Shape;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
 use helenus_model::guard::Sight;
@@ -55,7 +55,7 @@ pub struct BenchRequest {
     /// Tables, statements and data.
     pub workload: Workload,
     /// Phases.
-    pub shape: BenchShape,
+    pub shape: Shape,
     /// Operations a second; none finds it by a probe, unless `closed`.
     pub rate_per_s: Option<f64>,
     /// No schedule.
@@ -331,7 +331,9 @@ impl Bench<'_> {
     }
 
     fn probe(&mut self) -> Result<(), BenchError> {
-        let phase = self.request.shape.probe();
+        let Some(phase) = self.request.shape.probe() else {
+            return Ok(());
+        };
         let whole = helenus_model::bench::PROBE_MS / 1000;
         let plan = self.run_plan(vec![phase]);
         let mut accumulator = Accumulator::new(plan.clone());
@@ -379,11 +381,6 @@ impl Bench<'_> {
         let outside = self.outside();
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
-        let whole_s = self
-            .request
-            .shape
-            .phase_ms(self.rate_per_s)
-            .map(|ms| ms / 1000);
         let mut counted = Counted::default();
         let events = &mut self.events;
         let history = &mut self.history;
@@ -395,11 +392,12 @@ impl Bench<'_> {
                 store_readings(history, watch.see(line));
                 store(history, line);
                 if let SampleLine::Interval(interval) = line {
-                    let phase = plan
-                        .phases
-                        .get(interval.phase)
-                        .map_or("", |p| p.name.as_str());
-                    let done = match (whole_s, plan.phases.get(interval.phase)) {
+                    let known = plan.phases.get(interval.phase);
+                    let phase = known.map_or("", |p| p.name.as_str());
+                    let whole_s = known
+                        .and_then(run_plan::Phase::whole_ms)
+                        .map(|ms| ms / 1000);
+                    let done = match (whole_s, known) {
                         (None, Some(phase)) => (counted.add(interval), phase.measured_operations()),
                         (whole, _) => (watch.seconds(), whole.unwrap_or_default()),
                     };
@@ -514,7 +512,10 @@ fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &Sa
         SampleLine::Interval(interval) => {
             database.add_intervals(*run, std::slice::from_ref(interval))
         }
-        SampleLine::PhaseEnd(_) | SampleLine::Footer(_) | SampleLine::Failure(_) => Ok(()),
+        SampleLine::Mark(_)
+        | SampleLine::PhaseEnd(_)
+        | SampleLine::Footer(_)
+        | SampleLine::Failure(_) => Ok(()),
     };
     if let Err(error) = stored {
         *history = Err(error);

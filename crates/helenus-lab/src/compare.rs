@@ -185,6 +185,7 @@ pub(crate) fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Ve
         let extent = match phase.extent {
             Extent::DurationMs(ms) => format!("{} ms", ms),
             Extent::Count(n) => format!("{n} operations"),
+            Extent::Until(target) => format!("until the rate is known to {}", target.error),
         };
         let in_flight = phase.in_flight.to_string();
         facts.push(fact(&format!("in flight of {name}"), in_flight));

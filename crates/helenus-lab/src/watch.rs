@@ -59,7 +59,7 @@ impl Watch {
                 self.look_now();
                 self.seconds = 0;
             }
-            SampleLine::Footer(_) | SampleLine::Failure(_) => {}
+            SampleLine::Mark(_) | SampleLine::Footer(_) | SampleLine::Failure(_) => {}
         }
         let known = self.readings.len();
         if let Some(sampler) = &self.sampler {

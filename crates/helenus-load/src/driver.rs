@@ -2,7 +2,7 @@
 //! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
 
 use crate::convert::{from_driver, to_driver, type_of};
-use crate::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use crate::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_cql::client::Tls;
 use helenus_model::cql::CqlType;
 use helenus_model::run_plan::{Consistency, RunPlan};
@@ -123,6 +123,7 @@ impl Driver {
         stamp.start();
         let done = self.session.execute_unpaged(statement, values).await;
         stamp.end();
+        stamp.touched(1, 1);
         done.map(drop).map_err(|e| fault(&e))
     }
 
@@ -149,6 +150,7 @@ impl Driver {
             .map_err(|e| other(&e))?;
         let first: Option<Columns<'_>> = rows.maybe_first_row().map_err(|e| other(&e))?;
         let read = first.map(|(c0, c1, c2, c3, c4)| [c0, c1, c2, c3, c4]);
+        stamp.touched(1, u32::from(read.is_some()));
         checked(standard1::check(self.data, position, read), position)
     }
 
@@ -168,6 +170,7 @@ impl Driver {
         let done = self.session.execute_unpaged(statement, values).await;
         stamp.end();
         let result = done.map_err(|e| fault(&e))?;
+        stamp.touched(1, 1);
         match &custom.row {
             None => Ok(()),
             Some(row) => checked(check_custom(row, result, position)?, position),
@@ -212,12 +215,18 @@ impl Endpoint for Driver {
                     self.operations.push(Prepared { statement, kind });
                 }
             }
+            Workload::Profiles(profiles) => {
+                return Err(EndpointError::Unready {
+                    workload: profiles.name.clone(),
+                });
+            }
         }
         Ok(())
     }
 
-    async fn run(&self, operation: usize, position: u64, stamp: &Stamp) -> Result<(), Fault> {
-        let Prepared { statement, kind } = &self.operations[operation];
+    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
+        let position = call.position();
+        let Prepared { statement, kind } = &self.operations[call.operation];
         match kind {
             Kind::Standard1Write => self.write_standard1(statement, position, stamp).await,
             Kind::Standard1Read => self.read_standard1(statement, position, stamp).await,

@@ -2,6 +2,7 @@
 //! Refuses policy: an endpoint never retries, never waits by itself and never gives up by itself.
 
 use crate::sys;
+use helenus_model::run_plan::SerialConsistency;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
@@ -20,17 +21,44 @@ pub trait Endpoint {
         data: Seed,
     ) -> impl Future<Output = Result<(), EndpointError>>;
 
-    /// Runs the workload's operation number `operation` at `position` and checks what it reads.
-    /// Stamps the start just before the request is handed on, and the end just after its answer came.
+    /// Whether an operation may take several positions: only then is [`Self::partitions`] asked.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
+    /// How many positions operation number `number` of this kind takes; a pure function.
+    fn partitions(&self, _operation: usize, _number: u64) -> u32 {
+        1
+    }
+
+    /// Runs an operation and checks what it reads. Stamps the start just before the request is handed on, and the
+    /// end just after its answer came.
     ///
     /// # Errors
     /// How it failed.
-    fn run(
-        &self,
-        operation: usize,
-        position: u64,
-        stamp: &Stamp,
-    ) -> impl Future<Output = Result<(), Fault>>;
+    fn run(&self, call: Call<'_>, stamp: &Stamp) -> impl Future<Output = Result<(), Fault>>;
+}
+
+/// One operation that is to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// Place of its kind in the workload.
+    pub operation: usize,
+    /// Its number in the phase.
+    pub number: u64,
+    /// The positions that it takes: at least one.
+    pub positions: &'a [u64],
+    /// Whether a profile's rows are compared with what must have been written.
+    pub verify: bool,
+    /// Serial consistency where the statement brings none.
+    pub serial_consistency: Option<SerialConsistency>,
+}
+
+impl Call<'_> {
+    /// The first of its positions.
+    pub fn position(&self) -> u64 {
+        self.positions.first().copied().unwrap_or(0)
+    }
 }
 
 /// Why an endpoint cannot be used.
@@ -54,6 +82,12 @@ pub enum EndpointError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A kind of workload that this endpoint cannot run.
+    #[error("the generator cannot run the workload {workload:?}")]
+    Unready {
+        /// The workload.
+        workload: String,
+    },
     /// A bind marker that no value can be made for.
     #[error(
         "operation {operation:?}: no value can be made for {marker:?}: bind markers must stand for whole columns"
@@ -75,11 +109,13 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Start and end of one operation, in nanoseconds on the monotonic clock; 0 is *not yet*.
+/// Start and end of one operation, in nanoseconds on the monotonic clock (0 is *not yet*), and what it touched.
 #[derive(Debug, Default)]
 pub struct Stamp {
     start_ns: Cell<u64>,
     end_ns: Cell<u64>,
+    partitions: Cell<u32>,
+    rows: Cell<u32>,
 }
 
 impl Stamp {
@@ -93,9 +129,21 @@ impl Stamp {
         self.end_ns.set(sys::monotonic_ns());
     }
 
+    /// It touched so many partitions, and wrote or read so many rows.
+    pub fn touched(&self, partitions: u32, rows: u32) {
+        self.partitions.set(partitions);
+        self.rows.set(rows);
+    }
+
     pub(crate) fn clear(&self) {
         self.start_ns.set(0);
         self.end_ns.set(0);
+        self.touched(0, 0);
+    }
+
+    /// Partitions and rows.
+    pub(crate) fn touch(&self) -> (u32, u32) {
+        (self.partitions.get(), self.rows.get())
     }
 
     pub(crate) fn start_ns(&self) -> Option<u64> {

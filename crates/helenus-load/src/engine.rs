@@ -1,23 +1,26 @@
 //! The engine: one thread that starts what is due, stamps it, records it and rotates the intervals.
 //! Refuses timers of its own for each operation: one timer wakes it for starts, rotations and sweeps.
 
-use crate::endpoint::{Endpoint, Fault, Stamp};
+mod conductor;
+
+use crate::endpoint::{Call, Endpoint, Fault, Stamp};
+use crate::marks::Marks;
 use crate::output::Output;
 use crate::recorder::Recorder;
 use crate::stop::Stop;
 use crate::stopwatch::{Start, Stopwatch, Wake};
 use crate::sys;
 use crate::timer::Timer;
+use conductor::Conductor;
+use helenus_model::positions::Sums;
 use helenus_model::run_plan::{Choices, Pacing, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, Outcome, PhaseEnd, Standing, Stretch};
+use helenus_model::sample::{FailureKind, Outcome, PhaseEnd};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-
-/// How often operations are looked over for time-outs: coarse, for nothing is measured by it.
-const SWEEP_NS: u64 = 100_000_000;
+use std::time::Duration;
 
 /// What the tasks of one phase share. One thread, so cells and no locks.
 struct Running<E> {
@@ -25,6 +28,11 @@ struct Running<E> {
     stopwatch: RefCell<Stopwatch>,
     recorder: RefCell<Recorder>,
     choices: Choices,
+    phase: Phase,
+    /// Positions that operations took before, where they may take several.
+    sums: Option<RefCell<Sums>>,
+    /// How far the phase is, where all of its operations are to succeed.
+    marks: Option<RefCell<Marks>>,
     /// Place in the workload of each operation of the mix.
     places: Vec<usize>,
     slots: Vec<Slot>,
@@ -38,6 +46,8 @@ struct Running<E> {
 #[derive(Default)]
 struct Slot {
     handed: Cell<Option<Start>>,
+    /// Positions that operations before this one took.
+    taken: Cell<u64>,
     waker: RefCell<Option<Waker>>,
     stamp: Stamp,
     busy: Cell<bool>,
@@ -87,31 +97,115 @@ impl Slot {
     }
 }
 
+/// The positions of an operation, without a heap for one.
+enum OneOr {
+    One([u64; 1]),
+    Several,
+}
+
+impl OneOr {
+    fn as_slice_or<'a>(&'a self, several: &'a [u64]) -> &'a [u64] {
+        match self {
+            Self::One(one) => one,
+            Self::Several => several,
+        }
+    }
+}
+
+/// Longer and longer, so that a node that is overwhelmed or gone for a moment gets its moment: 0.1 s up to 5 s.
+fn pause_after(tries: u32) -> Duration {
+    Duration::from_millis((100 << tries.min(6)).min(5000))
+}
+
 impl<E: Endpoint> Running<E> {
     /// The life of a slot: take an operation, run it, record it, start what became due.
     async fn work(self: Rc<Self>, slot: usize) {
         let own = &self.slots[slot];
+        let mut several = Vec::new();
         loop {
             let start = own.next().await;
-            let operation = self.choices.operation(start.index);
-            let position = self.choices.position(start.index);
-            own.stamp.clear();
+            let number = self.number(start.index);
+            let operation = self.choices.operation(number);
+            let one = self.positions(operation, number, own.taken.get(), &mut several);
             own.busy.set(true);
             self.recorder.borrow_mut().started(start.stretch, operation);
-            let ended = own
-                .run(
-                    self.endpoint
-                        .run(self.places[operation], position, &own.stamp),
-                )
-                .await;
+            let call = Call {
+                operation: self.places[operation],
+                number,
+                positions: one.as_slice_or(&several),
+                verify: self.phase.verify,
+                serial_consistency: self.phase.serial_consistency,
+            };
+            let ended = self.insist(own, call).await;
             own.busy.set(false);
-            self.record(slot, operation, ended);
+            self.record(slot, operation, number, ended);
             self.start_due(sys::monotonic_ns());
         }
     }
 
-    fn record(&self, slot: usize, operation: usize, ended: Result<(), Fault>) {
+    /// Runs an operation, and again while it fails and the phase says so.
+    async fn insist(&self, own: &Slot, call: Call<'_>) -> Result<(), Fault> {
+        let mut tries = 0;
+        loop {
+            own.stamp.clear();
+            let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
+            match ended {
+                Err(fault) if tries < self.phase.repeat => {
+                    let mut recorder = self.recorder.borrow_mut();
+                    recorder.explain(fault.kind, fault.message);
+                    drop(recorder);
+                    if let Some(marks) = &self.marks {
+                        marks.borrow_mut().repeated();
+                    }
+                    own.stamp.clear();
+                    tokio::time::sleep(pause_after(tries)).await;
+                    tries += 1;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// The number of an operation in the whole of what the phase is part of.
+    fn number(&self, index: u64) -> u64 {
+        self.phase.first + index
+    }
+
+    /// How many positions operation `number` takes.
+    fn partitions(&self, number: u64) -> u32 {
+        let operation = self.places[self.choices.operation(number)];
+        self.endpoint.partitions(operation, number)
+    }
+
+    /// Positions that all operations before this one take.
+    fn taken_before(&self, number: u64) -> u64 {
+        match &self.sums {
+            None => number,
+            Some(sums) => sums.borrow_mut().before(number, &|n| self.partitions(n)),
+        }
+    }
+
+    /// The positions of an operation: one, or as many as are put into `several`.
+    fn positions(
+        &self,
+        operation: usize,
+        number: u64,
+        taken: u64,
+        several: &mut Vec<u64>,
+    ) -> OneOr {
+        if self.sums.is_none() {
+            return OneOr::One([self.choices.nth_position(number, taken, 0).unwrap_or(0)]);
+        }
+        let count = self.endpoint.partitions(self.places[operation], number);
+        several.clear();
+        let places = 0..count.max(1);
+        several.extend(places.filter_map(|p| self.choices.nth_position(number, taken, p)));
+        OneOr::Several
+    }
+
+    fn record(&self, slot: usize, operation: usize, number: u64, ended: Result<(), Fault>) {
         let stamp = &self.slots[slot].stamp;
+        let failed = ended.is_err();
         let outcome = match ended {
             Ok(()) => Outcome::Completed,
             Err(fault) => {
@@ -125,19 +219,36 @@ impl<E: Endpoint> Running<E> {
         stopwatch.begin(slot, stamp.start_ns().unwrap_or(0));
         if let Some(timing) = stopwatch.complete(slot, end_ns, outcome) {
             let mut recorder = self.recorder.borrow_mut();
-            recorder.ended(operation, &timing, outcome, end_ns);
+            recorder.ended(operation, &timing, outcome, end_ns, stamp.touch());
+        }
+        if let Some(marks) = &self.marks {
+            match failed {
+                false => marks.borrow_mut().completed(number),
+                // What was to be in is not: the phase has failed.
+                true => stopwatch.end_at(end_ns),
+            }
         }
     }
 
     /// Hands out what is due, and tells the conductor when there is nothing left.
     fn start_due(&self, now_ns: u64) {
         let mut stopwatch = self.stopwatch.borrow_mut();
-        while let Some(start) = stopwatch.start_due(now_ns) {
+        loop {
+            let number = self.number(stopwatch.next_index());
+            let taken = self.taken_before(number);
+            let most = self.choices.positions().most();
+            if most.is_some_and(|most| taken >= most) {
+                stopwatch.end_at(now_ns);
+            }
+            let Some(start) = stopwatch.start_due(now_ns) else {
+                break;
+            };
             if stopwatch.is_closed() {
-                let operation = self.choices.operation(start.index);
+                let operation = self.choices.operation(number);
                 self.recorder.borrow_mut().offered(start.stretch, operation);
             }
             let slot = &self.slots[start.slot];
+            slot.taken.set(taken);
             slot.handed.set(Some(start));
             slot.wake();
         }
@@ -169,7 +280,8 @@ impl<E: Endpoint> Running<E> {
         }
         let mut recorder = self.recorder.borrow_mut();
         for index in newly {
-            recorder.offered(stopwatch.stretch(index), self.choices.operation(index));
+            let operation = self.choices.operation(self.number(index));
+            recorder.offered(stopwatch.stretch(index), operation);
         }
     }
 }
@@ -192,6 +304,9 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         stopwatch: RefCell::new(Stopwatch::new(phase, plan.seed, origin_ns)),
         recorder: RefCell::new(Recorder::new(at, names(phase), origin_ns)),
         choices: phase.choices(plan.seed),
+        phase: phase.clone(),
+        sums: endpoint.takes_several().then(RefCell::default),
+        marks: (phase.repeat > 0).then(|| RefCell::new(Marks::from(phase.first))),
         places: places(plan, phase),
         slots: (0..phase.in_flight).map(|_| Slot::default()).collect(),
         stop: Arc::clone(stop),
@@ -202,10 +317,10 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     for slot in 0..running.slots.len() {
         tasks.spawn_local(Rc::clone(&running).work(slot));
     }
-    let mut conductor = Conductor::new(Rc::clone(&running), plan, phase, origin_ns);
+    let mut conductor = Conductor::new(Rc::clone(&running), plan, at, origin_ns);
     let end = PhaseEnd {
         standing,
-        ..conductor.conduct(at, &timer, output).await?
+        ..conductor.conduct(&timer, output).await?
     };
     tasks.shutdown().await;
     Ok(end)
@@ -221,230 +336,4 @@ fn places(plan: &RunPlan, phase: &Phase) -> Vec<usize> {
     let place = |name: &str| known.iter().position(|k| k == name).unwrap_or(0);
     let shares = phase.operations.iter();
     shares.map(|share| place(&share.operation)).collect()
-}
-
-/// The task that waits: for the next start, rotation, sweep, and the schedule's end.
-struct Conductor<E> {
-    running: Rc<Running<E>>,
-    pacing: Pacing,
-    interval_ns: u64,
-    rate_per_s: Option<f64>,
-    measured_from_ns: u64,
-    rotate_at_ns: u64,
-    sweep_at_ns: u64,
-    cpu: CpuClock,
-    wall_offset_ns: i128,
-    clock_step_ns: u64,
-    /// Set when the measured stretch is over.
-    closed: Option<Closing>,
-}
-
-/// What held when the measured stretch ended.
-#[derive(Debug, Clone, Copy)]
-struct Closing {
-    at_ns: u64,
-    backlog: u64,
-    abandoned: u64,
-    thread_cpu_ns: u64,
-}
-
-/// CPU of the thread, less what was spent spinning.
-#[derive(Debug, Default)]
-struct CpuClock {
-    spun_ns: u64,
-    at_rotation_ns: u64,
-    at_measured_ns: u64,
-}
-
-impl CpuClock {
-    fn now_ns(&self) -> u64 {
-        sys::thread_cpu_ns().saturating_sub(self.spun_ns)
-    }
-}
-
-impl<E: Endpoint> Conductor<E> {
-    fn new(running: Rc<Running<E>>, plan: &RunPlan, phase: &Phase, origin_ns: u64) -> Self {
-        let interval_ns = plan.sampling_interval_ms.max(1) * 1_000_000;
-        let measured_from_ns = running.stopwatch.borrow_mut().measured_from_ns();
-        let mut cpu = CpuClock::default();
-        cpu.at_rotation_ns = cpu.now_ns();
-        cpu.at_measured_ns = cpu.at_rotation_ns;
-        let mut own = Self {
-            running,
-            pacing: plan.pacing,
-            interval_ns,
-            rate_per_s: phase.rate_per_s,
-            measured_from_ns,
-            rotate_at_ns: 0,
-            sweep_at_ns: origin_ns + SWEEP_NS,
-            cpu,
-            wall_offset_ns: sys::wall_offset_ns(),
-            clock_step_ns: 0,
-            closed: None,
-        };
-        own.rotate_at_ns = own.next_rotation(origin_ns);
-        own
-    }
-
-    /// Rotations fall on whole intervals from the measured stretch's start, the first of which ends the warm-up.
-    fn next_rotation(&self, now_ns: u64) -> u64 {
-        if now_ns < self.measured_from_ns {
-            (now_ns + self.interval_ns).min(self.measured_from_ns)
-        } else {
-            let passed = (now_ns - self.measured_from_ns) / self.interval_ns;
-            self.measured_from_ns + (passed + 1) * self.interval_ns
-        }
-    }
-
-    async fn conduct(
-        &mut self,
-        at: usize,
-        timer: &Timer,
-        output: &Output,
-    ) -> std::io::Result<PhaseEnd> {
-        let stop = Arc::clone(&self.running.stop);
-        loop {
-            let now_ns = sys::monotonic_ns();
-            self.close_if_over(now_ns);
-            self.running.start_due(now_ns);
-            if now_ns >= self.rotate_at_ns {
-                self.rotate(now_ns, output);
-            }
-            if now_ns >= self.sweep_at_ns {
-                self.running.sweep(now_ns);
-                self.sweep_at_ns = now_ns + SWEEP_NS;
-            }
-            let done = self.is_done();
-            if done || stop.reason().is_some() {
-                break;
-            }
-            self.wait(timer, &stop).await?;
-        }
-        Ok(self.end(at, output))
-    }
-
-    /// True when all is ended and the measured stretch is over too: a schedule lasts to its end.
-    fn is_done(&self) -> bool {
-        let stopwatch = self.running.stopwatch.borrow();
-        stopwatch.is_done() && (self.closed.is_some() || stopwatch.measured_to_ns().is_none())
-    }
-
-    async fn wait(&mut self, timer: &Timer, stop: &Stop) -> std::io::Result<()> {
-        if self.pacing == Pacing::Spin {
-            self.spin().await;
-            return Ok(());
-        }
-        let until = self.next_look();
-        if until <= sys::monotonic_ns() {
-            // Late already: let the slots run what they were handed before more is handed out.
-            tokio::task::yield_now().await;
-            return Ok(());
-        }
-        tokio::select! {
-            biased;
-            fired = timer.until(until) => fired,
-            () = stop.changed() => Ok(()),
-        }
-    }
-
-    /// The next moment at which anything is to be done.
-    fn next_look(&self) -> u64 {
-        let mut stopwatch = self.running.stopwatch.borrow_mut();
-        let wake = stopwatch.next_wake();
-        let waits = &self.running.conductor_waits_for_slot;
-        waits.set(wake == Wake::Completion);
-        let start = match wake {
-            Wake::At(start_ns) => Some(start_ns),
-            Wake::Completion | Wake::Over => None,
-        };
-        let end = stopwatch.measured_to_ns().filter(|_| self.closed.is_none());
-        [start, end]
-            .into_iter()
-            .flatten()
-            .fold(self.rotate_at_ns.min(self.sweep_at_ns), u64::min)
-    }
-
-    /// Lets the others run once; when they had nothing to do, the time counts as spun.
-    async fn spin(&mut self) {
-        let counts = |this: &Self| this.running.stopwatch.borrow().counts();
-        let (before, cpu_ns) = (counts(self), sys::thread_cpu_ns());
-        tokio::task::yield_now().await;
-        if counts(self) == before {
-            self.cpu.spun_ns += sys::thread_cpu_ns().saturating_sub(cpu_ns);
-        }
-    }
-
-    /// At the schedule's end: a backlog of up to a second of the rate is worked off, so that no delayed
-    /// operation goes unmeasured; a larger one disqualifies the phase anyway and is abandoned.
-    #[expect(clippy::cast_precision_loss, reason = "a backlog is far below 2^53")]
-    fn close_if_over(&mut self, now_ns: u64) {
-        let mut stopwatch = self.running.stopwatch.borrow_mut();
-        let Some(end_ns) = stopwatch.measured_to_ns().filter(|end| now_ns >= *end) else {
-            return;
-        };
-        if self.closed.is_some() {
-            return;
-        }
-        let backlog = stopwatch.backlog(end_ns);
-        let too_large = self.rate_per_s.is_some_and(|rate| backlog as f64 > rate);
-        if too_large {
-            stopwatch.stop();
-        }
-        self.closed = Some(Closing {
-            at_ns: end_ns,
-            backlog,
-            abandoned: if too_large { backlog } else { 0 },
-            thread_cpu_ns: self.cpu.now_ns() - self.cpu.at_measured_ns,
-        });
-    }
-
-    fn rotate(&mut self, now_ns: u64, output: &Output) {
-        self.running.count_offered(now_ns);
-        let cpu_ns = self.cpu.now_ns();
-        let used_ns = cpu_ns - std::mem::replace(&mut self.cpu.at_rotation_ns, cpu_ns);
-        let mut recorder = self.running.recorder.borrow_mut();
-        let stretch = if self.rotate_at_ns <= self.measured_from_ns {
-            // The rotation on the border ends the warm-up; the measured stretch's CPU counts from here.
-            self.cpu.at_measured_ns = cpu_ns;
-            Stretch::Warmup
-        } else {
-            Stretch::Measured
-        };
-        for line in recorder.rotate(now_ns, stretch, used_ns) {
-            output.send(line);
-        }
-        drop(recorder);
-        self.rotate_at_ns = self.next_rotation(now_ns);
-        let offset = sys::wall_offset_ns();
-        let step = (offset - std::mem::replace(&mut self.wall_offset_ns, offset)).unsigned_abs();
-        self.clock_step_ns = self
-            .clock_step_ns
-            .max(u64::try_from(step).unwrap_or(u64::MAX));
-    }
-
-    fn end(&mut self, at: usize, output: &Output) -> PhaseEnd {
-        let now_ns = sys::monotonic_ns();
-        self.rotate(now_ns, output);
-        let closing = self.closed.unwrap_or(Closing {
-            at_ns: now_ns,
-            backlog: 0,
-            abandoned: 0,
-            thread_cpu_ns: self.cpu.now_ns() - self.cpu.at_measured_ns,
-        });
-        let cut_off = self.running.stopwatch.borrow().in_flight();
-        PhaseEnd {
-            phase: at,
-            measured_from_ns: self.measured_from_ns.min(closing.at_ns),
-            measured_to_ns: closing.at_ns,
-            ended_ns: now_ns,
-            backlog: closing.backlog,
-            abandoned: closing.abandoned,
-            cut_off: u64::try_from(cut_off).unwrap_or(u64::MAX),
-            thread_cpu_ns: closing.thread_cpu_ns,
-            clock_step_ns: self.clock_step_ns,
-            stopped_early: !self.running.stopwatch.borrow().is_done(),
-            standing: Standing::default(),
-            first_failures: self.running.recorder.borrow_mut().first_failures(),
-        }
-    }
 }

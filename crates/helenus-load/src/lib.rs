@@ -10,6 +10,7 @@ mod convert;
 mod driver;
 mod engine;
 mod gather;
+mod marks;
 mod output;
 mod recorder;
 mod stop;

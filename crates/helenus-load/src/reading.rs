@@ -130,6 +130,7 @@ impl Accumulator {
                     phase.take(interval);
                 }
             }
+            SampleLine::Mark(_) => {}
             SampleLine::PhaseEnd(end) => {
                 if let Some(phase) = self.phases.get_mut(end.phase) {
                     phase.end = Some(end.clone());
@@ -195,9 +196,11 @@ fn phase_result(
     beside: &dyn Fn((u64, u64), u64) -> Beside,
 ) -> Option<PhaseResult> {
     let mut end = gathered.end(at)?;
-    let steadiness = gathered.steadiness(phase);
-    let kept = gathered.after(steadiness.cut_s);
-    if steadiness.cut_s > 0.0
+    // A ramp is not meant to be steady.
+    let steadiness = phase.ramp.is_none().then(|| gathered.steadiness(phase));
+    let cut_s = steadiness.as_ref().map_or(0.0, |found| found.cut_s);
+    let kept = gathered.after(cut_s);
+    if cut_s > 0.0
         && let Some(first) = kept.first()
     {
         end.measured_from_ns = first.from_ns;
@@ -213,7 +216,7 @@ fn phase_result(
         phase,
         blocks: &blocks,
         end: &end,
-        steadiness: Some(&steadiness),
+        steadiness: steadiness.as_ref(),
         seed: seed.derive(&format!("blocks/{}", phase.name)),
     };
     let span = (end.measured_from_ns, end.measured_to_ns);

@@ -58,13 +58,18 @@ impl Recorder {
         timing: &Timing,
         outcome: Outcome,
         end_ns: u64,
+        (partitions, rows): (u32, u32),
     ) {
         let tenth = self.tenth(end_ns);
         tenth.ended += 1;
         tenth.service_sum_ns += timing.service_ns;
         let to = self.of(timing.stretch, operation);
         match outcome {
-            Outcome::Completed => to.completed += 1,
+            Outcome::Completed => {
+                to.completed += 1;
+                to.partitions += u64::from(partitions);
+                to.rows += u64::from(rows);
+            }
             Outcome::Failed(kind) => *to.failed.entry(kind).or_default() += 1,
         }
         to.service.record(timing.service_ns);

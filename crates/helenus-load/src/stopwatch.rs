@@ -23,6 +23,8 @@ pub struct Stopwatch {
     offered: u64,
     counts: Counts,
     over: bool,
+    /// Where the phase was ended before its time: nothing is offered from then on.
+    ended_at_ns: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -108,6 +110,9 @@ impl Stopwatch {
                 let limit = match phase.extent {
                     Extent::DurationMs(ms) => Limit::Until(warmup_ns + ms * 1_000_000),
                     Extent::Count(wanted) => Limit::Operations { wanted, begun: 0 },
+                    Extent::Until(target) => {
+                        Limit::Until(warmup_ns + u64::from(target.most) * 1_000_000_000)
+                    }
                 };
                 Pace::Closed { warmup_ns, limit }
             }
@@ -123,6 +128,7 @@ impl Stopwatch {
             offered: 0,
             counts: Counts::default(),
             over: false,
+            ended_at_ns: None,
         }
     }
 
@@ -138,6 +144,9 @@ impl Stopwatch {
 
     /// Where the measured stretch ends; none when it ends with its last operation.
     pub fn measured_to_ns(&self) -> Option<u64> {
+        if self.ended_at_ns.is_some() {
+            return self.ended_at_ns;
+        }
         match &self.pace {
             Pace::Open { schedule, .. } => Some(self.origin_ns + schedule.end_ns()),
             Pace::Closed { limit, .. } => match limit {
@@ -230,6 +239,7 @@ impl Stopwatch {
     /// The operations offered up to `now_ns` that no earlier call has returned, by index.
     pub fn newly_offered(&mut self, now_ns: u64) -> Range<u64> {
         let from = self.offered;
+        let now_ns = now_ns.min(self.ended_at_ns.unwrap_or(now_ns));
         match &mut self.pace {
             Pace::Open { schedule, .. } => {
                 while self.offered < schedule.total()
@@ -293,6 +303,17 @@ impl Stopwatch {
             }
             Pace::Closed { .. } => Wake::At(self.origin_ns),
         }
+    }
+
+    /// The phase ends here, before its time: all that it was to do is done.
+    pub fn end_at(&mut self, now_ns: u64) {
+        self.over = true;
+        self.ended_at_ns.get_or_insert(now_ns);
+    }
+
+    /// The number of the operation that starts next.
+    pub fn next_index(&self) -> u64 {
+        self.next
     }
 
     /// Nothing starts any more.

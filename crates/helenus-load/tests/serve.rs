@@ -1,7 +1,7 @@
 //! The generator from plan to result, with a fake endpoint in the driver's place.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
-use helenus_load::endpoint::{Endpoint, EndpointError, Fault, Stamp};
+use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_load::serve::serve_endpoint;
 use helenus_load::{Accumulator, ReadError, SampleReader, Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
@@ -38,7 +38,8 @@ impl Endpoint for Fake {
         Ok(())
     }
 
-    async fn run(&self, _: usize, position: u64, stamp: &Stamp) -> Result<(), Fault> {
+    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
+        let position = call.position();
         stamp.start();
         if (self.silent)(position) {
             std::future::pending::<()>().await;

@@ -61,6 +61,42 @@ pub struct BenchShape {
     pub in_order: bool,
 }
 
+/// What a request measures: a bench's phases by their words, or phases as they are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Shape {
+    /// By their words, at a rate that a probe may find.
+    Bench(BenchShape),
+    /// As they are, each with its own rate.
+    Phases(Vec<Phase>),
+}
+
+impl Shape {
+    /// The phases; those of a bench at this rate, none being a closed loop.
+    pub fn phases(&self, rate_per_s: Option<f64>) -> Vec<Phase> {
+        match self {
+            Self::Bench(shape) => shape.phases(rate_per_s),
+            Self::Phases(phases) => phases.clone(),
+        }
+    }
+
+    /// The phases' words; none where they have none.
+    pub fn kinds(&self) -> &[PhaseKind] {
+        match self {
+            Self::Bench(shape) => &shape.phases,
+            Self::Phases(_) => &[],
+        }
+    }
+
+    /// What finds the rate of a bench; none where each phase has its own.
+    pub fn probe(&self) -> Option<Phase> {
+        match self {
+            Self::Bench(shape) => Some(shape.probe()),
+            Self::Phases(_) => None,
+        }
+    }
+}
+
 /// Why a shape makes no sense.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ShapeError {
@@ -126,7 +162,7 @@ impl BenchShape {
                 let written = match (rate, self.extent) {
                     (Some(rate), _) => self.offered(rate),
                     (None, Extent::Count(count)) => count,
-                    (None, Extent::DurationMs(_)) => return Ok(()),
+                    (None, Extent::DurationMs(_) | Extent::Until(_)) => return Ok(()),
                 };
                 if population > written {
                     return Err(ShapeError::TooMany {
@@ -146,17 +182,8 @@ impl BenchShape {
         match self.extent {
             Extent::DurationMs(ms) => offered(ms.saturating_add(self.warmup_ms)),
             Extent::Count(count) => count.saturating_add(offered(self.warmup_ms)),
+            Extent::Until(target) => offered(u64::from(target.most) * 1000 + self.warmup_ms),
         }
-    }
-
-    /// How long a phase takes, in milliseconds; none where it ends by count and has no rate.
-    pub fn phase_ms(&self, rate_per_s: Option<f64>) -> Option<u64> {
-        let measured = match (self.extent, rate_per_s) {
-            (Extent::DurationMs(ms), _) => Some(ms),
-            (Extent::Count(count), Some(rate)) => Some((count as f64 * 1000.0 / rate) as u64),
-            (Extent::Count(_), None) => None,
-        };
-        measured.map(|ms| ms.saturating_add(self.warmup_ms))
     }
 
     /// The phases at a rate; none is a closed loop.
@@ -167,7 +194,7 @@ impl BenchShape {
                 (Some(rate), _) => self.offered(rate).max(1),
                 // What a count writes is all there, whatever the warm-up wrote besides.
                 (None, Extent::Count(count)) => count,
-                (None, Extent::DurationMs(_)) => CLOSED_POPULATION,
+                (None, Extent::DurationMs(_) | Extent::Until(_)) => CLOSED_POPULATION,
             });
         self.phases
             .iter()
@@ -203,6 +230,7 @@ impl BenchShape {
             positions,
             warmup_ms: self.warmup_ms,
             settle: self.settle,
+            ..Phase::default()
         }
     }
 

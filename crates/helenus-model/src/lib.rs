@@ -57,6 +57,8 @@ pub mod table;
 
 pub mod workload;
 
+pub mod positions;
+
 pub mod run_plan;
 
 pub mod sample;

@@ -139,6 +139,12 @@ pub struct OperationResult {
     /// Operations that failed, by kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<FailureKind, u64>,
+    /// Partitions that the completed operations touched; 0 in what was recorded before they were counted.
+    #[serde(default)]
+    pub partitions: u64,
+    /// Rows that the completed operations wrote or read; 0 in what was recorded before they were counted.
+    #[serde(default)]
+    pub rows: u64,
     /// Start to end; none when nothing ended.
     pub service: Option<Distribution>,
     /// Intended start to end; none in a closed loop.
@@ -255,6 +261,8 @@ impl OperationResult {
             started: merged.started,
             completed: merged.completed,
             failed: merged.failed.clone(),
+            partitions: merged.partitions,
+            rows: merged.rows,
             service: Distribution::of(&merged.service),
             response: Distribution::of(&merged.response),
             lateness: Distribution::of(&merged.lateness),

@@ -4,7 +4,9 @@
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::format::{Format, FormatError};
-use crate::schedule::{Arrivals, Schedule};
+pub use crate::positions::Positions;
+use crate::positions::below;
+use crate::schedule::{Arrivals, RampedPace, Schedule};
 use crate::seed::Seed;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -86,6 +88,9 @@ pub struct Phase {
     /// Operations a second; none is a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
+    /// How the rate comes there, after a warm-up at the ramp's beginning; none is there at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
     /// How arrivals are spread at that rate.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -103,6 +108,32 @@ pub struct Phase {
     /// The warm-up is lengthened into the measured stretch as far as the numbers still settle there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settle: bool,
+    /// Number of its first operation: what an earlier run did not come to begins there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first: u64,
+    /// Rows of a profile that are read are compared with what must have been written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
+    /// Serial consistency of conditional statements that bring none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_consistency: Option<SerialConsistency>,
+    /// How often a failed operation is sent again before it counts as failed and ends the phase; where it is above
+    /// zero, marks tell how far the phase is.
+    #[serde(default, skip_serializing_if = "is_zero_32")]
+    pub repeat: u32,
+    /// Which of its times it is first told by; the response time where there is one and nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
+fn is_zero_32(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One operation's share of a mix.
@@ -115,23 +146,62 @@ pub struct Share {
 }
 
 /// When a phase's measured stretch ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// After so many milliseconds.
     DurationMs(u64),
     /// After so many operations.
     Count(u64),
+    /// When the mean of the intervals' rates is known well enough.
+    Until(Target),
 }
 
-/// Which position an operation takes.
+/// How well a rate shall be known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Standard error of the mean of the intervals' rates, as a share of that mean, that is small enough.
+    pub error: f64,
+    /// Intervals that are measured at least.
+    pub least: u32,
+    /// Intervals after which it ends whatever the error is.
+    pub most: u32,
+}
+
+impl Target {
+    /// Whether intervals with these rates are enough.
+    pub fn is_reached(&self, rates: &[f64]) -> bool {
+        let n = rates.len();
+        if n >= self.most as usize {
+            return true;
+        }
+        if n < (self.least as usize).max(2) {
+            return false;
+        }
+        let count = n as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / count;
+        mean > 0.0 && (variance / count).sqrt() / mean < self.error
+    }
+}
+
+/// A rate on its way to the phase's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ramp {
+    /// Operations a second at its beginning.
+    pub from_per_s: f64,
+    /// How long it takes to the phase's rate, along a straight line, in milliseconds of the measured stretch.
+    pub over_ms: u64,
+}
+
+/// Which of its times a phase is first told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Positions {
-    /// 0, 1, 2 … and round again.
-    Sequential,
-    /// Any position, each as likely as any other, independent of what came before.
-    Uniform,
+pub enum Shown {
+    /// From the intended start.
+    Response,
+    /// From the start.
+    Service,
 }
 
 /// Why a plan cannot be run.
@@ -195,6 +265,30 @@ impl RunPlan {
     }
 }
 
+impl Default for Phase {
+    /// A closed loop of one slot that sends nothing yet, over a million rows.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            operations: Vec::new(),
+            rate_per_s: None,
+            ramp: None,
+            arrivals: Arrivals::Constant,
+            in_flight: 1,
+            extent: Extent::Count(1),
+            population: 1_000_000,
+            positions: Positions::Sequential,
+            warmup_ms: 0,
+            settle: false,
+            first: 0,
+            verify: false,
+            serial_consistency: None,
+            repeat: 0,
+            shown: None,
+        }
+    }
+}
+
 impl Phase {
     /// One operation only, at a fixed rate for a time: the most common phase.
     pub fn steady(operation: &str, rate_per_s: f64, in_flight: u32, duration_ms: u64) -> Self {
@@ -205,31 +299,35 @@ impl Phase {
                 weight: 1,
             }],
             rate_per_s: Some(rate_per_s),
-            arrivals: Arrivals::Constant,
             in_flight,
             extent: Extent::DurationMs(duration_ms),
-            population: 1_000_000,
             positions: if operation == "write" {
                 Positions::Sequential
             } else {
                 Positions::Uniform
             },
-            warmup_ms: 0,
-            settle: false,
+            ..Self::default()
         }
     }
 
     fn check(&self, workload: &Workload) -> Result<(), PlanError> {
-        let extent = match self.extent {
-            Extent::DurationMs(n) | Extent::Count(n) => n,
+        let lasts = match self.extent {
+            Extent::DurationMs(n) | Extent::Count(n) => n > 0,
+            Extent::Until(target) => target.most > 0 && target.error > 0.0,
+        };
+        let above_zero = |rate: f64| rate.is_finite() && rate > 0.0;
+        let ramp_holds = self.ramp.is_none_or(|ramp| above_zero(ramp.from_per_s));
+        let holds_any = match &self.positions {
+            Positions::Range { from, to, .. } => from < to,
+            _ => self.population > 0,
         };
         let weights: u64 = self.operations.iter().map(|s| u64::from(s.weight)).sum();
-        let rate_holds = self.rate_per_s.is_none_or(|r| r.is_finite() && r > 0.0);
+        let rate_holds = self.rate_per_s.is_none_or(above_zero) && ramp_holds;
         let numbers = [
             ("the rate", rate_holds),
             ("the number in flight", self.in_flight > 0),
-            ("the duration or count", extent > 0),
-            ("the population", self.population > 0),
+            ("the duration or count", lasts),
+            ("the population", holds_any),
             ("the sum of the weights", weights > 0),
         ];
         if let Some((what, _)) = numbers.into_iter().find(|(_, holds)| !holds) {
@@ -258,23 +356,67 @@ impl Phase {
         let rate = self.rate_per_s?;
         let total = self.warmup_operations() + self.measured_operations();
         let seed = root.derive(&format!("arrivals/{}", self.name));
-        Some(Schedule::new(rate, total, self.arrivals, seed))
+        Some(match self.ramp {
+            None => Schedule::new(rate, total, self.arrivals, seed),
+            Some(ramp) => {
+                let pace = self.pace(rate, ramp);
+                Schedule::ramped(pace, total, self.arrivals, seed)
+            }
+        })
+    }
+
+    /// The warm-up at the ramp's beginning, the ramp, and the rate from there on.
+    fn pace(&self, rate: f64, ramp: Ramp) -> RampedPace {
+        RampedPace {
+            before_ns: self.warmup_ms.saturating_mul(1_000_000),
+            from_per_s: ramp.from_per_s,
+            over_ns: ramp.over_ms.saturating_mul(1_000_000),
+            to_per_s: rate,
+        }
     }
 
     /// Operations of the warm-up at a fixed rate; 0 in a closed loop, whose warm-up is a time.
     pub fn warmup_operations(&self) -> u64 {
         self.rate_per_s.map_or(0, |rate| {
-            Schedule::offered_in(rate, self.warmup_ms * 1_000_000)
+            let rate = self.ramp.map_or(rate, |ramp| ramp.from_per_s);
+            Schedule::offered_in(rate, self.warmup_ms.saturating_mul(1_000_000))
         })
     }
 
     /// Operations of the measured stretch at a fixed rate (exactly rate × time), or the count of a closed loop.
     pub fn measured_operations(&self) -> u64 {
-        match (self.extent, self.rate_per_s) {
-            (Extent::Count(n), _) => n,
-            (Extent::DurationMs(ms), Some(rate)) => Schedule::offered_in(rate, ms * 1_000_000),
-            (Extent::DurationMs(_), None) => 0,
+        let in_time = |ms: u64| {
+            let Some(rate) = self.rate_per_s else {
+                return 0;
+            };
+            match self.ramp {
+                None => Schedule::offered_in(rate, ms.saturating_mul(1_000_000)),
+                Some(ramp) => {
+                    let pace = self.pace(rate, ramp);
+                    let whole_ms = self.warmup_ms.saturating_add(ms);
+                    let all = pace.offered_in(whole_ms.saturating_mul(1_000_000));
+                    all.saturating_sub(self.warmup_operations())
+                }
+            }
+        };
+        match self.extent {
+            Extent::Count(n) => n,
+            Extent::DurationMs(ms) => in_time(ms),
+            Extent::Until(target) => in_time(u64::from(target.most).saturating_mul(1000)),
         }
+    }
+
+    /// How long it takes, warm-up included, in milliseconds; none where it ends by count and has no rate.
+    pub fn whole_ms(&self) -> Option<u64> {
+        let measured = match self.extent {
+            Extent::DurationMs(ms) => ms,
+            Extent::Until(target) => u64::from(target.most).saturating_mul(1000),
+            Extent::Count(_) => {
+                let end_ns = self.schedule(Seed(0))?.end_ns();
+                return Some(end_ns / 1_000_000);
+            }
+        };
+        Some(measured.saturating_add(self.warmup_ms))
     }
 
     /// What operation `index` is and where it goes.
@@ -292,7 +434,7 @@ impl Phase {
             mix: root.derive(&format!("mix/{}", self.name)),
             places: root.derive(&format!("positions/{}", self.name)),
             population: self.population,
-            positions: self.positions,
+            positions: self.positions.clone(),
         }
     }
 }
@@ -318,19 +460,22 @@ impl Choices {
         self.bounds.partition_point(|bound| *bound <= drawn)
     }
 
-    /// Which position operation `index` goes to.
-    pub fn position(&self, index: u64) -> u64 {
-        match self.positions {
-            Positions::Sequential => index % self.population,
-            Positions::Uniform => below(self.places.at(index), self.population),
-        }
+    /// Which position operation `index` goes to, where every operation takes one; none behind the end of a range
+    /// that does not wrap.
+    pub fn position(&self, index: u64) -> Option<u64> {
+        self.nth_position(index, index, 0)
     }
-}
 
-/// 64 random bits scaled to 0 … bound − 1 (the bias is below bound ÷ 2^64).
-fn below(random: u64, bound: u64) -> u64 {
-    let scaled = (u128::from(random) * u128::from(bound)) >> 64;
-    u64::try_from(scaled).unwrap_or(0)
+    /// Position number `place` of operation `index`, before which the others took `taken`.
+    pub fn nth_position(&self, index: u64, taken: u64, place: u32) -> Option<u64> {
+        self.positions
+            .at(self.places, self.population, index, taken, place)
+    }
+
+    /// Which positions there are to take.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
 }
 
 #[cfg(test)]
@@ -420,7 +565,9 @@ mod tests {
         let reads = (0..40_000).filter(|i| choices.operation(*i) == 1).count();
         assert!((29_500..30_500).contains(&reads), "{reads}");
         let mut hit = [0_u32; 100];
-        (0..40_000).for_each(|i| hit[usize::try_from(choices.position(i)).expect("small")] += 1);
+        (0..40_000).for_each(|i| {
+            hit[usize::try_from(choices.position(i).expect("one")).expect("small")] += 1
+        });
         assert!(hit.iter().all(|n| (300..500).contains(n)));
     }
 }

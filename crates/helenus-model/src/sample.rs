@@ -18,6 +18,8 @@ pub enum SampleLine {
     Header(Header),
     /// What happened in one interval of one phase.
     Interval(Interval),
+    /// How far a phase is whose operations are all to succeed.
+    Mark(Mark),
     /// A phase is over.
     PhaseEnd(PhaseEnd),
     /// The last line of a run that went its way.
@@ -91,6 +93,19 @@ pub struct Interval {
     pub tenths: Vec<Tenth>,
 }
 
+/// How far a phase is whose operations are all to succeed: what may be remembered of it, should it be cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Place of the phase in the plan.
+    pub phase: usize,
+    /// Every operation with a smaller number has completed; the first that may not have.
+    pub below: u64,
+    /// Positions that operations with smaller numbers take.
+    pub positions: u64,
+    /// How often an operation failed and was sent again so far.
+    pub repeated: u64,
+}
+
 /// Length of a [`Tenth`], in nanoseconds.
 pub const TENTH_NS: u64 = 100_000_000;
 
@@ -115,6 +130,12 @@ pub struct OperationInterval {
     /// Operations that failed, by kind; kinds without any are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<FailureKind, u64>,
+    /// Partitions that the completed operations touched; 0 in what was recorded before they were counted.
+    #[serde(default)]
+    pub partitions: u64,
+    /// Rows that the completed operations wrote or read; 0 in what was recorded before they were counted.
+    #[serde(default)]
+    pub rows: u64,
     /// Start to end, of every operation that ended.
     pub service: Histogram,
     /// Intended start to end; empty in a closed loop.
@@ -138,6 +159,8 @@ impl OperationInterval {
         for (kind, n) in &other.failed {
             *self.failed.entry(*kind).or_default() += n;
         }
+        self.partitions += other.partitions;
+        self.rows += other.rows;
         self.service.merge(&other.service);
         self.response.merge(&other.response);
         self.lateness.merge(&other.lateness);

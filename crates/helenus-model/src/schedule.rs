@@ -19,10 +19,72 @@ pub enum Arrivals {
 /// Arrivals in one block of the Poisson table.
 pub const POISSON_BLOCK: u64 = 1024;
 
+/// A rate that goes along a straight line from one to another, and stays there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RampedPace {
+    /// Time at the first rate before the line begins, in nanoseconds.
+    pub before_ns: u64,
+    /// The first rate, in operations a second.
+    pub from_per_s: f64,
+    /// Length of the line, in nanoseconds.
+    pub over_ns: u64,
+    /// The rate at its end, and from there on.
+    pub to_per_s: f64,
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "indexes and nanoseconds below 2^53"
+)]
+impl RampedPace {
+    /// Seconds before the line and of the line, and operations up to its beginning and its end.
+    fn corners(&self) -> (f64, f64, f64, f64) {
+        let (before, over) = (self.before_ns as f64 / 1e9, self.over_ns as f64 / 1e9);
+        let first = self.from_per_s * before;
+        let middle = f64::midpoint(self.from_per_s, self.to_per_s);
+        (before, over, first, first + middle * over)
+    }
+
+    /// Operations that are due within this time from its start.
+    pub fn offered_in(&self, ns: u64) -> u64 {
+        let (before, over, first, second) = self.corners();
+        let at = ns as f64 / 1e9;
+        let offered = if at <= before {
+            self.from_per_s * at
+        } else if at < before + over {
+            let t = at - before;
+            let slope = (self.to_per_s - self.from_per_s) / over;
+            first + self.from_per_s * t + slope * t * t / 2.0
+        } else {
+            second + self.to_per_s * (at - before - over)
+        };
+        offered.round() as u64
+    }
+
+    /// When operation `number` is due, in nanoseconds from its start.
+    fn at_ns(&self, number: f64) -> u64 {
+        let (before, over, first, second) = self.corners();
+        let seconds = if number <= first {
+            number / self.from_per_s
+        } else if number < second {
+            // The root of first + from × t + slope × t² ÷ 2 = number, in the form that does not cancel.
+            let (n, a) = (number - first, self.from_per_s);
+            let slope = (self.to_per_s - self.from_per_s) / over;
+            before + 2.0 * n / (a + (a * a + 2.0 * slope * n).max(0.0).sqrt())
+        } else {
+            before + over + (number - second) / self.to_per_s
+        };
+        (seconds * 1e9) as u64
+    }
+}
+
 /// An arrival table: `total` operations at `rate` a second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     rate_per_s: f64,
+    ramp: Option<RampedPace>,
     total: u64,
     arrivals: Arrivals,
     seed: Seed,
@@ -34,10 +96,19 @@ impl Schedule {
     pub fn new(rate_per_s: f64, total: u64, arrivals: Arrivals, seed: Seed) -> Self {
         Self {
             rate_per_s,
+            ramp: None,
             total,
             arrivals,
             seed,
             block: None,
+        }
+    }
+
+    /// The table of `total` operations at a rate that changes, its randomness from `seed`.
+    pub fn ramped(pace: RampedPace, total: u64, arrivals: Arrivals, seed: Seed) -> Self {
+        Self {
+            ramp: Some(pace),
+            ..Self::new(pace.to_per_s, total, arrivals, seed)
         }
     }
 
@@ -53,7 +124,7 @@ impl Schedule {
         offered
     }
 
-    /// Operations a second.
+    /// Operations a second, at the end of a ramp.
     pub fn rate_per_s(&self) -> f64 {
         self.rate_per_s
     }
@@ -63,7 +134,7 @@ impl Schedule {
         self.total
     }
 
-    /// The end of the table in nanoseconds after its start: total ÷ rate.
+    /// The end of the table in nanoseconds after its start: total ÷ rate, where the rate stays one.
     pub fn end_ns(&self) -> u64 {
         self.even_ns(self.total)
     }
@@ -84,7 +155,10 @@ impl Schedule {
         reason = "indexes and nanoseconds below 2^53"
     )]
     fn even_ns(&self, index: u64) -> u64 {
-        (index as f64 * 1e9 / self.rate_per_s) as u64
+        match &self.ramp {
+            None => (index as f64 * 1e9 / self.rate_per_s) as u64,
+            Some(ramp) => ramp.at_ns(index as f64),
+        }
     }
 
     fn poisson_ns(&mut self, index: u64) -> u64 {
@@ -119,12 +193,16 @@ impl Schedule {
                 sum
             })
             .collect();
-        let span = (to - from) as f64 / sum;
         // The last gap closes the block: its sum belongs to no arrival.
-        sums[..sums.len() - 1]
-            .iter()
-            .map(|s| from + (s * span) as u64)
-            .collect()
+        let arrived = &sums[..sums.len() - 1];
+        if let Some(ramp) = &self.ramp {
+            // Random in numbers, then brought to time: the rate inside a block is that of its moment.
+            let span = (after - first) as f64 / sum;
+            let at = |s: &f64| ramp.at_ns(first as f64 + s * span).clamp(from, to);
+            return arrived.iter().map(at).collect();
+        }
+        let span = (to - from) as f64 / sum;
+        arrived.iter().map(|s| from + (s * span) as u64).collect()
     }
 }
 
@@ -156,7 +234,46 @@ mod tests {
         assert!((longer - (-1.0_f64).exp()).abs() < 0.01, "{longer}");
     }
 
+    #[test]
+    fn a_ramp_offers_the_area_below_its_line() {
+        let pace = RampedPace {
+            before_ns: 1_000_000_000,
+            from_per_s: 1000.0,
+            over_ns: 4_000_000_000,
+            to_per_s: 5000.0,
+        };
+        // 1 s at 1000, 4 s at 3000 in the mean, then 5000.
+        assert_eq!(pace.offered_in(1_000_000_000), 1000);
+        assert_eq!(pace.offered_in(5_000_000_000), 13_000);
+        assert_eq!(pace.offered_in(6_000_000_000), 18_000);
+        let mut even = Schedule::ramped(pace, 18_000, Arrivals::Constant, Seed(1));
+        assert_eq!(even.intended_ns(1000), 1_000_000_000);
+        assert_eq!(even.intended_ns(13_000), 5_000_000_000);
+        assert_eq!(even.end_ns(), 6_000_000_000);
+        // Half way along the line the rate is 3000: a second after its beginning 1000 + 1000 + 500 were due.
+        assert_eq!(even.intended_ns(2500), 2_000_000_000);
+    }
+
     proptest! {
+        #[test]
+        fn ramps_never_go_back_and_are_pure(
+            from in 1.0_f64..5000.0, to in 1.0_f64..5000.0, over_ms in 0_u64..5000, poisson: bool, seed: u64
+        ) {
+            let pace = RampedPace {
+                before_ns: 300_000_000, from_per_s: from, over_ns: over_ms * 1_000_000, to_per_s: to,
+            };
+            let total = pace.offered_in(2_000_000_000);
+            let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
+            let mut s = Schedule::ramped(pace, total, arrivals, Seed(seed));
+            let starts: Vec<u64> = (0..total).map(|i| s.intended_ns(i)).collect();
+            prop_assert!(starts.windows(2).all(|w| w[0] <= w[1]));
+            prop_assert!(starts.iter().all(|at| *at <= s.end_ns()));
+            if let Some(last) = total.checked_sub(1) {
+                let mut again = Schedule::ramped(pace, total, arrivals, Seed(seed));
+                prop_assert_eq!(Some(again.intended_ns(last)), starts.last().copied());
+            }
+        }
+
         #[test]
         fn starts_never_decrease_and_stay_inside_and_are_pure(
             rate in 1.0_f64..100_000.0, total in 1_u64..5000, poisson: bool, seed: u64

@@ -324,6 +324,7 @@ fn operations(
             response: measures.remove("response"),
             lateness: measures.remove("lateness"),
             slot_wait: measures.remove("slot_wait"),
+            ..OperationResult::default()
         };
         Ok((row.get("name")?, result))
     })?;
@@ -403,6 +404,7 @@ fn interval_operations(
             lateness: row.get::<_, HistogramText>("lateness")?.0,
             slot_wait: row.get::<_, HistogramText>("slot_wait")?.0,
             wait: row.get::<_, HistogramText>("wait")?.0,
+            ..OperationInterval::default()
         };
         Ok((row.get("operation")?, counts))
     })?;

@@ -16,7 +16,7 @@ use helenus_lab::target::{Given, TargetError};
 use helenus_lab::{BenchError, BenchRequest, LabEvent};
 use helenus_load::ReadError;
 use helenus_model::access::Access;
-use helenus_model::bench::{BenchShape, PhaseKind};
+use helenus_model::bench::{BenchShape, PhaseKind, Shape};
 use helenus_model::line::Step;
 use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
 use helenus_model::sample::{Stage, Stretch};
@@ -113,7 +113,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
     Ok(BenchRequest {
         place: place(flags, hands, ui)?,
         workload,
-        shape,
+        shape: Shape::Bench(shape),
         rate_per_s: load.rate,
         closed: load.closed,
         consistency: level(load.cl),

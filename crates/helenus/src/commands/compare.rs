@@ -158,11 +158,10 @@ fn rule(flags: &Compare) -> Rule {
 /// How long so many restarts take.
 fn estimate(request: &AbRequest, restarts: usize) -> Duration {
     let one = |bench: &BenchRequest| {
-        let shape = &bench.shape;
         // A closed loop that ends by count takes as long as it takes.
-        let phase =
-            Duration::from_millis(shape.phase_ms(bench.rate_per_s).unwrap_or(shape.warmup_ms));
-        phase * u32::try_from(shape.phases.len()).unwrap_or(u32::MAX) + AROUND_A_RUN
+        let phases = bench.shape.phases(bench.rate_per_s).into_iter();
+        let each = phases.map(|phase| phase.whole_ms().unwrap_or(phase.warmup_ms));
+        Duration::from_millis(each.sum()) + AROUND_A_RUN
     };
     let pair = one(&request.benches[0]) + one(&request.benches[1]);
     pair * u32::try_from(restarts).unwrap_or(u32::MAX) / 2

@@ -7,7 +7,7 @@ use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
 use helenus_lab::bench::Where;
 use helenus_lab::{BenchRequest, Finished};
-use helenus_model::bench::BenchShape;
+use helenus_model::bench::Shape;
 use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
@@ -408,7 +408,7 @@ struct DryRun<'a> {
     cluster: Option<ClusterPlan>,
     place: String,
     workload: String,
-    shape: &'a BenchShape,
+    shape: &'a Shape,
     rate_per_s: Option<f64>,
     seed: u64,
 }
@@ -450,6 +450,7 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
                 match phase.extent {
                     Extent::DurationMs(ms) => format!("{ms} ms"),
                     Extent::Count(n) => format!("{} operations", thousands(n)),
+                    Extent::Until(target) => format!("{} s at most", target.most),
                 },
                 phase.in_flight,
                 thousands(phase.population)

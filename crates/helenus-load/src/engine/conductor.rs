@@ -1,0 +1,287 @@
+//! The conductor of a phase: sleeps until something is to be done, rotates the intervals, ends the phase.
+//! Refuses to touch an operation: the slots do.
+
+use super::Running;
+use crate::endpoint::Endpoint;
+use crate::output::Output;
+use crate::stop::Stop;
+use crate::stopwatch::Wake;
+use crate::sys;
+use crate::timer::Timer;
+use helenus_model::run_plan::{Extent, Pacing, RunPlan, Target};
+use helenus_model::sample::{PhaseEnd, SampleLine, Standing, Stretch};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How often operations are looked over for time-outs: coarse, for nothing is measured by it.
+const SWEEP_NS: u64 = 100_000_000;
+
+/// The task that waits: for the next start, rotation, sweep, and the schedule's end.
+pub(super) struct Conductor<E> {
+    running: Rc<Running<E>>,
+    /// Place of the phase in the plan.
+    at: usize,
+    pacing: Pacing,
+    interval_ns: u64,
+    rate_per_s: Option<f64>,
+    until: Option<Target>,
+    /// Operations that had ended at the last rotation, and the rates of the measured intervals.
+    ended: u64,
+    rates: Vec<f64>,
+    measured_from_ns: u64,
+    rotate_at_ns: u64,
+    sweep_at_ns: u64,
+    cpu: CpuClock,
+    wall_offset_ns: i128,
+    clock_step_ns: u64,
+    /// Set when the measured stretch is over.
+    closed: Option<Closing>,
+}
+
+/// What held when the measured stretch ended.
+#[derive(Debug, Clone, Copy)]
+struct Closing {
+    at_ns: u64,
+    backlog: u64,
+    abandoned: u64,
+    thread_cpu_ns: u64,
+}
+
+/// CPU of the thread, less what was spent spinning.
+#[derive(Debug, Default)]
+struct CpuClock {
+    spun_ns: u64,
+    at_rotation_ns: u64,
+    at_measured_ns: u64,
+}
+
+impl CpuClock {
+    fn now_ns(&self) -> u64 {
+        sys::thread_cpu_ns().saturating_sub(self.spun_ns)
+    }
+}
+
+impl<E: Endpoint> Conductor<E> {
+    pub(super) fn new(running: Rc<Running<E>>, plan: &RunPlan, at: usize, origin_ns: u64) -> Self {
+        let phase = &plan.phases[at];
+        let interval_ns = plan.sampling_interval_ms.max(1) * 1_000_000;
+        let measured_from_ns = running.stopwatch.borrow_mut().measured_from_ns();
+        let mut cpu = CpuClock::default();
+        cpu.at_rotation_ns = cpu.now_ns();
+        cpu.at_measured_ns = cpu.at_rotation_ns;
+        let mut own = Self {
+            running,
+            at,
+            pacing: plan.pacing,
+            interval_ns,
+            rate_per_s: phase.rate_per_s,
+            until: match phase.extent {
+                Extent::Until(target) => Some(target),
+                _ => None,
+            },
+            ended: 0,
+            rates: Vec::new(),
+            measured_from_ns,
+            rotate_at_ns: 0,
+            sweep_at_ns: origin_ns + SWEEP_NS,
+            cpu,
+            wall_offset_ns: sys::wall_offset_ns(),
+            clock_step_ns: 0,
+            closed: None,
+        };
+        own.rotate_at_ns = own.next_rotation(origin_ns);
+        own
+    }
+
+    /// Rotations fall on whole intervals from the measured stretch's start, the first of which ends the warm-up.
+    fn next_rotation(&self, now_ns: u64) -> u64 {
+        if now_ns < self.measured_from_ns {
+            (now_ns + self.interval_ns).min(self.measured_from_ns)
+        } else {
+            let passed = (now_ns - self.measured_from_ns) / self.interval_ns;
+            self.measured_from_ns + (passed + 1) * self.interval_ns
+        }
+    }
+
+    pub(super) async fn conduct(
+        &mut self,
+        timer: &Timer,
+        output: &Output,
+    ) -> std::io::Result<PhaseEnd> {
+        let stop = Arc::clone(&self.running.stop);
+        loop {
+            let now_ns = sys::monotonic_ns();
+            self.close_if_over(now_ns);
+            self.running.start_due(now_ns);
+            if now_ns >= self.rotate_at_ns {
+                self.rotate(now_ns, output);
+            }
+            if now_ns >= self.sweep_at_ns {
+                self.running.sweep(now_ns);
+                self.sweep_at_ns = now_ns + SWEEP_NS;
+            }
+            let done = self.is_done();
+            if done || stop.reason().is_some() {
+                break;
+            }
+            self.wait(timer, &stop).await?;
+        }
+        Ok(self.end(output))
+    }
+
+    /// True when all is ended and the measured stretch is over too: a schedule lasts to its end.
+    fn is_done(&self) -> bool {
+        let stopwatch = self.running.stopwatch.borrow();
+        stopwatch.is_done() && (self.closed.is_some() || stopwatch.measured_to_ns().is_none())
+    }
+
+    async fn wait(&mut self, timer: &Timer, stop: &Stop) -> std::io::Result<()> {
+        if self.pacing == Pacing::Spin {
+            self.spin().await;
+            return Ok(());
+        }
+        let until = self.next_look();
+        if until <= sys::monotonic_ns() {
+            // Late already: let the slots run what they were handed before more is handed out.
+            tokio::task::yield_now().await;
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            fired = timer.until(until) => fired,
+            () = stop.changed() => Ok(()),
+        }
+    }
+
+    /// The next moment at which anything is to be done.
+    fn next_look(&self) -> u64 {
+        let mut stopwatch = self.running.stopwatch.borrow_mut();
+        let wake = stopwatch.next_wake();
+        let waits = &self.running.conductor_waits_for_slot;
+        waits.set(wake == Wake::Completion);
+        let start = match wake {
+            Wake::At(start_ns) => Some(start_ns),
+            Wake::Completion | Wake::Over => None,
+        };
+        let end = stopwatch.measured_to_ns().filter(|_| self.closed.is_none());
+        [start, end]
+            .into_iter()
+            .flatten()
+            .fold(self.rotate_at_ns.min(self.sweep_at_ns), u64::min)
+    }
+
+    /// Lets the others run once; when they had nothing to do, the time counts as spun.
+    async fn spin(&mut self) {
+        let counts = |this: &Self| this.running.stopwatch.borrow().counts();
+        let (before, cpu_ns) = (counts(self), sys::thread_cpu_ns());
+        tokio::task::yield_now().await;
+        if counts(self) == before {
+            self.cpu.spun_ns += sys::thread_cpu_ns().saturating_sub(cpu_ns);
+        }
+    }
+
+    /// At the schedule's end: a backlog of up to a second of the rate is worked off, so that no delayed
+    /// operation goes unmeasured; a larger one disqualifies the phase anyway and is abandoned.
+    #[expect(clippy::cast_precision_loss, reason = "a backlog is far below 2^53")]
+    fn close_if_over(&mut self, now_ns: u64) {
+        let mut stopwatch = self.running.stopwatch.borrow_mut();
+        let Some(end_ns) = stopwatch.measured_to_ns().filter(|end| now_ns >= *end) else {
+            return;
+        };
+        if self.closed.is_some() {
+            return;
+        }
+        let backlog = stopwatch.backlog(end_ns);
+        let too_large = self.rate_per_s.is_some_and(|rate| backlog as f64 > rate);
+        if too_large {
+            stopwatch.stop();
+        }
+        self.closed = Some(Closing {
+            at_ns: end_ns,
+            backlog,
+            abandoned: if too_large { backlog } else { 0 },
+            thread_cpu_ns: self.cpu.now_ns() - self.cpu.at_measured_ns,
+        });
+    }
+
+    fn rotate(&mut self, now_ns: u64, output: &Output) {
+        self.running.count_offered(now_ns);
+        let cpu_ns = self.cpu.now_ns();
+        let used_ns = cpu_ns - std::mem::replace(&mut self.cpu.at_rotation_ns, cpu_ns);
+        let mut recorder = self.running.recorder.borrow_mut();
+        let stretch = if self.rotate_at_ns <= self.measured_from_ns {
+            // The rotation on the border ends the warm-up; the measured stretch's CPU counts from here.
+            self.cpu.at_measured_ns = cpu_ns;
+            Stretch::Warmup
+        } else {
+            Stretch::Measured
+        };
+        for line in recorder.rotate(now_ns, stretch, used_ns) {
+            output.send(line);
+        }
+        drop(recorder);
+        self.mark(output);
+        self.look_at_target(now_ns, stretch);
+        self.rotate_at_ns = self.next_rotation(now_ns);
+        let offset = sys::wall_offset_ns();
+        let step = (offset - std::mem::replace(&mut self.wall_offset_ns, offset)).unsigned_abs();
+        self.clock_step_ns = self
+            .clock_step_ns
+            .max(u64::try_from(step).unwrap_or(u64::MAX));
+    }
+
+    /// Tells how far the phase is, where all of its operations are to succeed.
+    fn mark(&self, output: &Output) {
+        let running = &self.running;
+        if let Some(marks) = &running.marks {
+            let below = marks.borrow().below();
+            let positions = running.taken_before(below);
+            let mark = marks.borrow().mark(self.at, positions);
+            output.send(SampleLine::Mark(mark));
+        }
+    }
+
+    /// Ends the phase when its rate is known well enough.
+    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+    fn look_at_target(&mut self, now_ns: u64, stretch: Stretch) {
+        let Some(target) = self.until else {
+            return;
+        };
+        let counts = self.running.stopwatch.borrow().counts();
+        let ended = counts.completed + counts.failed;
+        let passed = ended - std::mem::replace(&mut self.ended, ended);
+        if stretch == Stretch::Measured {
+            self.rates
+                .push(passed as f64 * 1e9 / self.interval_ns as f64);
+            if target.is_reached(&self.rates) {
+                self.running.stopwatch.borrow_mut().end_at(now_ns);
+            }
+        }
+    }
+
+    fn end(&mut self, output: &Output) -> PhaseEnd {
+        let now_ns = sys::monotonic_ns();
+        self.rotate(now_ns, output);
+        let closing = self.closed.unwrap_or(Closing {
+            at_ns: now_ns,
+            backlog: 0,
+            abandoned: 0,
+            thread_cpu_ns: self.cpu.now_ns() - self.cpu.at_measured_ns,
+        });
+        let cut_off = self.running.stopwatch.borrow().in_flight();
+        PhaseEnd {
+            phase: self.at,
+            measured_from_ns: self.measured_from_ns.min(closing.at_ns),
+            measured_to_ns: closing.at_ns,
+            ended_ns: now_ns,
+            backlog: closing.backlog,
+            abandoned: closing.abandoned,
+            cut_off: u64::try_from(cut_off).unwrap_or(u64::MAX),
+            thread_cpu_ns: closing.thread_cpu_ns,
+            clock_step_ns: self.clock_step_ns,
+            stopped_early: !self.running.stopwatch.borrow().is_done(),
+            standing: Standing::default(),
+            first_failures: self.running.recorder.borrow_mut().first_failures(),
+        }
+    }
+}
