@@ -3,15 +3,24 @@
 
 mod error;
 mod group;
+mod help;
 mod legacy;
 mod number;
 mod options;
+mod print;
 mod read;
+mod settings;
 mod spec;
 mod value;
 mod words;
 
+pub mod graph;
+pub mod search;
+pub mod table;
+
 pub use error::StressError;
+pub use help::help;
+pub use print::percentiles;
 pub use value::{
     Columns, Command, Contents, Errors, Graph, Hidden, Insert, Kind, Level, Limit, Log, Mode, Node,
     Population, Port, Rate, Schema, Seeds, Simple, Stress, TimeUnit, TokenRange, Transport,
@@ -65,3 +74,6 @@ pub fn read(given: &[String]) -> Result<Asked, StressError> {
     }
     read::asked(&words)
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,15 @@ pub enum StressError {
         /// Which.
         option: String,
     },
-    /// Parameters that belong to different sets, or one that lacks.
+    /// A parameter that must be there.
+    #[error("{group}: {option} is missing")]
+    Lacks {
+        /// Group or command.
+        group: String,
+        /// Which.
+        option: String,
+    },
+    /// Parameters that belong to different sets.
     #[error("{group}: these parameters do not go together")]
     Together {
         /// Group or command.
@@ -82,14 +90,14 @@ pub enum StressError {
         why: String,
     },
     /// No distribution.
-    #[error("{group} {option}")]
+    #[error("{group} {option} {why}")]
     Dist {
         /// Group or command.
         group: String,
         /// Which.
         option: String,
         /// Why.
-        source: DistError,
+        why: DistError,
     },
     /// The line was copied from a page that changed it.
     #[error("the line was copied with {}", what.join(" and "))]
@@ -151,6 +159,7 @@ impl StressError {
                 Some(nearest) => format!("did you mean {nearest}?"),
                 None => format!("helenus stress help {group} tells what each does"),
             }),
+            Self::Lacks { group, .. } => Some(format!("helenus stress help {group} tells what it takes")),
             Self::Together { forms, .. } => Some(format!("write {}", forms.join("\n   or "))),
             Self::Copied { meant, .. } => Some(words::line(meant)),
             Self::Class {

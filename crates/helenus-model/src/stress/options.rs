@@ -195,6 +195,17 @@ pub(super) fn select(
         !refused[*place] && !lacks
     };
     let Some(place) = (0..sets.len()).find(happy) else {
+        let lacking = (0..sets.len()).find(|place| !refused[*place]);
+        if let Some(place) = lacking.filter(|_| !parameters.is_empty()) {
+            let has = |prefix| given[place].iter().any(|(p, _)| *p == prefix);
+            let mut needed = sets[place].iter().filter(|o| o.required && !has(o.prefix));
+            if let Some(option) = needed.next_back() {
+                return Err(StressError::Lacks {
+                    group: group.to_owned(),
+                    option: option.shown(),
+                });
+            }
+        }
         return Err(StressError::Together {
             group: group.to_owned(),
             forms: sets.iter().map(|set| shown(group, set)).collect(),
@@ -277,7 +288,13 @@ fn unknown(group: &str, parameter: &str, sets: &[Set]) -> StressError {
         all.iter()
             .map(|o| o.prefix.trim_end_matches(['=', '<', '>'])),
     );
-    let near = near.and_then(|near| all.iter().find(|o| name(o.prefix) == near));
+    // Of several with one name the one that is written alike.
+    let sign = |text: &str| text[name(text).len()..].chars().next();
+    let near = near.and_then(|near| {
+        let mut same = all.iter().filter(|o| name(o.prefix) == near);
+        let alike = same.clone().find(|o| sign(o.prefix) == sign(parameter));
+        alike.or_else(|| same.next())
+    });
     let mut known: Vec<String> = all.iter().map(|option| option.shown()).collect();
     known.dedup();
     StressError::Parameter {
@@ -383,10 +400,10 @@ impl Found {
     /// A distribution, where one is given or the default.
     pub(super) fn dist(&self, prefix: &str) -> Result<Option<Dist>, StressError> {
         let read = |text: &str| {
-            text.parse().map_err(|source| StressError::Dist {
+            text.parse().map_err(|why| StressError::Dist {
                 group: self.group.clone(),
                 option: prefix.to_owned(),
-                source,
+                why,
             })
         };
         self.text(prefix).map(read).transpose()
@@ -404,10 +421,10 @@ impl Found {
             let by = whole_number(by).unwrap_or(0);
             format!("{dist}/{by}")
                 .parse()
-                .map_err(|source| StressError::Dist {
+                .map_err(|why| StressError::Dist {
                     group: self.group.clone(),
                     option: prefix.to_owned(),
-                    source,
+                    why,
                 })
         };
         self.text(prefix).map(read).transpose()

@@ -316,9 +316,9 @@ pub(super) fn default_seeds(until: Until) -> u64 {
 /// The default of `-pop dist=`.
 pub(super) fn default_dist(until: Until) -> Result<Dist, StressError> {
     let text = format!("gaussian(1..{})", default_seeds(until));
-    text.parse().map_err(|source| StressError::Dist {
+    text.parse().map_err(|why| StressError::Dist {
         group: "-pop".to_owned(),
         option: "dist=".to_owned(),
-        source,
+        why,
     })
 }
