@@ -159,7 +159,9 @@ impl StressError {
                 Some(nearest) => format!("did you mean {nearest}?"),
                 None => format!("helenus stress help {group} tells what each does"),
             }),
-            Self::Lacks { group, .. } => Some(format!("helenus stress help {group} tells what it takes")),
+            Self::Lacks { group, .. } => {
+                Some(format!("helenus stress help {group} tells what it takes"))
+            }
             Self::Together { forms, .. } => Some(format!("write {}", forms.join("\n   or "))),
             Self::Copied { meant, .. } => Some(words::line(meant)),
             Self::Class {

@@ -82,7 +82,7 @@ pub fn page(title: &str, runs: &[Drawn], there: Option<&str>) -> Result<String, 
 }
 
 /// The page around its data: a choice of the column, a line a run, the summaries below.
-const PAGE: &str = r#"<!DOCTYPE html>
+const PAGE: &str = r##"<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>helenus stress</title>
 <style>
 body { font: 14px sans-serif; margin: 2em auto; max-width: 1000px; }
@@ -142,7 +142,7 @@ if (stats.stats.length) {
   draw();
 }
 </script></body></html>
-"#;
+"##;
 
 #[cfg(test)]
 mod tests {
@@ -154,7 +154,8 @@ mod tests {
             revision: revision.to_owned(),
             command: "write n=5 -mode user=a password=*** </script>".to_owned(),
             rows: vec!["total,  100,  50,  50,  50, 1.5, NaN".to_owned()],
-            summary: "Results:\nOp rate                   :    1,084 op/s  [WRITE: 1,084 op/s]\n".to_owned(),
+            summary: "Results:\nOp rate                   :    1,084 op/s  [WRITE: 1,084 op/s]\n"
+                .to_owned(),
         }
     }
 
@@ -164,13 +165,25 @@ mod tests {
         let second = page("two", &[run("b"), run("c")], Some(&first)).expect("added");
         let read = held(&second).expect("holds");
         assert_eq!(read["title"], "two");
-        let names: Vec<_> = read["stats"].as_array().expect("runs").iter().map(|r| r["revision"].clone()).collect();
+        let names: Vec<_> = read["stats"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .map(|r| r["revision"].clone())
+            .collect();
         assert_eq!(names, ["a", "b", "c"]);
         let one = &read["stats"][0];
         assert_eq!(one["op rate"], "1,084 op/s  [WRITE: 1,084 op/s]");
-        assert_eq!(one["intervals"][0], json!([null, 100, 50, 50, 50, 1.5, null]));
+        assert_eq!(
+            one["intervals"][0],
+            json!([null, 100, 50, 50, 50, 1.5, null])
+        );
         assert_eq!(one["metrics"].as_array().map(Vec::len), Some(19));
-        assert_eq!(second.matches("</script>").count(), 1, "no text ends the script");
+        assert_eq!(
+            second.matches("</script>").count(),
+            1,
+            "no text ends the script"
+        );
         assert_eq!(page("x", &[], Some("<html>")), Err(NoPage));
     }
 }
