@@ -62,6 +62,8 @@ pub struct BenchRequest {
     pub closed: bool,
     /// Consistency level.
     pub consistency: Consistency,
+    /// Data centre whose nodes coordinate, where the person says; the first node's otherwise.
+    pub client_dc: Option<String>,
     /// Copies of each row, where the person says.
     pub replication_factor: Option<u32>,
     /// How the generator waits.
@@ -316,7 +318,10 @@ impl Bench<'_> {
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
-            local_data_centre: target.and_then(|t| t.data_center.clone()),
+            local_data_centre: request
+                .client_dc
+                .clone()
+                .or_else(|| target.and_then(|t| t.data_center.clone())),
             credentials: target.and_then(|t| t.access.credentials.clone()),
             tls: target.and_then(|t| t.access.tls.clone()),
             workload: request.workload.clone(),

@@ -1,6 +1,9 @@
 //! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
 //! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
 
+mod profile;
+
+use self::profile::Profiles;
 use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_cql::client::Tls;
@@ -33,6 +36,8 @@ pub struct Driver {
     session: Session,
     data: Seed,
     operations: Vec<Prepared>,
+    /// In place of the operations, where the workload is one of profiles.
+    profiles: Option<Profiles>,
 }
 
 impl std::fmt::Debug for Driver {
@@ -108,6 +113,7 @@ impl Driver {
             session,
             data: Seed(0),
             operations: Vec::new(),
+            profiles: None,
         })
     }
 
@@ -216,15 +222,25 @@ impl Endpoint for Driver {
                 }
             }
             Workload::Profiles(profiles) => {
-                return Err(EndpointError::Unready {
-                    workload: profiles.name.clone(),
-                });
+                self.profiles = Some(Profiles::prepare(self, profiles, data).await?);
             }
         }
         Ok(())
     }
 
+    fn takes_several(&self) -> bool {
+        self.profiles.is_some()
+    }
+
+    fn partitions(&self, operation: usize, number: u64) -> u32 {
+        let profiles = self.profiles.as_ref();
+        profiles.map_or(1, |profiles| profiles.partitions(operation, number))
+    }
+
     async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
+        if let Some(profiles) = &self.profiles {
+            return profiles.run(self, call, stamp).await;
+        }
         let position = call.position();
         let Prepared { statement, kind } = &self.operations[call.operation];
         match kind {

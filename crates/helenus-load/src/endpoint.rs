@@ -82,11 +82,14 @@ pub enum EndpointError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A kind of workload that this endpoint cannot run.
-    #[error("the generator cannot run the workload {workload:?}")]
-    Unready {
+    /// A profile whose data cannot be made.
+    #[error("no data can be made for the workload {workload:?}")]
+    Profile {
         /// The workload.
         workload: String,
+        /// The maker's error.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A bind marker that no value can be made for.
     #[error(

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 mod text;
+pub mod tokens;
 pub use text::{identifier, uuid_text};
 
 /// A CQL type, nested where CQL nests.

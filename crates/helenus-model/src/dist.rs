@@ -384,6 +384,18 @@ impl Dist {
         }
     }
 
+    /// Any of `min..=max`, each as likely as any other.
+    pub fn uniform(min: i64, max: i64) -> Self {
+        if min >= max {
+            return Self::fixed(min);
+        }
+        Self {
+            text: format!("uniform({min}..{max})"),
+            shape: Shape::Uniform(min, max),
+            inverted: false,
+        }
+    }
+
     /// The value that these 64 random bits lead to.
     pub fn draw(&self, bits: u64) -> i64 {
         self.turned(self.shape.draw(bits))

@@ -1,6 +1,12 @@
 //! What a table is made of: keys, types, and the order of its rows.
 //! Refuses options of storage: they are the server's.
 
+mod qualify;
+mod text;
+
+pub use qualify::{if_absent, qualify};
+pub use text::{TableError, read_type};
+
 use crate::cql::CqlType;
 use serde::{Deserialize, Serialize};
 
@@ -40,4 +46,34 @@ pub enum ColumnKind {
     Static,
     /// One value a row.
     Regular,
+}
+
+impl ColumnKind {
+    /// Whether rows of a partition are told apart by it.
+    pub fn is_clustering(self) -> bool {
+        matches!(self, Self::Clustering | Self::ClusteringDescending)
+    }
+
+    /// Whether it is part of the primary key.
+    pub fn is_key(self) -> bool {
+        self == Self::Partition || self.is_clustering()
+    }
+}
+
+impl Table {
+    /// Its name with the keyspace, quoted where CQL wants it.
+    pub fn qualified(&self) -> String {
+        use crate::cql::identifier;
+        format!("{}.{}", identifier(&self.keyspace), identifier(&self.name))
+    }
+
+    /// A column's place by its name as the server stores it.
+    pub fn place(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == column)
+    }
+
+    /// Whether its values are counters.
+    pub fn counts(&self) -> bool {
+        self.columns.iter().any(|c| c.cql_type == CqlType::Counter)
+    }
 }

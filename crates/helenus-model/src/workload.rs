@@ -2,6 +2,7 @@
 //! The data is a pure function of (seed, position), so whatever is read back can be checked.
 //! Refuses to remember anything: there is no list of what was written.
 
+pub mod maker;
 pub mod operation;
 pub mod order;
 pub mod profile;
@@ -120,6 +121,15 @@ impl Workload {
         }
         let names = self.queries_by_name().map(|(name, _)| name.to_owned());
         names.collect()
+    }
+
+    /// Whether an operation makes what it is about, instead of looking for it: the insert of a profile, and what is
+    /// named `write` elsewhere.
+    pub fn writes(&self, operation: &str) -> bool {
+        match self {
+            Self::Profiles(_) => operation == "insert" || operation.ends_with(".insert"),
+            Self::Standard1 | Self::Custom(_) => operation == "write",
+        }
     }
 
     /// The statement of this operation, if there is one; none for profiles, whose operations may have several.

@@ -9,6 +9,7 @@ pub(crate) mod history;
 pub(crate) mod many;
 pub(crate) mod report;
 pub(crate) mod reset;
+pub(crate) mod run;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -67,6 +68,10 @@ pub(crate) enum Verb {
     Up(Up),
     /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
     Bench(Box<Bench>),
+    /// Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
+    Run(Box<run::Run>),
+    /// Fill a cluster of yours with a workload's data; goes on where it was cut off
+    Populate(Box<run::Populate>),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
     /// What was measured: list, show, tag, prune, export

@@ -60,6 +60,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     match cli.verb {
         Verb::Up(flags) => commands::up::run(flags, &hands, ui),
         Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
+        Verb::Run(flags) => commands::run::run(*flags, &hands, ui),
+        Verb::Populate(flags) => commands::populate::run(&flags, &hands, ui),
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::History(flags) => commands::history::run(&flags, &hands, ui),
         Verb::Report(flags) => commands::report::run(&flags, &hands, ui),

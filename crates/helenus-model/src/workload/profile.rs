@@ -3,9 +3,12 @@
 
 use crate::consistency::{Consistency, SerialConsistency};
 use crate::dist::{Dist, RatioDist};
-use crate::table::Table;
+use crate::table::{Table, if_absent, qualify};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// The operation that every profile has beside its own: a whole partition is read back.
+pub const VALIDATE: &str = "validate";
 
 /// Profiles that run together; their operations are told apart by `spec.operation`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,6 +66,7 @@ impl ProfileWorkload {
                     .chain(profile.token_range_queries.keys())
                     .map(String::as_str),
             );
+            let names = names.chain(profile.validates().then_some(VALIDATE));
             let name = |name: &str| {
                 if one {
                     name.to_owned()
@@ -75,17 +79,51 @@ impl ProfileWorkload {
         self.specs.iter().flat_map(of).collect()
     }
 
-    /// The statements that make keyspaces, types and tables, in order.
+    /// The statements that make keyspaces, types and tables where they are absent, in order, each with its keyspace.
     pub fn schema(&self) -> Vec<String> {
         let of = |spec: &Spec| {
             let profile = &spec.profile;
+            // Types come before the table that may be made of them, all else behind it.
+            let is_type = |text: &&String| is_type(text);
             let first = profile.keyspace_definition.iter();
-            let all = first.chain(&profile.table_definition);
-            all.chain(&profile.extra_definitions)
-                .cloned()
-                .collect::<Vec<_>>()
+            let types = profile.extra_definitions.iter().filter(is_type);
+            let others = profile.extra_definitions.iter().filter(|t| !is_type(t));
+            let all = first.chain(types).chain(&profile.table_definition);
+            let made = all.chain(others).map(|text| {
+                let text = qualify(&if_absent(text), &profile.keyspace);
+                text.trim().trim_end_matches(';').to_owned()
+            });
+            made.collect::<Vec<_>>()
         };
-        self.specs.iter().flat_map(of).collect()
+        let mut all: Vec<String> = Vec::new();
+        for statement in self.specs.iter().flat_map(of) {
+            if !all.contains(&statement) {
+                all.push(statement);
+            }
+        }
+        all
+    }
+}
+
+fn is_type(statement: &str) -> bool {
+    let mut words = statement.split_whitespace();
+    let mut next = |word: &str| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word));
+    next("create") && next("type")
+}
+
+impl Profile {
+    /// Whether `validate` is the operation that reads whole partitions back, and not a query of its own.
+    pub fn validates(&self) -> bool {
+        !self.queries.contains_key(VALIDATE) && !self.token_range_queries.contains_key(VALIDATE)
+    }
+
+    /// The statements that its table can be read from.
+    pub fn definitions(&self) -> impl Iterator<Item = &str> {
+        let extra = self.extra_definitions.iter();
+        self.table_definition
+            .iter()
+            .chain(extra)
+            .map(String::as_str)
     }
 }
 
@@ -100,6 +138,16 @@ pub struct ColumnSpec {
     pub cluster: Dist,
 }
 
+impl Default for ColumnSpec {
+    fn default() -> Self {
+        Self {
+            size: Dist::uniform(4, 8),
+            population: Dist::uniform(1, 100_000_000_000),
+            cluster: Dist::fixed(1),
+        }
+    }
+}
+
 /// The operation `insert`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InsertSpec {
@@ -111,10 +159,28 @@ pub struct InsertSpec {
     pub row_population: RatioDist,
     /// Kind of the batch where an operation writes more than one row.
     pub batch: BatchKind,
+    /// Partitions that take turns, one row a turn: position `p` is row `p / turns` of partition `p % turns`. Ours; without
+    /// it a position is a whole partition.
+    #[serde(default)]
+    pub turns: Option<u64>,
     /// Its own consistency.
     pub consistency: Option<Consistency>,
     /// Its own serial consistency.
     pub serial_consistency: Option<SerialConsistency>,
+}
+
+impl Default for InsertSpec {
+    fn default() -> Self {
+        Self {
+            partitions: Dist::fixed(1),
+            select: RatioDist::one(),
+            row_population: RatioDist::one(),
+            batch: BatchKind::Logged,
+            turns: None,
+            consistency: None,
+            serial_consistency: None,
+        }
+    }
 }
 
 /// Kind of a batch.

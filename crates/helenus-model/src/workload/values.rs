@@ -2,6 +2,8 @@
 //! A value depends only on (seed, keyspace, table, column, type, position): a read computes what a write sent.
 //! Refuses to repeat a key early: within a type's range different positions get different values.
 
+pub mod numbered;
+
 use super::order;
 use crate::cql::{CqlType, CqlValue};
 use crate::seed::{Seed, mix};
@@ -28,7 +30,11 @@ impl Column {
 
     /// The column's value at a position.
     pub fn value(self, cql_type: &CqlType, position: u64) -> CqlValue {
-        scalar(self.0, cql_type, position).unwrap_or_else(|| nested(self.0, cql_type, position))
+        scalar(self.0, cql_type, position).unwrap_or_else(|| {
+            // One to four elements: an empty collection would read as null.
+            let few = 1 + usize::try_from(self.0.at(position) % 4).unwrap_or(0);
+            nested(self.0, cql_type, position, few)
+        })
     }
 }
 
@@ -86,16 +92,19 @@ fn shortest(number: i64) -> Vec<u8> {
 fn text(seed: Seed, position: u64) -> String {
     let (unique, more) = (permute(seed, 64, position), mix(seed.at(position)));
     let extra = usize::try_from(more % 12).unwrap_or(0);
-    let spell = |mut bits: u64, letters: usize| {
-        (0..letters)
-            .map(move |_| {
-                let letter = LETTERS[usize::try_from(bits & 31).unwrap_or(0)];
-                bits >>= 5;
-                char::from(letter)
-            })
-            .collect::<String>()
-    };
-    spell(unique, 13) + &spell(more >> 8, extra)
+    let mut text = String::with_capacity(13 + extra);
+    spell(unique, 13, &mut text);
+    spell(more >> 8, extra, &mut text);
+    text
+}
+
+/// Adds so many letters, five bits each.
+fn spell(mut bits: u64, letters: usize, text: &mut String) {
+    for _ in 0..letters {
+        let letter = LETTERS[usize::try_from(bits & 31).unwrap_or(0)];
+        bits >>= 5;
+        text.push(char::from(letter));
+    }
 }
 
 fn uuid(seed: Seed, position: u64) -> [u8; 16] {
@@ -115,11 +124,15 @@ fn uuid(seed: Seed, position: u64) -> [u8; 16] {
 fn timeuuid(seed: Seed, position: u64) -> [u8; 16] {
     // 50 bits of 100 ns are three and a half years from 2020.
     let at = YEAR_2020_UUID + permute(seed, 50, position);
-    let tail = mix(seed.at(position)).to_be_bytes();
+    timeuuid_at(at, mix(seed.at(position)))
+}
+
+/// A version 1 UUID of so many 100-ns steps since 1582-10-15, with these last eight bytes.
+fn timeuuid_at(at: u64, tail: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     let [h0, h1, m0, m1, l0, l1, l2, l3] = at.to_be_bytes();
     bytes[..8].copy_from_slice(&[l0, l1, l2, l3, m0, m1, h0 & 0x0f | 0x10, h1]);
-    bytes[8..].copy_from_slice(&tail);
+    bytes[8..].copy_from_slice(&tail.to_be_bytes());
     bytes[8] = bytes[8] & 0x3f | 0x80;
     bytes
 }
@@ -198,15 +211,14 @@ fn exact(number: i64) -> f64 {
     number as f64
 }
 
-/// The value of a type that holds others: one to four elements (an empty collection would read as null).
-fn nested(seed: Seed, cql_type: &CqlType, position: u64) -> CqlValue {
+/// The value of a type that holds others; collections get so many elements (sets and maps fewer where some are equal).
+fn nested(seed: Seed, cql_type: &CqlType, position: u64, few: usize) -> CqlValue {
     use CqlType as T;
     use CqlValue as V;
     let at = |place: usize, of: &CqlType| {
         let own = Seed(mix(seed.0 ^ mix(place as u64 + 1)));
         Column(own).value(of, position)
     };
-    let few = 1 + usize::try_from(seed.at(position) % 4).unwrap_or(0);
     match cql_type {
         T::List(of) => V::List((0..few).map(|i| at(i, of)).collect()),
         T::Set(of) => V::Set(order::set((0..few).map(|i| at(i, of)).collect())),

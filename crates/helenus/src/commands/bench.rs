@@ -3,7 +3,10 @@
 mod access;
 pub(crate) mod render;
 
-use crate::cli::{ArrivalsArg, Bench, LevelArg, LoadFlags, PacingArg, PhaseArg, Warmup};
+use crate::cli::{
+    ArrivalsArg, Bench, BenchPlace, ClusterFlags, LevelArg, LoadFlags, PacingArg, PhaseArg,
+    PresetArg, Warmup,
+};
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -27,18 +30,28 @@ use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
 
 /// Measured stretch where nobody says.
-const DEFAULT_DURATION_MS: u64 = 12_000;
+pub(crate) const DEFAULT_DURATION_MS: u64 = 12_000;
 
 /// Warm-up where nobody says: the least of it, for it is lengthened where the numbers still settle.
-const DEFAULT_WARMUP_MS: u64 = 3_000;
+pub(crate) const DEFAULT_WARMUP_MS: u64 = 3_000;
 
 pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let request = request(&flags, hands, ui)?;
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    let mut live = Live::new(ui, flags.cluster_flags.nodes as usize);
-    let finished = helenus_lab::run(hands, &request, &mut |event| live.see(&event));
+    carry_out(&request, flags.cluster_flags.nodes as usize, hands, ui)
+}
+
+/// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.
+pub(crate) fn carry_out(
+    request: &BenchRequest,
+    nodes: usize,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let mut live = Live::new(ui, nodes);
+    let finished = helenus_lab::run(hands, request, &mut |event| live.see(&event));
     drop(live);
     let finished = finished.map_err(failure)?;
     if let Some(error) = &finished.not_recorded {
@@ -53,7 +66,7 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
             with_causes(error)
         ));
     }
-    render::show(&finished, &request, ui);
+    render::show(&finished, request, ui);
     if finished.interrupted {
         let cleaned_up = CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
         return Err(finished.not_removed.map_or(cleaned_up, Into::into));
@@ -111,17 +124,20 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
     Ok(BenchRequest {
-        place: place(flags, hands, ui)?,
+        place: place(
+            &flags.place,
+            (flags.preset, &flags.cluster_flags),
+            load.schema.is_some(),
+            (hands, ui),
+        )?,
         workload,
         shape: Shape::Bench(shape),
         rate_per_s: load.rate,
         closed: load.closed,
         consistency: level(load.cl),
+        client_dc: None,
         replication_factor: load.replication_factor,
-        pacing: match load.pacing {
-            PacingArg::Sleep => Pacing::Sleep,
-            PacingArg::Spin => Pacing::Spin,
-        },
+        pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
         tag: load.tag.clone(),
@@ -139,7 +155,6 @@ pub(crate) fn random() -> u64 {
 }
 
 fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
-    let ms = |d: std::time::Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
     BenchShape {
         phases: match &load.phases {
             Some(phases) => phases.iter().map(|phase| kind(*phase)).collect(),
@@ -150,24 +165,33 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             Some(count) => Extent::Count(count),
             None => Extent::DurationMs(load.duration.map_or(DEFAULT_DURATION_MS, ms)),
         },
-        warmup_ms: match load.warmup {
-            Some(Warmup::Time(time)) => ms(time),
-            // Who counts operations means these and no others.
-            None if load.count.is_some() => 0,
-            Some(Warmup::Auto) | None => DEFAULT_WARMUP_MS,
-        },
-        // Who says how long to measure gets exactly that, with a doubt where it was not steady.
-        settle: match load.warmup {
-            Some(Warmup::Auto) => true,
-            Some(Warmup::Time(_)) => false,
-            None => load.duration.is_none() && load.count.is_none(),
-        },
+        warmup_ms: warmup_ms(load.warmup, load.count.is_some()),
+        settle: settles(load.warmup, load.duration.is_some() || load.count.is_some()),
         population: load.population,
-        arrivals: match load.arrivals {
-            ArrivalsArg::Constant => Arrivals::Constant,
-            ArrivalsArg::Poisson => Arrivals::Poisson,
-        },
+        arrivals: arrivals(load.arrivals),
         in_order: load.in_order,
+    }
+}
+
+pub(crate) fn ms(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The warm-up; who counts operations means these and no others.
+pub(crate) fn warmup_ms(asked: Option<Warmup>, counted: bool) -> u64 {
+    match asked {
+        Some(Warmup::Time(time)) => ms(time),
+        None if counted => 0,
+        Some(Warmup::Auto) | None => DEFAULT_WARMUP_MS,
+    }
+}
+
+/// Whether it is lengthened: who says how long to measure gets exactly that, with a doubt where it was not steady.
+pub(crate) fn settles(asked: Option<Warmup>, bounded: bool) -> bool {
+    match asked {
+        Some(Warmup::Auto) => true,
+        Some(Warmup::Time(_)) => false,
+        None => !bounded,
     }
 }
 
@@ -207,18 +231,25 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
     }))
 }
 
-fn place(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<Where, CommandError> {
-    let place = &flags.place;
+/// Where a run goes; `makes` is what a cluster made for it is like, and `schema` says that a file of statements would
+/// make its tables.
+pub(crate) fn place(
+    place: &BenchPlace,
+    makes: (PresetArg, &ClusterFlags),
+    schema: bool,
+    (hands, ui): (&Hands, &Ui),
+) -> Result<Where, CommandError> {
     if let Some(name) = &place.cluster {
         hands.clusters.load(name)?;
         return Ok(Where::Cluster(name.clone()));
     }
     if place.hosts.is_empty() {
         let name = free_name(hands);
-        let request = up::request(name, flags.preset.into(), &flags.cluster_flags, true, ui)?;
+        let (preset, cluster_flags) = makes;
+        let request = up::request(name, preset.into(), cluster_flags, true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
-    if flags.load.schema.is_some() && place.i_may_write_to.is_some() {
+    if schema && place.i_may_write_to.is_some() {
         let text = "--schema would create tables in a cluster that is not yours";
         return Err(CommandError::new(code::USAGE, text)
             .hint("create them there yourself, and leave --schema out".to_owned()));
@@ -265,7 +296,21 @@ fn free_name(hands: &Hands) -> String {
     free.unwrap_or_default()
 }
 
-fn level(arg: LevelArg) -> Consistency {
+pub(crate) fn pacing(arg: PacingArg) -> Pacing {
+    match arg {
+        PacingArg::Sleep => Pacing::Sleep,
+        PacingArg::Spin => Pacing::Spin,
+    }
+}
+
+pub(crate) fn arrivals(arg: ArrivalsArg) -> Arrivals {
+    match arg {
+        ArrivalsArg::Constant => Arrivals::Constant,
+        ArrivalsArg::Poisson => Arrivals::Poisson,
+    }
+}
+
+pub(crate) fn level(arg: LevelArg) -> Consistency {
     match arg {
         LevelArg::One => Consistency::One,
         LevelArg::Two => Consistency::Two,

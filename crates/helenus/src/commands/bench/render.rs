@@ -14,8 +14,8 @@ use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::PresetName;
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
-use helenus_model::run_plan::Extent;
 use helenus_model::run_plan::RunPlan;
+use helenus_model::run_plan::{Extent, Phase, Positions};
 use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
 use helenus_model::units::Bytes;
@@ -64,7 +64,7 @@ impl<'a> ClusterFacts<'a> {
     }
 }
 
-pub(super) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
+pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
     let report = Report {
         format: Format::new("bench", 1),
         run: finished.run.map(|run| run.to_string()),
@@ -93,6 +93,7 @@ fn text(report: &Report<'_>) -> String {
 /// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
 pub(crate) fn result(result: &RunResult, run: Option<&str>) -> String {
     let mut text = latencies(&result.phases);
+    text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     text.push_str(&steadiness(&result.phases));
     let doubts = doubts(&result.phases);
@@ -209,6 +210,31 @@ fn latencies(phases: &[PhaseResult]) -> String {
         "{}times in ms; – is a percentile with fewer than 10 samples above it\n",
         table.render()
     )
+}
+
+/// Rows and partitions a second, where they are not the operations.
+fn touched(phases: &[PhaseResult]) -> String {
+    let mut text = String::new();
+    for phase in phases {
+        let total = &phase.total;
+        let (partitions, rows) = (total.partitions, total.rows);
+        let same = rows == total.completed && partitions == total.completed;
+        if same || rows + partitions == 0 || phase.duration_s <= 0.0 {
+            continue;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+        let per_s = |n: u64| count(n as f64 / phase.duration_s);
+        let _infallible = writeln!(
+            text,
+            "{}: {} rows in {} partitions, {} row/s, {} partition/s",
+            phase.name,
+            thousands(rows),
+            thousands(partitions),
+            per_s(rows),
+            per_s(partitions)
+        );
+    }
+    text
 }
 
 /// What failed in each phase, the most frequent first, and the first failure of the most frequent kind.
@@ -413,7 +439,7 @@ struct DryRun<'a> {
     seed: u64,
 }
 
-pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let (cluster, place) = match &request.place {
         Where::Ephemeral(up) => (
             Some(hands.dry_run(up)?),
@@ -426,7 +452,13 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         }
     };
     let plan = DryRun {
-        format: Format::new("bench-plan", 1),
+        format: Format::new(
+            match request.shape {
+                Shape::Bench(_) => "bench-plan",
+                Shape::Phases(_) => "run-plan",
+            },
+            1,
+        ),
         cluster,
         place,
         workload: request.workload.name().to_owned(),
@@ -440,8 +472,15 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
             (false, Some(rate)) => format!("{}/s", count(rate)),
             (false, None) => "half of what a 5 s probe reaches".to_owned(),
         };
-        let mut text = format!("{} on {}\nrate: {rate}\n", plan.workload, plan.place);
+        let mut text = format!("{} on {}\n", plan.workload, plan.place);
+        if let Shape::Bench(_) = request.shape {
+            let _infallible = writeln!(text, "rate: {rate}");
+        }
         for phase in request.shape.phases(request.rate_per_s) {
+            if let Shape::Phases(_) = request.shape {
+                text.push_str(&planned(&phase));
+                continue;
+            }
             let _infallible = writeln!(
                 text,
                 "phase {}: {} ms warm-up, {} measured, {} in flight, {} rows",
@@ -462,11 +501,52 @@ pub(super) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
     Ok(0)
 }
 
+/// One phase of a run as it is planned.
+fn planned(phase: &Phase) -> String {
+    let all: u32 = phase.operations.iter().map(|share| share.weight).sum();
+    let mix = phase.operations.iter().map(|share| {
+        let of = f64::from(share.weight) * 100.0 / f64::from(all.max(1));
+        format!("{} {of:.0} %", share.operation)
+    });
+    let rate = match (phase.rate_per_s, phase.ramp) {
+        (None, _) => "as fast as the slots allow (closed loop)".to_owned(),
+        (Some(rate), None) => format!("{}/s", count(rate)),
+        (Some(rate), Some(ramp)) => format!(
+            "{} to {}/s over {} ms",
+            count(ramp.from_per_s),
+            count(rate),
+            ramp.over_ms
+        ),
+    };
+    let extent = match phase.extent {
+        Extent::DurationMs(ms) => format!("{ms} ms"),
+        Extent::Count(n) => format!("{} operations", thousands(n)),
+        Extent::Until(target) => format!("{} s at most", target.most),
+    };
+    let positions = match &phase.positions {
+        Positions::Sequential => format!("in order over {}", thousands(phase.population)),
+        Positions::Uniform => format!("any of {}", thousands(phase.population)),
+        Positions::Range { from, to, .. } => format!("{from} up to {to}"),
+        Positions::Drawn(dist) => format!("drawn from {dist}"),
+    };
+    format!(
+        "phase {}: {}\n  {rate}, {} in flight, {} ms warm-up, {extent} measured\n  partitions: {positions}{}\n",
+        phase.name,
+        mix.collect::<Vec<_>>().join(", "),
+        phase.in_flight,
+        phase.warmup_ms,
+        if phase.verify {
+            "; what is read is checked"
+        } else {
+            ""
+        }
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use helenus_model::result::{Beside, Measured};
-    use helenus_model::run_plan::Phase;
     use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
     use helenus_model::seed::Seed;
     use std::collections::BTreeMap;

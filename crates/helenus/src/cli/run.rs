@@ -1,0 +1,306 @@
+//! Flags of `run` and `populate`.
+//! Refuses to do anything with them.
+
+use super::{
+    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_share,
+    parse_tag, parse_warmup,
+};
+use clap::Args;
+use clap::ValueEnum;
+use helenus_model::dist::Dist;
+use helenus_model::run_plan::{Positions, Ramp};
+use helenus_model::units::{parse_duration, parse_rate};
+use std::time::Duration;
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  helenus run standard1 --ops write=1,read=3 --rate 2000 --duration 60s
+  helenus run iot --phase rampup --count 10000 --cluster c
+  helenus run iot --phase main --rate 100 --count 10000 --cluster c
+  helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c
+  helenus run users.yaml,events.yaml --ops users.insert=1,events.insert=4 --in-flight 128
+  helenus run kv --rate '1000..5000 over 60s'   the rate goes up along a line, and stays
+  helenus run kv --rate-steps 1000,2000,4000 --step 30s
+  helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
+                                                what is read must be what was written
+
+Without a rate it is a closed loop: as fast as the slots allow, and without response times.")]
+pub(crate) struct Run {
+    /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workload: String,
+    /// Operations with their weights [default: the workload's own mix]
+    #[arg(long, value_name = "NAME=N,…", value_delimiter = ',', value_parser = parse_ops)]
+    pub(crate) ops: Vec<(String, u32)>,
+    /// A phase of a built-in workload, such as rampup or main
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// A parameter of a built-in workload; may be repeated
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// Settings of the ephemeral cluster
+    #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
+    pub(crate) preset: PresetArg,
+    #[command(flatten)]
+    pub(crate) cluster_flags: ClusterFlags,
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+    #[command(flatten)]
+    pub(crate) load: RunFlags,
+    /// Show the plan, start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// How a workload is run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load")]
+pub(crate) struct RunFlags {
+    /// Operations a second: 2000, 2k, or '1000..5000 over 60s' [default: a closed loop]
+    #[arg(long, value_name = "RATE", value_parser = parse_paced, conflicts_with = "rate_steps")]
+    pub(crate) rate: Option<Paced>,
+    /// One phase at each of these rates, each as long as --step says
+    #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate, requires = "step", conflicts_with_all = ["duration", "count"])]
+    pub(crate) rate_steps: Vec<f64>,
+    /// Length of each of --rate-steps
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate_steps")]
+    pub(crate) step: Option<Duration>,
+    /// Most operations in flight at once
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub(crate) in_flight: u32,
+    /// Measured stretch [default: 12s, or the whole of a ramp]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Operations of the measured stretch instead of a time; no warm-up unless it is given
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// Warm-up before the measured stretch, recorded apart; auto is 3s and goes on while the numbers still settle
+    /// [default: auto; 3s where a --duration is given, which then is kept to the second]
+    #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
+    pub(crate) warmup: Option<Warmup>,
+    /// Partitions that the workload is about
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) population: Option<u64>,
+    /// Which of them an operation takes: sequential, uniform, FROM..TO (TO itself not, the phase ends there), or a
+    /// distribution such as 'gaussian(0..1M)' [default: sequential where all operations write, else uniform]
+    #[arg(long, value_name = "HOW", value_parser = parse_positions)]
+    pub(crate) positions: Option<Positions>,
+    /// Rows of profiles that are read are compared with what must have been written
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Consistency level of operations that bring none of their own
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    pub(crate) cl: LevelArg,
+    /// Serial consistency of conditional statements that bring none of their own
+    #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
+    pub(crate) serial_cl: Option<SerialArg>,
+    /// Data centre whose nodes coordinate [default: the first node's]
+    #[arg(long, value_name = "DC")]
+    pub(crate) client_dc: Option<String>,
+    /// Copies of each row, where the workload's keyspace is made [default: up to 3, as many as there are nodes]
+    #[arg(long, value_name = "N")]
+    pub(crate) replication_factor: Option<u32>,
+    /// How arrivals are spread at the rate
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Constant)]
+    pub(crate) arrivals: ArrivalsArg,
+    /// How the generator waits; spin wants a core of its own
+    #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
+    pub(crate) pacing: PacingArg,
+    /// Root seed of the run [default: random, and printed]; what one run wrote another reads with its seed
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Share of failed operations above which the number is invalid
+    #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) max_errors: f64,
+    /// A word to find the run by
+    #[arg(long, value_name = "WORD", value_parser = parse_tag)]
+    pub(crate) tag: Option<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  helenus populate standard1 --rows 1000000 --cluster c --seed 7
+  helenus populate standard1 --rows 1000000 --cluster c --seed 7    again after a crash: goes on where it was
+  helenus populate users.yaml --partitions 20k --rate 5000 --cluster c
+  helenus populate --put-back --cluster c      only the nodes' settings, after a crash
+
+Each partition is written once and whole. While it loads, our own nodes get a longer write time-out, more
+compactors and a higher compaction throughput; what they had is put back, also after a crash.")]
+pub(crate) struct Populate {
+    /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
+    #[arg(value_name = "WORKLOAD", required_unless_present = "put_back")]
+    pub(crate) workload: Option<String>,
+    /// The cluster of yours that is filled
+    #[arg(long, value_name = "NAME", env = "HELENUS_CLUSTER")]
+    pub(crate) cluster: String,
+    /// Rows, such as 1000000 or 1m; partitions are as many as it takes
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "partitions", required_unless_present_any = ["partitions", "put_back"])]
+    pub(crate) rows: Option<u64>,
+    /// Partitions
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub(crate) partitions: Option<u64>,
+    /// A parameter of a built-in workload; may be repeated
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// Partitions a second [default: as fast as the slots allow]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) rate: Option<f64>,
+    /// Most operations in flight at once
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    pub(crate) in_flight: u32,
+    /// Consistency level of the writes
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum)]
+    pub(crate) cl: LevelArg,
+    /// Copies of each row, where the workload's keyspace is made [default: up to 3, as many as there are nodes]
+    #[arg(long, value_name = "N")]
+    pub(crate) replication_factor: Option<u32>,
+    /// Seed of the data; reads and checks want the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How often a failed write is sent again before all ends
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) tries: u32,
+    /// Longest wait for compactions at the end
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_duration)]
+    pub(crate) settle_within: Duration,
+    /// Leave the nodes' settings alone
+    #[arg(long)]
+    pub(crate) no_care: bool,
+    /// Do not read everything back at the end
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Forget an unfinished one, and begin anew
+    #[arg(long)]
+    pub(crate) anew: bool,
+    /// Put back what a cut-off one has changed at the nodes, and do nothing else
+    #[arg(long, conflicts_with_all = ["workload", "rows", "partitions", "anew"])]
+    pub(crate) put_back: bool,
+    /// Say what would be done, do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A rate, or a way from one to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Paced {
+    /// Operations a second, at the end of the way.
+    pub(crate) per_s: f64,
+    /// The way there.
+    pub(crate) ramp: Option<Ramp>,
+}
+
+fn parse_paced(text: &str) -> Result<Paced, String> {
+    let Some((from, rest)) = text.split_once("..") else {
+        let per_s = parse_rate(text).map_err(|e| e.to_string())?;
+        return Ok(Paced { per_s, ramp: None });
+    };
+    let form = || format!("{text:?} is no ramp: write it as '1000..5000 over 60s'");
+    let (to, over) = rest.split_once(" over ").ok_or_else(form)?;
+    let rate = |text: &str| parse_rate(text.trim()).map_err(|e| e.to_string());
+    let over = parse_duration(over.trim()).map_err(|e| e.to_string())?;
+    Ok(Paced {
+        per_s: rate(to)?,
+        ramp: Some(Ramp {
+            from_per_s: rate(from)?,
+            over_ms: u64::try_from(over.as_millis()).unwrap_or(u64::MAX),
+        }),
+    })
+}
+
+fn parse_ops(text: &str) -> Result<(String, u32), String> {
+    let (name, weight) = text.rsplit_once('=').unwrap_or((text, "1"));
+    match weight.parse::<u32>() {
+        Ok(weight) if !name.is_empty() => Ok((name.to_owned(), weight)),
+        _ => Err(format!(
+            "{text:?} is no operation with its weight: write it as insert=3"
+        )),
+    }
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = pair.ok_or_else(|| format!("{text:?}: write it as NAME=VALUE"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn parse_count(text: &str) -> Result<u64, String> {
+    let number = helenus_model::dist::whole_number(text);
+    let number = number.and_then(|n| u64::try_from(n).ok());
+    number
+        .filter(|n| *n > 0)
+        .ok_or_else(|| format!("{text:?} is no number above 0, such as 1000000, 20k or 1m"))
+}
+
+fn parse_positions(text: &str) -> Result<Positions, String> {
+    let text = text.trim();
+    match text.to_ascii_lowercase().as_str() {
+        "sequential" => return Ok(Positions::Sequential),
+        "uniform" => return Ok(Positions::Uniform),
+        _ => {}
+    }
+    if text.contains('(') {
+        let dist: Dist = text.parse().map_err(|e| format!("{e}"))?;
+        return Ok(Positions::Drawn(dist));
+    }
+    let ends = text.split_once("..").and_then(|(from, to)| {
+        let number = |t: &str| u64::try_from(helenus_model::dist::whole_number(t)?).ok();
+        Some((number(from)?, number(to)?))
+    });
+    match ends {
+        Some((from, to)) if from < to => Ok(Positions::Range {
+            from,
+            to,
+            wrap: false,
+        }),
+        _ => Err(format!(
+            "{text:?} is none of sequential, uniform, FROM..TO and a distribution such as gaussian(0..1M)"
+        )),
+    }
+}
+
+/// Consistency of a compare-and-set by CQL's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum SerialArg {
+    Serial,
+    LocalSerial,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_numbers_or_ways() {
+        let steady = parse_paced("2k").expect("a rate");
+        assert_eq!((steady.per_s, steady.ramp), (2000.0, None));
+        let ramp = parse_paced("1000..5000 over 60s").expect("a ramp");
+        let from = Ramp {
+            from_per_s: 1000.0,
+            over_ms: 60_000,
+        };
+        assert_eq!((ramp.per_s, ramp.ramp), (5000.0, Some(from)));
+        assert!(parse_paced("1000..5000").is_err_and(|e| e.contains("over 60s")));
+    }
+
+    #[test]
+    fn operations_positions_and_counts_are_read() {
+        assert_eq!(parse_ops("a.insert=3"), Ok(("a.insert".into(), 3)));
+        assert_eq!(parse_ops("read"), Ok(("read".into(), 1)));
+        assert!(parse_ops("=3").is_err() && parse_ops("read=x").is_err());
+        assert_eq!(parse_count("1m"), Ok(1_000_000));
+        assert!(parse_count("0").is_err() && parse_count("-5").is_err());
+        let range = Positions::Range {
+            from: 5,
+            to: 20_000,
+            wrap: false,
+        };
+        assert_eq!(parse_positions("5..20k"), Ok(range));
+        assert_eq!(parse_positions("Uniform"), Ok(Positions::Uniform));
+        assert!(matches!(
+            parse_positions("exp(1..10)"),
+            Ok(Positions::Drawn(_))
+        ));
+        assert!(parse_positions("9..5").is_err_and(|e| e.contains("gaussian")));
+    }
+}

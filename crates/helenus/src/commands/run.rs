@@ -1,0 +1,107 @@
+//! `helenus run`: a workload of one's own or a built-in one, through the same line as a bench.
+//! Refuses a second line of steps: flags become phases, and the bench carries them out.
+
+mod chosen;
+
+pub(crate) use chosen::{Chosen, choose};
+
+use crate::cli::run::{Paced, Run, RunFlags, SerialArg};
+use crate::commands::bench::{self, render};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_lab::BenchRequest;
+use helenus_model::bench::Shape;
+use helenus_model::run_plan::{Extent, SerialConsistency};
+use helenus_model::run_shape::{RunShape, mix};
+use helenus_model::secret::command_line;
+use helenus_model::seed::Seed;
+
+pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let request = request(&flags, hands, ui)?;
+    if flags.dry_run {
+        return render::dry_run(&request, hands, ui);
+    }
+    bench::carry_out(&request, flags.cluster_flags.nodes as usize, hands, ui)
+}
+
+fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+    let load = &flags.load;
+    let chosen = choose(&flags.workload, &flags.params, flags.phase.as_deref())?;
+    let shape = shape(flags, &chosen)?;
+    let phases = shape.phases(&chosen.workload);
+    Ok(BenchRequest {
+        place: bench::place(
+            &flags.place,
+            (flags.preset, &flags.cluster_flags),
+            false,
+            (hands, ui),
+        )?,
+        closed: load.rate.is_none() && load.rate_steps.is_empty(),
+        rate_per_s: load.rate.map(|paced| paced.per_s),
+        shape: Shape::Phases(phases),
+        workload: chosen.workload,
+        consistency: bench::level(load.cl),
+        client_dc: load.client_dc.clone(),
+        replication_factor: load.replication_factor,
+        pacing: bench::pacing(load.pacing),
+        seed: Seed(load.seed.unwrap_or_else(bench::random)),
+        max_errors: load.max_errors,
+        tag: load.tag.clone(),
+        place_in_history: None,
+        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        version: crate::cli::VERSION.to_owned(),
+    })
+}
+
+fn shape(flags: &Run, chosen: &Chosen) -> Result<RunShape, CommandError> {
+    let load = &flags.load;
+    let asked = if flags.ops.is_empty() {
+        &chosen.mix
+    } else {
+        &flags.ops
+    };
+    let operations = mix(&chosen.workload, asked)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let count = load.count.or(chosen.count).filter(|_| {
+        // A time that was asked for comes before a count that was not.
+        load.duration.is_none() && load.rate_steps.is_empty()
+    });
+    let bounded = count.is_some() || load.duration.is_some() || load.step.is_some();
+    Ok(RunShape {
+        name: chosen.phase.clone(),
+        operations,
+        rate_per_s: load.rate.map(|paced| paced.per_s),
+        ramp: load.rate.and_then(|paced| paced.ramp),
+        steps_per_s: load.rate_steps.clone(),
+        in_flight: load.in_flight,
+        extent: extent(load, count),
+        warmup_ms: bench::warmup_ms(load.warmup, count.is_some()),
+        settle: bench::settles(load.warmup, bounded),
+        arrivals: bench::arrivals(load.arrivals),
+        population: load.population.or(chosen.population),
+        positions: load.positions.clone().or_else(|| chosen.positions.clone()),
+        verify: load.verify,
+        serial_consistency: load.serial_cl.map(|level| match level {
+            SerialArg::Serial => SerialConsistency::Serial,
+            SerialArg::LocalSerial => SerialConsistency::LocalSerial,
+        }),
+    })
+}
+
+/// A step's time, a count, a time, or else the whole of a ramp.
+fn extent(load: &RunFlags, count: Option<u64>) -> Extent {
+    if let Some(step) = load.step {
+        return Extent::DurationMs(bench::ms(step));
+    }
+    if let Some(count) = count {
+        return Extent::Count(count);
+    }
+    let ramp_ms = match load.rate {
+        Some(Paced {
+            ramp: Some(ramp), ..
+        }) => ramp.over_ms,
+        _ => bench::DEFAULT_DURATION_MS,
+    };
+    Extent::DurationMs(load.duration.map_or(ramp_ms, bench::ms))
+}
