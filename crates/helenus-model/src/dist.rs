@@ -396,6 +396,15 @@ impl Dist {
         }
     }
 
+    /// From the first to the last in order; `min` is below `max`.
+    pub fn sequence(min: i64, max: i64) -> Self {
+        Self {
+            text: format!("seq({min}..{max})"),
+            shape: Shape::Sequence(min, max),
+            inverted: false,
+        }
+    }
+
     /// The value that these 64 random bits lead to.
     pub fn draw(&self, bits: u64) -> i64 {
         self.turned(self.shape.draw(bits))

@@ -7,6 +7,7 @@ mod help;
 mod legacy;
 mod number;
 mod options;
+mod plan;
 mod print;
 mod read;
 mod settings;
@@ -20,6 +21,7 @@ pub mod table;
 
 pub use error::StressError;
 pub use help::help;
+pub use plan::Named;
 pub use print::percentiles;
 pub use value::{
     Columns, Command, Contents, Errors, Graph, Hidden, Insert, Kind, Level, Limit, Log, Mode, Node,

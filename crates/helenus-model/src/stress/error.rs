@@ -79,6 +79,16 @@ pub enum StressError {
         /// The sets.
         forms: Vec<String>,
     },
+    /// An operation that no profile has.
+    #[error("no profile has an operation {name:?}: there are {}", known.join(", "))]
+    Operation {
+        /// What was written.
+        name: String,
+        /// The nearest one.
+        nearest: Option<String>,
+        /// All.
+        known: Vec<String>,
+    },
     /// What stands in parentheses.
     #[error("{group}: {parameter}: {why}")]
     Pair {
@@ -153,6 +163,9 @@ impl StressError {
                     );
                 }
                 nearest.map(|n| format!("did you mean {n}?"))
+            }
+            Self::Operation { nearest, .. } => {
+                nearest.as_ref().map(|n| format!("did you mean {n}?"))
             }
             Self::Twice { group } => Some(format!("write all parameters of {group} behind one")),
             Self::Parameter { nearest, group, .. } => Some(match nearest {
