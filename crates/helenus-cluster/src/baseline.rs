@@ -16,6 +16,7 @@ pub use files::{Bad, Wrong};
 pub(crate) use restore::as_saved;
 pub use restore::{RestoreRequest, Restored, look as look_at_restore, restore};
 pub use save::{SaveRequest, look as look_at_save, save};
+pub use settle::settle;
 
 use crate::cancel::Cancel;
 use crate::error::ClusterError;

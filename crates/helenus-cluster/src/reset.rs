@@ -131,8 +131,17 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
     if dry_run {
         return Ok(told);
     }
+    // The rows of a populate go: one that was cut off has nothing to go on from, and what it raised goes back.
+    crate::filling::forget(hands, name)?;
+    let raised = crate::care::put_back(hands, &state)?;
+    told.settings.retain(|s| {
+        !raised
+            .iter()
+            .any(|r| (&r.node, &r.attribute) == (&s.node, &s.attribute))
+    });
     carry_out(hands, &state, &mut nodes, &changes, &told)?;
     rows.fill(hands, &state, &told.refilled, &origin.elements)?;
+    told.settings.extend(raised);
     let done = changes.len() + told.truncated.len();
     // Permissions on what was made anew went with it: they are looked for again.
     let back = roles::changes(&state, &mut nodes[0], &origin)?;

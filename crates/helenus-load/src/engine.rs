@@ -112,6 +112,11 @@ impl OneOr {
     }
 }
 
+/// Whether sending it again may help: what is wrong or missing stays so.
+fn is_passing(kind: FailureKind) -> bool {
+    !matches!(kind, FailureKind::WrongData | FailureKind::MissingRow)
+}
+
 /// Longer and longer, so that a node that is overwhelmed or gone for a moment gets its moment: 0.1 s up to 5 s.
 fn pause_after(tries: u32) -> Duration {
     Duration::from_millis((100 << tries.min(6)).min(5000))
@@ -150,7 +155,7 @@ impl<E: Endpoint> Running<E> {
             own.stamp.clear();
             let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
             match ended {
-                Err(fault) if tries < self.phase.repeat => {
+                Err(fault) if tries < self.phase.repeat.unwrap_or(0) && is_passing(fault.kind) => {
                     let mut recorder = self.recorder.borrow_mut();
                     recorder.explain(fault.kind, fault.message);
                     drop(recorder);
@@ -306,7 +311,7 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         choices: phase.choices(plan.seed),
         phase: phase.clone(),
         sums: endpoint.takes_several().then(RefCell::default),
-        marks: (phase.repeat > 0).then(|| RefCell::new(Marks::from(phase.first))),
+        marks: phase.repeat.map(|_| RefCell::new(Marks::from(phase.first))),
         places: places(plan, phase),
         slots: (0..phase.in_flight).map(|_| Slot::default()).collect(),
         stop: Arc::clone(stop),

@@ -190,7 +190,7 @@ fn a_range_ends_the_phase_with_its_last_position() {
 #[test]
 fn what_fails_is_sent_again_until_it_is_in() {
     let insisting = Phase {
-        repeat: 3,
+        repeat: Some(3),
         ..phase(Extent::Count(200), range(200))
     };
     let told = run(insisting, |_| 1, |number| u32::from(number % 50 == 7) * 2);
@@ -210,7 +210,7 @@ fn what_fails_is_sent_again_until_it_is_in() {
 #[test]
 fn what_never_gets_in_ends_the_phase() {
     let insisting = Phase {
-        repeat: 2,
+        repeat: Some(2),
         ..phase(Extent::Count(100_000), range(100_000))
     };
     let told = run(insisting, |_| 1, |number| if number == 40 { 99 } else { 0 });
@@ -225,7 +225,7 @@ fn what_never_gets_in_ends_the_phase() {
 fn what_goes_on_later_is_what_would_have_come() {
     let whole = |first, count| Phase {
         first,
-        repeat: 1,
+        repeat: Some(1),
         ..phase(Extent::Count(count), range(1000))
     };
     let all = run(whole(0, 400), one_to_four, |_| 0);

@@ -80,6 +80,7 @@ pub mod pairing;
 pub mod bench;
 pub mod line;
 
+pub mod populate;
 pub mod run_shape;
 
 // Other people's words for all this.

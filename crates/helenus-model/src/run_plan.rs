@@ -117,10 +117,10 @@ pub struct Phase {
     /// Serial consistency of conditional statements that bring none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_consistency: Option<SerialConsistency>,
-    /// How often a failed operation is sent again before it counts as failed and ends the phase; where it is above
-    /// zero, marks tell how far the phase is.
-    #[serde(default, skip_serializing_if = "is_zero_32")]
-    pub repeat: u32,
+    /// All of its operations are to succeed: a failed one is sent again so often, then it counts as failed and ends the
+    /// phase. Marks tell how far the phase is. None measures: what fails is counted, and that is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
     /// Which of its times it is first told by; the response time where there is one and nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
@@ -128,11 +128,6 @@ pub struct Phase {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
 fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
-fn is_zero_32(number: &u32) -> bool {
     *number == 0
 }
 
@@ -283,7 +278,7 @@ impl Default for Phase {
             first: 0,
             verify: false,
             serial_consistency: None,
-            repeat: 0,
+            repeat: None,
             shown: None,
         }
     }

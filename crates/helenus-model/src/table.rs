@@ -2,6 +2,8 @@
 //! Refuses options of storage: they are the server's.
 
 mod qualify;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use qualify::{if_absent, qualify};

@@ -1,6 +1,10 @@
 //! The one place that reads and writes YAML, so that its library can be changed in one file.
 //! Refuses to know what any key means.
 
+mod tree;
+
+pub use tree::{Node, NodeValue, tree};
+
 use serde_json::Value;
 
 /// Why a text is not YAML.

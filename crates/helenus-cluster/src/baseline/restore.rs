@@ -133,6 +133,8 @@ pub fn restore(
         elsewhere(hands, &mut state, &baseline, request, events)?
     };
     reset::keep_with(hands, into(request), origin, &baseline)?;
+    // Other rows are there now than a populate remembers.
+    crate::filling::forget(hands, into(request))?;
     events(BaselineEvent::Step(Step::Cache));
     let cache = page_cache::look(&data, request.drop_cache)
         .map_err(ClusterError::io("the page cache of the data files"))?;

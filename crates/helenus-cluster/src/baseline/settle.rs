@@ -35,7 +35,10 @@ struct Node<'a> {
 }
 
 /// Flushes all nodes of a cluster, which must run, and waits until none of them compacts.
-pub(super) fn settle(
+///
+/// # Errors
+/// A node does not answer or refuses, compactions go on for longer than `within`, or the person stopped it.
+pub fn settle(
     hands: &Hands,
     state: &ClusterState,
     within: Duration,

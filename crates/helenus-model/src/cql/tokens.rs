@@ -86,8 +86,8 @@ fn blank(rest: &str) -> usize {
     if rest.starts_with("--") || rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
     }
-    if rest.starts_with("/*") {
-        return rest[2..].find("*/").map_or(rest.len(), |n| n + 4);
+    if let Some(inside) = rest.strip_prefix("/*") {
+        return inside.find("*/").map_or(rest.len(), |n| n + 4);
     }
     0
 }

@@ -12,6 +12,8 @@ pub enum TableError {
     /// A statement that is not understood at one place.
     #[error("line {line}, column {column} of the definition: {why}")]
     Text {
+        /// Which of the statements, from 0.
+        statement: usize,
         /// From 1, within the statement.
         line: usize,
         /// From 1.
@@ -29,6 +31,7 @@ const DEPTH: usize = 32;
 
 /// One statement's words, and how far they are read.
 struct Reader<'a> {
+    number: usize,
     statement: &'a str,
     tokens: Vec<Token>,
     at: usize,
@@ -50,8 +53,8 @@ impl Table {
     ) -> Result<Self, TableError> {
         let mut types = Declared::new();
         let mut table = None;
-        for statement in statements {
-            let mut reader = Reader::new(statement);
+        for (number, statement) in statements.into_iter().enumerate() {
+            let mut reader = Reader::new(number, statement);
             if !reader.take("create") {
                 continue;
             }
@@ -68,8 +71,9 @@ impl Table {
 }
 
 impl<'a> Reader<'a> {
-    fn new(statement: &'a str) -> Self {
+    fn new(number: usize, statement: &'a str) -> Self {
         Self {
+            number,
             statement,
             tokens: tokens(statement),
             at: 0,
@@ -81,7 +85,12 @@ impl<'a> Reader<'a> {
         let at = self.tokens.get(self.at).map_or(end, |t| t.at.start);
         let (line, column) = line_and_column(self.statement, at);
         let why = why.into();
-        TableError::Text { line, column, why }
+        TableError::Text {
+            statement: self.number,
+            line,
+            column,
+            why,
+        }
     }
 
     fn peek(&self, word: &str) -> bool {
@@ -382,6 +391,7 @@ impl<'a> Reader<'a> {
     /// The same words, to be read again from the same place.
     fn again(&self) -> Self {
         Self {
+            number: self.number,
             statement: self.statement,
             tokens: self.tokens.clone(),
             at: self.at,
@@ -464,7 +474,7 @@ pub fn read_type(
         .collect();
     let types: Declared<'_> = statements
         .iter()
-        .map(|(name, text)| (name.clone(), Reader::new(text)))
+        .map(|(name, text)| (name.clone(), Reader::new(0, text)))
         .collect();
-    Reader::new(text).cql_type(keyspace, &types, DEPTH)
+    Reader::new(0, text).cql_type(keyspace, &types, DEPTH)
 }

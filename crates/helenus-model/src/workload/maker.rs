@@ -6,6 +6,8 @@ mod content;
 mod markers;
 mod query;
 mod statements;
+#[cfg(test)]
+mod tests;
 
 use super::Check;
 use super::operation::{Bound, Request, Statement, Work};
@@ -341,10 +343,10 @@ impl Filled {
     fn take(&mut self, plan: &Plan) {
         let effect = &plan.effect;
         self.loose.extend(&effect.loose);
-        if let Some(columns) = &effect.partial {
-            if plan.verb != Verb::Select {
-                self.partial.get_or_insert_default().extend(columns);
-            }
+        if let Some(columns) = &effect.partial
+            && plan.verb != Verb::Select
+        {
+            self.partial.get_or_insert_default().extend(columns);
         }
         self.takes |= effect.takes;
         self.complete &= !effect.takes;
@@ -362,18 +364,14 @@ impl Filled {
         for position in positions {
             let partition = self.content.partition(*position);
             // In turns two positions of one partition are two rows.
-            if self.content.in_turns() || seen.insert(partition.digest) {
+            let new = seen.insert(partition.digest);
+            if self.content.in_turns() || new {
                 self.selected(&partition, index, |row| {
                     rows.push((operation, self.bound(&partition, row)));
                 });
             }
         }
-        let partitions = u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX);
-        let partitions = if seen.is_empty() {
-            positions.len() as u32
-        } else {
-            partitions
-        };
+        let partitions = u32::try_from(seen.len()).unwrap_or(u32::MAX);
         let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
         let kind = match self.spec.profile.insert.batch {
             _ if self.counts => BatchKind::Counter,
@@ -455,7 +453,7 @@ fn check_columns(spec: &Spec) -> Result<(), MakerError> {
             table
                 .columns
                 .iter()
-                .any(|c| c.name == name || c.name.to_lowercase() == name)
+                .any(|c| c.name.eq_ignore_ascii_case(name))
         };
         if !known(column) {
             let names = table.columns.iter().map(|c| c.name.as_str());

@@ -1,6 +1,12 @@
 //! A user profile: cassandra-stress's YAML, every key, and the table that it is about.
 //! Refuses keys that it does not know, with line, key and the nearest known one.
 
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use read::{ProfileError, line_of_key};
+
 use crate::consistency::{Consistency, SerialConsistency};
 use crate::dist::{Dist, RatioDist};
 use crate::table::{Table, if_absent, qualify};

@@ -1,9 +1,291 @@
-//! `helenus populate`.
-//! Refuses nothing yet.
+//! `helenus populate`: flags into a filling, the load live, what is there in the end.
+//! Refuses clusters that are not this user's: it changes nodes' settings and relies on what it remembers.
+
 use crate::cli::run::Populate;
-use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::commands::bench::{self, render};
+use crate::commands::run::choose;
+use crate::error::{CommandError, code};
+use crate::ui::{Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
-pub(crate) fn run(_: &Populate, _: &Hands, _: &Ui) -> Result<u8, CommandError> {
+use helenus_cluster::reset::settings::PutBack;
+use helenus_lab::populate::{
+    self, PopulateError, PopulateEvent, PopulateRequest, PopulateStep, Populated,
+};
+use helenus_model::format::Format;
+use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
+use helenus_model::seed::Seed;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    if flags.put_back {
+        return put_back(flags, hands, ui);
+    }
+    let request = request(flags)?;
+    if flags.dry_run {
+        return dry_run(&request, hands, ui);
+    }
+    let mut live = Live { ui, progress: None };
+    let told = populate::populate(hands, &request, &mut |event| live.see(&event));
+    drop(live);
+    let told = told.map_err(failure)?;
+    ui.result(&told, || text(&told));
+    let whole = told
+        .verified
+        .as_ref()
+        .is_none_or(populate::Verified::is_whole);
+    Ok(if whole { 0 } else { code::BAR })
+}
+
+fn request(flags: &Populate) -> Result<PopulateRequest, CommandError> {
+    let words = flags.workload.as_deref().unwrap_or_default();
+    let chosen = choose(words, &flags.params, None)?;
+    let partitions = match (flags.partitions, flags.rows) {
+        (Some(partitions), _) => partitions,
+        (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
+    };
+    let filling = Filling::new(&chosen.workload, partitions, Seed(flags.seed))
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    Ok(PopulateRequest {
+        cluster: flags.cluster.clone(),
+        filling,
+        rate_per_s: flags.rate,
+        in_flight: flags.in_flight,
+        consistency: bench::level(flags.cl),
+        replication_factor: flags.replication_factor,
+        tries: flags.tries,
+        care: !flags.no_care,
+        verify: !flags.no_verify,
+        anew: flags.anew,
+        settle_within: flags.settle_within,
+    })
+}
+
+fn failure(error: PopulateError) -> CommandError {
+    let hint = error.hint();
+    let code = match error {
+        PopulateError::Bench(error) => return bench::failure(error),
+        PopulateError::Filling(_) | PopulateError::Resume(_) => code::USAGE,
+        PopulateError::Failed { .. }
+        | PopulateError::Counter { .. }
+        | PopulateError::Unread { .. } => code::CLUSTER,
+    };
+    CommandError::of(code, &error).hint(hint)
+}
+
+fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    /// What was put back.
+    #[derive(Serialize)]
+    struct Told {
+        format: Format,
+        cluster: String,
+        put_back: Vec<PutBack>,
+    }
+    if flags.dry_run {
+        let state = hands.clusters.load(&flags.cluster)?;
+        let waits = helenus_cluster::care::is_raised(hands, &state);
+        ui.note(if waits {
+            "settings that a load has raised would be put back (--dry-run)"
+        } else {
+            "no load has left a setting raised"
+        });
+        return Ok(0);
+    }
+    let told = Told {
+        format: Format::new("put-back", 1),
+        cluster: flags.cluster.clone(),
+        put_back: populate::put_back(hands, &flags.cluster)?,
+    };
+    ui.result(&told, || match &told.put_back[..] {
+        [] => "nothing was to be put back\n".to_owned(),
+        all => all
+            .iter()
+            .map(|one| format!("{}\n", setting(one)))
+            .collect(),
+    });
     Ok(0)
+}
+
+fn setting(one: &PutBack) -> String {
+    let attribute = one.attribute.rsplit(' ').next().unwrap_or_default();
+    format!(
+        "{}: {attribute} is {} again, was {}",
+        one.node, one.to, one.from
+    )
+}
+
+fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    /// What would be done.
+    #[derive(Serialize)]
+    struct Plan<'a> {
+        format: Format,
+        cluster: &'a str,
+        filling: Journal,
+        rows: u64,
+        from: u64,
+        rate_per_s: Option<f64>,
+        care: bool,
+        put_back_first: bool,
+        verify: bool,
+    }
+    let (beginning, raised) = populate::look(hands, request).map_err(failure)?;
+    let filling = &request.filling;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rows below 2^53"
+    )]
+    let rows = (filling.partitions as f64 * filling.rows_per_partition()).round() as u64;
+    let plan = Plan {
+        format: Format::new("populate-plan", 1),
+        cluster: &request.cluster,
+        filling: filling.journal(),
+        rows,
+        from: match beginning {
+            Beginning::Anew => 0,
+            Beginning::From(from) => from,
+            Beginning::Loaded => filling.partitions,
+        },
+        rate_per_s: request.rate_per_s,
+        care: request.care,
+        put_back_first: raised,
+        verify: request.verify,
+    };
+    ui.result(&plan, || {
+        let rate = request.rate_per_s.map_or_else(
+            || "as fast as the slots allow".to_owned(),
+            |rate| format!("{} partitions a second", render::count(rate)),
+        );
+        let mut text = format!(
+            "{} into {}: {} partitions, about {} rows, seed {}\n{rate}, {} in flight, from partition {}\n",
+            plan.filling.workload,
+            plan.cluster,
+            render::thousands(plan.filling.partitions),
+            render::thousands(plan.rows),
+            plan.filling.seed.0,
+            request.in_flight,
+            render::thousands(plan.from),
+        );
+        if plan.care {
+            text.push_str("write time-out, compactors and compaction throughput are raised meanwhile, and put back\n");
+        }
+        if plan.verify {
+            text.push_str("everything is read back\n");
+        }
+        text.push_str("nothing was started (--dry-run)\n");
+        text
+    });
+    Ok(0)
+}
+
+fn text(told: &Populated) -> String {
+    let thousands = render::thousands;
+    let mut text = format!(
+        "{} in {}: {} partitions, seed {}\n",
+        told.workload,
+        told.cluster,
+        thousands(told.partitions),
+        told.seed
+    );
+    let mut line = |words: String| {
+        let _infallible = writeln!(text, "{words}");
+    };
+    if told.from > 0 {
+        line(format!(
+            "went on from partition {}; those before it were acknowledged",
+            thousands(told.from)
+        ));
+    }
+    if told.sent > 0 {
+        let repeated = match told.repeated {
+            0 => String::new(),
+            n => format!(", {} sent again", thousands(n)),
+        };
+        line(format!(
+            "sent {} operations with {} rows in {:.1} s{repeated}; flushed, and no compaction left after {:.1} s",
+            thousands(told.sent),
+            thousands(told.rows),
+            told.load_s,
+            told.settle_s
+        ));
+    }
+    for one in &told.put_back {
+        line(setting(one));
+    }
+    match &told.verified {
+        None => line("nothing was read back".to_owned()),
+        Some(found) if found.is_whole() => {
+            line(format!(
+                "read back: {} rows, none missing, none wrong",
+                thousands(found.rows)
+            ));
+        }
+        Some(found) => line(format!(
+            "read back: {} rows; partitions with rows missing: {}, with wrong data: {}{}",
+            thousands(found.rows),
+            thousands(found.missing),
+            thousands(found.wrong),
+            found
+                .first
+                .as_ref()
+                .map(|f| format!(" (first: {f})"))
+                .unwrap_or_default()
+        )),
+    }
+    if let Some(sum) = told.verified.as_ref().and_then(|v| v.checksum.as_ref()) {
+        line(format!("checksum of the content: {sum}"));
+    }
+    text
+}
+
+/// The load as it goes.
+struct Live<'a> {
+    ui: &'a Ui,
+    progress: Option<(Progress, &'static str)>,
+}
+
+impl Live<'_> {
+    fn see(&mut self, event: &PopulateEvent<'_>) {
+        match event {
+            PopulateEvent::Step(step) => self.step(*step),
+            PopulateEvent::Resumed { from } => self.ui.note(&format!(
+                "going on from partition {}",
+                render::thousands(*from)
+            )),
+            PopulateEvent::Left(left) => {
+                self.ui.note(&format!(
+                    "left by a load that was cut off: {}",
+                    setting(left)
+                ));
+            }
+            PopulateEvent::Done { done, of, repeated } => {
+                if let Some((progress, words)) = &self.progress {
+                    if *repeated > 0 {
+                        progress.say(format!("{words} ({repeated} sent again)"));
+                    }
+                    progress.at((*done).min(*of), *of);
+                }
+            }
+            PopulateEvent::Compactions(tasks) => {
+                if let Some((progress, words)) = &self.progress {
+                    progress.say(format!("{words}: {tasks} left"));
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, step: PopulateStep) {
+        self.progress = None;
+        let words = match step {
+            PopulateStep::Look => "looking at the cluster",
+            PopulateStep::Prepare => "creating keyspace and tables",
+            PopulateStep::Care => "raising the nodes' settings",
+            PopulateStep::Load => "writing",
+            PopulateStep::Settle => "flushing, and waiting for compactions",
+            PopulateStep::PutBack => "putting the nodes' settings back",
+            PopulateStep::Verify => "reading everything back",
+        };
+        self.progress = Some((self.ui.progress(words), words));
+    }
 }

@@ -67,7 +67,10 @@ fn shape(flags: &Run, chosen: &Chosen) -> Result<RunShape, CommandError> {
         // A time that was asked for comes before a count that was not.
         load.duration.is_none() && load.rate_steps.is_empty()
     });
-    let bounded = count.is_some() || load.duration.is_some() || load.step.is_some();
+    let positions = load.positions.clone().or_else(|| chosen.positions.clone());
+    // Who counts operations, or names the partitions one by one, means these and no others.
+    let counted = count.is_some() || positions.as_ref().is_some_and(|p| p.most().is_some());
+    let bounded = counted || load.duration.is_some() || load.step.is_some();
     Ok(RunShape {
         name: chosen.phase.clone(),
         operations,
@@ -76,11 +79,11 @@ fn shape(flags: &Run, chosen: &Chosen) -> Result<RunShape, CommandError> {
         steps_per_s: load.rate_steps.clone(),
         in_flight: load.in_flight,
         extent: extent(load, count),
-        warmup_ms: bench::warmup_ms(load.warmup, count.is_some()),
+        warmup_ms: bench::warmup_ms(load.warmup, counted),
         settle: bench::settles(load.warmup, bounded),
         arrivals: bench::arrivals(load.arrivals),
         population: load.population.or(chosen.population),
-        positions: load.positions.clone().or_else(|| chosen.positions.clone()),
+        positions,
         verify: load.verify,
         serial_consistency: load.serial_cl.map(|level| match level {
             SerialArg::Serial => SerialConsistency::Serial,

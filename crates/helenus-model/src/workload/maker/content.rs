@@ -132,9 +132,13 @@ pub(super) struct Content {
 impl Content {
     pub(super) fn new(profile: &Profile, table: &Table, data: Seed) -> Self {
         let spec = |column: &TableColumn| {
-            let lower = column.name.to_lowercase();
-            let named = profile.columns.get(&column.name);
-            let named = named.or_else(|| profile.columns.get(&lower));
+            // As cassandra-stress reads them, names in any case; an exact one goes before.
+            let any_case = || {
+                let mut all = profile.columns.iter();
+                all.find(|(name, _)| name.eq_ignore_ascii_case(&column.name))
+                    .map(|(_, spec)| spec)
+            };
+            let named = profile.columns.get(&column.name).or_else(any_case);
             named.cloned().unwrap_or_default()
         };
         let sources: Vec<Source> = table
@@ -174,15 +178,12 @@ impl Content {
     }
 
     pub(super) fn partition_digest(&self, key: &[CqlValue]) -> u64 {
-        key.iter()
-            .fold(self.stream.0, |digest, value| below(digest, value))
+        key.iter().fold(self.stream.0, below)
     }
 
     /// The number that a row's cells follow from, from its key behind the partition's.
     pub(super) fn row_digest(&self, partition: u64, clustering: &[CqlValue]) -> u64 {
-        clustering
-            .iter()
-            .fold(partition, |digest, value| below(digest, value))
+        clustering.iter().fold(partition, below)
     }
 
     /// One row of a partition, found without the others: which one follows from `bits`. In turns it is the position's.

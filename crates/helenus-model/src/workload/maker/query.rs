@@ -290,8 +290,8 @@ fn updated(reader: &Reader<'_>) -> Option<BTreeSet<usize>> {
     let to = tokens.iter().position(|t| t.is("where"))?;
     let mut depth = 0_i32;
     let mut found = BTreeSet::new();
-    for at in from..to {
-        match tokens[at].text.as_str() {
+    for (at, token) in tokens.iter().enumerate().take(to).skip(from) {
+        match token.text.as_str() {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth -= 1,
             "set" | "," if depth == 0 => {

@@ -1,0 +1,542 @@
+//! `populate`: a cluster of ours is filled, goes on where it was cut off, comes to rest, and is read back.
+//! Refuses clusters of others, and to call anything there that was not read back.
+
+use crate::bench::BenchError;
+use crate::generator::{self, GeneratorError};
+use crate::target::{self, Target};
+use helenus_cluster::baseline::{self, BaselineEvent};
+use helenus_cluster::care::{self, RaisedSetting};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::filling::FillingBook;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::ready::ReadyError;
+use helenus_cluster::reset::settings::PutBack;
+use helenus_cluster::state::ClusterState;
+use helenus_load::{Accumulator, ReadError};
+use helenus_model::format::Format;
+use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
+use helenus_model::result::{Beside, PhaseResult};
+use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
+use helenus_model::sample::{FailureKind, SampleLine};
+use helenus_model::workload::Replication;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How often what is acknowledged is remembered, in milliseconds: what comes after is sent again after a crash.
+const REMEMBER_MS: u64 = 250;
+
+/// What `populate` is asked for.
+#[derive(Debug, Clone)]
+pub struct PopulateRequest {
+    /// Cluster of this user.
+    pub cluster: String,
+    /// What is to be there.
+    pub filling: Filling,
+    /// Partitions a second; none is as fast as the slots allow.
+    pub rate_per_s: Option<f64>,
+    /// Most operations in flight.
+    pub in_flight: u32,
+    /// Consistency level of the writes.
+    pub consistency: Consistency,
+    /// Copies of each row, where the person says.
+    pub replication_factor: Option<u32>,
+    /// How often a failed write is sent again.
+    pub tries: u32,
+    /// Whether nodes' settings are raised meanwhile.
+    pub care: bool,
+    /// Whether everything is read back.
+    pub verify: bool,
+    /// Whether an unfinished one is forgotten.
+    pub anew: bool,
+    /// Patience with compactions at the end.
+    pub settle_within: Duration,
+}
+
+/// A step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PopulateStep {
+    /// Look at the cluster, and at what is remembered.
+    Look,
+    /// Create keyspace and tables.
+    Prepare,
+    /// Raise settings.
+    Care,
+    /// Write.
+    Load,
+    /// Flush, and wait for compactions.
+    Settle,
+    /// Put settings back.
+    PutBack,
+    /// Read everything back.
+    Verify,
+}
+
+/// What happens on the way.
+#[derive(Debug)]
+pub enum PopulateEvent<'a> {
+    /// A step begins.
+    Step(PopulateStep),
+    /// It goes on from here.
+    Resumed {
+        /// Partitions that are acknowledged already.
+        from: u64,
+    },
+    /// A setting that a load which was cut off had left raised is as it was.
+    Left(&'a PutBack),
+    /// So many partitions of so many are written, or read back.
+    Done {
+        /// Done.
+        done: u64,
+        /// In all.
+        of: u64,
+        /// How often a write failed and was sent again.
+        repeated: u64,
+    },
+    /// Compactions that are left.
+    Compactions(u64),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Populated {
+    /// `helenus.populated/1`.
+    pub format: Format,
+    /// Cluster.
+    pub cluster: String,
+    /// The workload's name.
+    pub workload: String,
+    /// Partitions that are there.
+    pub partitions: u64,
+    /// Root seed of the data.
+    pub seed: u64,
+    /// Partition that this run began with; those before it were acknowledged.
+    pub from: u64,
+    /// Operations that this run sent.
+    pub sent: u64,
+    /// Rows that they wrote.
+    pub rows: u64,
+    /// How often one failed and was sent again.
+    pub repeated: u64,
+    /// How long the writing took, in seconds.
+    pub load_s: f64,
+    /// How long flush and compactions took, in seconds.
+    pub settle_s: f64,
+    /// Settings that were raised meanwhile.
+    pub raised: Vec<RaisedSetting>,
+    /// Settings that are as they were again.
+    pub put_back: Vec<PutBack>,
+    /// What reading everything back found; none where nobody asked for it.
+    pub verified: Option<Verified>,
+}
+
+/// What reading everything back found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Verified {
+    /// Rows that are there.
+    pub rows: u64,
+    /// Partitions of which a row is missing.
+    pub missing: u64,
+    /// Partitions with other data than were written.
+    pub wrong: u64,
+    /// What was missing or wrong first.
+    pub first: Option<String>,
+    /// Of the content, whatever the order of its rows.
+    pub checksum: Option<String>,
+}
+
+impl Verified {
+    /// Whether all is there as it was written.
+    pub fn is_whole(&self) -> bool {
+        self.missing == 0 && self.wrong == 0
+    }
+}
+
+/// Why a cluster could not be filled.
+#[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the transparent variants are documented where they are defined"
+)]
+pub enum PopulateError {
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    #[error(transparent)]
+    Filling(#[from] FillingError),
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+    /// Writes failed more often than they were to be sent again.
+    #[error("a write failed {tries} times ({why}); {below} of {partitions} partitions are in")]
+    Failed {
+        /// How often it was sent.
+        tries: u32,
+        /// The first failure.
+        why: String,
+        /// Acknowledged without a gap.
+        below: u64,
+        /// In all.
+        partitions: u64,
+    },
+    /// A counter write failed: it may have counted.
+    #[error("a counter was not acknowledged ({why}): whether it counted nobody knows")]
+    Counter {
+        /// The failure.
+        why: String,
+    },
+    /// Reads failed, so nothing can be said.
+    #[error("{count} partitions could not be read back ({why})")]
+    Unread {
+        /// How many.
+        count: u64,
+        /// The first failure.
+        why: String,
+    },
+}
+
+impl From<ClusterError> for PopulateError {
+    fn from(error: ClusterError) -> Self {
+        Self::Bench(error.into())
+    }
+}
+
+impl PopulateError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Bench(_) => None,
+            Self::Filling(e) => Some(e.hint().to_owned()),
+            Self::Resume(e) => Some(e.hint().to_owned()),
+            Self::Failed { .. } => Some(
+                "look at the nodes with `helenus logs`, give a lower --rate or --in-flight, and run it again: it goes on"
+                    .to_owned(),
+            ),
+            Self::Counter { .. } => Some(ResumeError::Counters.hint().to_owned()),
+            Self::Unread { .. } => {
+                Some("run it again: what is written is only read back".to_owned())
+            }
+        }
+    }
+}
+
+/// One populate under way.
+struct Populate<'a> {
+    hands: &'a Hands,
+    request: &'a PopulateRequest,
+    events: &'a mut dyn FnMut(PopulateEvent<'_>),
+    target: Target,
+    state: ClusterState,
+    book: FillingBook,
+    journal: Journal,
+    told: Populated,
+}
+
+/// Where it would begin, and what of a load that was cut off waits to be put back; nothing is changed.
+///
+/// # Errors
+/// No such cluster, or an unfinished populate of something else.
+pub fn look(hands: &Hands, request: &PopulateRequest) -> Result<(Beginning, bool), PopulateError> {
+    let state = hands
+        .clusters
+        .load(&request.cluster)
+        .map_err(ClusterError::from)?;
+    let remembered = helenus_cluster::filling::look(hands, &request.cluster)?;
+    let beginning = beginning(remembered.as_ref(), request)?;
+    Ok((beginning, care::is_raised(hands, &state)))
+}
+
+fn beginning(
+    remembered: Option<&Journal>,
+    request: &PopulateRequest,
+) -> Result<Beginning, PopulateError> {
+    match remembered {
+        Some(journal) if !request.anew => Ok(journal.beginning(&request.filling.journal())?),
+        _ => Ok(Beginning::Anew),
+    }
+}
+
+/// Puts back what a load that was cut off has left raised.
+///
+/// # Errors
+/// No such cluster, or a node does not answer.
+pub fn put_back(hands: &Hands, cluster: &str) -> Result<Vec<PutBack>, ClusterError> {
+    let state = hands.clusters.load(cluster)?;
+    let _book = FillingBook::open(hands, cluster)?;
+    care::put_back(hands, &state)
+}
+
+/// Fills the cluster, or what is left of it; settings are put back whatever happens.
+///
+/// # Errors
+/// The cluster is not ours or does not answer, an unfinished populate is of something else, writes fail for good, or
+/// the person stopped it: what is acknowledged by then is remembered.
+pub fn populate(
+    hands: &Hands,
+    request: &PopulateRequest,
+    events: &mut dyn FnMut(PopulateEvent<'_>),
+) -> Result<Populated, PopulateError> {
+    events(PopulateEvent::Step(PopulateStep::Look));
+    let state = hands
+        .clusters
+        .load(&request.cluster)
+        .map_err(ClusterError::from)?;
+    let book = FillingBook::open(hands, &request.cluster)?;
+    let target = target::ours(hands, &state).map_err(BenchError::from)?;
+    let remembered = book.read()?;
+    let beginning = beginning(remembered.as_ref(), request)?;
+    for left in care::put_back(hands, &state)? {
+        events(PopulateEvent::Left(&left));
+    }
+    let journal = match (beginning, remembered) {
+        (Beginning::Anew, _) | (_, None) => request.filling.journal(),
+        (_, Some(journal)) => journal,
+    };
+    let told = Populated {
+        format: Format::new("populated", 1),
+        cluster: request.cluster.clone(),
+        workload: journal.workload.clone(),
+        partitions: journal.partitions,
+        seed: journal.seed.0,
+        from: journal.below,
+        sent: 0,
+        rows: 0,
+        repeated: 0,
+        load_s: 0.0,
+        settle_s: 0.0,
+        raised: Vec::new(),
+        put_back: Vec::new(),
+        verified: None,
+    };
+    let mut own = Populate {
+        hands,
+        request,
+        events,
+        target,
+        state,
+        book,
+        journal,
+        told,
+    };
+    own.all(beginning)?;
+    Ok(own.told)
+}
+
+impl Populate<'_> {
+    fn all(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
+        if beginning != Beginning::Loaded {
+            self.book.write(&self.journal)?;
+            self.prepare()?;
+            let loaded = self.with_care(beginning);
+            let back = self.put_back();
+            loaded?;
+            back?;
+        }
+        if self.request.verify {
+            self.verify()?;
+        }
+        self.journal.complete = true;
+        self.book.write(&self.journal)?;
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), PopulateError> {
+        (self.events)(PopulateEvent::Step(PopulateStep::Prepare));
+        let most = u32::try_from(self.target.nodes).unwrap_or(3).clamp(1, 3);
+        let copies = self.request.replication_factor.unwrap_or(most);
+        let workload = &self.request.filling.workload;
+        let statements = workload.schema(&Replication::Simple(copies));
+        target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
+        Ok(())
+    }
+
+    fn with_care(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
+        if self.request.care {
+            (self.events)(PopulateEvent::Step(PopulateStep::Care));
+            self.told.raised = care::raise(self.hands, &self.state)?;
+        }
+        let first = match beginning {
+            Beginning::From(first) => {
+                (self.events)(PopulateEvent::Resumed { from: first });
+                first
+            }
+            Beginning::Anew | Beginning::Loaded => 0,
+        };
+        (self.events)(PopulateEvent::Step(PopulateStep::Load));
+        let begin = Instant::now();
+        let loaded = self.load(first);
+        self.told.load_s = begin.elapsed().as_secs_f64();
+        loaded?;
+        (self.events)(PopulateEvent::Step(PopulateStep::Settle));
+        let events = &mut self.events;
+        let settled = baseline::settle(
+            self.hands,
+            &self.state,
+            self.request.settle_within,
+            &mut |event| {
+                if let BaselineEvent::Step(baseline::Step::Settle { tasks }) = event {
+                    events(PopulateEvent::Compactions(tasks));
+                }
+            },
+        )?;
+        self.told.settle_s = settled.seconds;
+        Ok(())
+    }
+
+    fn put_back(&mut self) -> Result<(), PopulateError> {
+        if !care::is_raised(self.hands, &self.state) {
+            return Ok(());
+        }
+        (self.events)(PopulateEvent::Step(PopulateStep::PutBack));
+        self.told.put_back = care::put_back(self.hands, &self.state)?;
+        Ok(())
+    }
+
+    fn load(&mut self, first: u64) -> Result<(), PopulateError> {
+        let request = self.request;
+        let filling = &request.filling;
+        let phase = filling.phase(first, request.rate_per_s, request.in_flight, request.tries);
+        let plan = self.plan(phase);
+        let before = self.journal.sent;
+        let (journal, book, events) = (&mut self.journal, &self.book, &mut self.events);
+        let told = &mut self.told;
+        let mut forgotten = None;
+        let ended = run(self.hands, &plan, &mut |line| {
+            match line {
+                SampleLine::Interval(interval) => {
+                    told.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
+                    told.rows += interval.operations.values().map(|o| o.rows).sum::<u64>();
+                }
+                SampleLine::Mark(mark) => {
+                    journal.below = mark.below;
+                    journal.sent = before + told.sent;
+                    told.repeated = mark.repeated;
+                    if let Err(error) = book.write(journal) {
+                        forgotten = Some(error);
+                        return Err(ReadError::NoHeader);
+                    }
+                    events(PopulateEvent::Done {
+                        done: mark.below,
+                        of: filling.partitions,
+                        repeated: mark.repeated,
+                    });
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        if let Some(error) = forgotten {
+            return Err(error.into());
+        }
+        let phase = ended?;
+        self.go_on()?;
+        self.judge(&phase)
+    }
+
+    /// All writes are in, or why not.
+    fn judge(&self, phase: &PhaseResult) -> Result<(), PopulateError> {
+        if self.journal.below >= self.journal.partitions {
+            return Ok(());
+        }
+        let first = phase.first_failures.values().next().cloned();
+        let why = first.unwrap_or_else(|| "the generator ended early".to_owned());
+        Err(if self.journal.counts {
+            PopulateError::Counter { why }
+        } else {
+            PopulateError::Failed {
+                tries: self.request.tries + 1,
+                why,
+                below: self.journal.below,
+                partitions: self.journal.partitions,
+            }
+        })
+    }
+
+    /// Reads each partition back and compares it.
+    fn verify(&mut self) -> Result<(), PopulateError> {
+        let Some(phase) = self.request.filling.reading(self.request.in_flight) else {
+            return Ok(());
+        };
+        (self.events)(PopulateEvent::Step(PopulateStep::Verify));
+        let plan = self.plan(phase);
+        let of = self.journal.partitions;
+        let events = &mut self.events;
+        let mut done = 0;
+        let phase = run(self.hands, &plan, &mut |line| {
+            if let SampleLine::Interval(interval) = line {
+                let ended = interval.operations.values();
+                done += ended.map(|o| o.completed + o.failures()).sum::<u64>();
+                let repeated = 0;
+                events(PopulateEvent::Done { done, of, repeated });
+            }
+            Ok(())
+        })?;
+        self.go_on()?;
+        let failed = |kind| phase.total.failed.get(&kind).copied().unwrap_or(0);
+        let (missing, wrong) = (
+            failed(FailureKind::MissingRow),
+            failed(FailureKind::WrongData),
+        );
+        let unread = phase.total.failures() - missing - wrong;
+        let why = |kinds: &dyn Fn(FailureKind) -> bool| {
+            let found = phase.first_failures.iter().find(|(kind, _)| kinds(**kind));
+            found.map(|(_, text)| text.clone())
+        };
+        let of_content = |k| matches!(k, FailureKind::MissingRow | FailureKind::WrongData);
+        if unread > 0 {
+            let why = why(&|k| !of_content(k)).unwrap_or_default();
+            return Err(PopulateError::Unread { count: unread, why });
+        }
+        self.told.verified = Some(Verified {
+            rows: phase.total.rows,
+            missing,
+            wrong,
+            first: why(&of_content),
+            checksum: None,
+        });
+        Ok(())
+    }
+
+    fn plan(&self, phase: Phase) -> RunPlan {
+        RunPlan {
+            format: Format::new("plan", run_plan::VERSION),
+            endpoints: self.target.endpoints.clone(),
+            local_data_centre: self.target.data_center.clone(),
+            credentials: self.target.access.credentials.clone(),
+            tls: self.target.access.tls.clone(),
+            workload: self.request.filling.workload.clone(),
+            phases: vec![phase],
+            consistency: self.request.consistency,
+            seed: self.request.filling.seed,
+            pacing: Pacing::Sleep,
+            raise_priority: false,
+            sampling_interval_ms: REMEMBER_MS,
+            operation_timeout_ms: 12_000,
+        }
+    }
+
+    /// Stops where the person asked for it.
+    fn go_on(&self) -> Result<(), ClusterError> {
+        if self.hands.cancel.is_set() {
+            return Err(ReadyError::Interrupted.into());
+        }
+        Ok(())
+    }
+}
+
+/// Runs a plan of one phase; each line is seen as it comes.
+fn run(
+    hands: &Hands,
+    plan: &RunPlan,
+    see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
+) -> Result<PhaseResult, BenchError> {
+    let mut accumulator = Accumulator::new(plan.clone());
+    generator::run(&hands.helenus, plan, &hands.cancel, &mut |line| {
+        see(line)?;
+        accumulator.take(line)
+    })?;
+    let mut result = accumulator
+        .finish(&|_, _| Beside::default())
+        .map_err(GeneratorError::from)?;
+    match result.phases.pop() {
+        Some(phase) => Ok(phase),
+        None => Err(ClusterError::from(ReadyError::Interrupted).into()),
+    }
+}
