@@ -16,6 +16,7 @@ mod value;
 mod words;
 
 pub mod graph;
+pub mod say;
 pub mod search;
 pub mod table;
 

@@ -336,11 +336,8 @@ impl Stress {
             verify: !self.errors.skip_read_validation,
             serial_consistency: Some(self.serial_consistency),
             // Who ignores errors counts them; who does not tries again, and then ends.
-            repeat: if self.errors.ignore {
-                0
-            } else {
-                self.errors.tries - 1
-            },
+            repeat: (!self.errors.ignore && !self.errors.skip_read_validation)
+                .then(|| self.errors.tries.saturating_sub(1)),
             shown: Some(shown),
             ..Phase::default()
         })
@@ -574,7 +571,7 @@ mod tests {
                 most: 9
             })
         );
-        assert_eq!((free.repeat, free.population), (0, 1_000_000));
+        assert_eq!((free.repeat, free.population), (None, 1_000_000));
     }
 
     #[test]
