@@ -62,15 +62,15 @@ pub enum StressEvent<'a> {
     Rows {
         /// As they are printed.
         rows: &'a [String],
-        /// What they are made of.
+        /// When.
         interval: &'a Interval,
+        /// What they are made of, by the names that are shown.
+        operations: &'a BTreeMap<String, OperationInterval>,
     },
     /// A run begins with so many operations in flight.
     Run(u32),
     /// A run is over; its summary.
     Ran {
-        /// Operations in flight.
-        threads: u32,
         /// As it is printed.
         summary: String,
     },
@@ -440,6 +440,7 @@ impl Line<'_> {
                     events(StressEvent::Rows {
                         rows: &rows,
                         interval,
+                        operations: &operations,
                     });
                 }
                 _ => {}
@@ -454,7 +455,7 @@ impl Line<'_> {
         let success = stress.errors.ignore || failed == 0;
         if success {
             let summary = table.summary();
-            (self.events)(StressEvent::Ran { threads, summary });
+            (self.events)(StressEvent::Ran { summary });
         }
         let run = StressRun {
             threads,

@@ -10,6 +10,7 @@ pub(crate) mod many;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
+pub(crate) mod stress;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -72,6 +73,8 @@ pub(crate) enum Verb {
     Run(Box<run::Run>),
     /// Fill a cluster of yours with a workload's data; goes on where it was cut off
     Populate(Box<run::Populate>),
+    /// A line of cassandra-stress, as it stands
+    Stress(stress::Stress),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
     /// What was measured: list, show, tag, prune, export

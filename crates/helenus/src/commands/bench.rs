@@ -1,6 +1,6 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
-mod access;
+pub(crate) mod access;
 pub(crate) mod render;
 
 use crate::cli::{
