@@ -3,6 +3,7 @@
 
 use crate::seed::mix;
 use crate::stats::normal_quantile;
+use crate::units::fixed;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -472,7 +473,7 @@ impl Dist {
             Shape::Uniform(min, max) => format!("Uniform:  min={min},max={max}"),
             Shape::Sequence(min, max) => format!("Sequence:  start={min},end={max}"),
             Shape::Exponential { min, max, mean } => {
-                format!("Exponential:  min={min},max={max},mean={mean:.6}")
+                format!("Exponential:  min={min},max={max},mean={}", fixed(*mean, 6))
             }
             Shape::Weibull {
                 min,
@@ -480,13 +481,21 @@ impl Dist {
                 shape,
                 scale,
                 ..
-            } => format!("Extreme:  min={min},max={max},shape={shape:.6}, scale={scale:.6}"),
+            } => format!(
+                "Extreme:  min={min},max={max},shape={}, scale={}",
+                fixed(*shape, 6),
+                fixed(*scale, 6)
+            ),
             Shape::Gaussian {
                 min,
                 max,
                 mean,
                 deviation,
-            } => format!("Gaussian:  min={min},max={max},mean={mean:.6},stdev={deviation:.6}"),
+            } => format!(
+                "Gaussian:  min={min},max={max},mean={},stdev={}",
+                fixed(*mean, 6),
+                fixed(*deviation, 6)
+            ),
         };
         if self.inverted {
             format!("Inverse: {text}")
@@ -553,8 +562,8 @@ impl RatioDist {
     /// Its numbers by name, as cassandra-stress's settings tell them.
     pub fn in_words(&self) -> String {
         format!(
-            "Ratio: divisor={:.6};delegate={}",
-            self.divisor,
+            "Ratio: divisor={};delegate={}",
+            fixed(self.divisor, 6),
             self.dist.in_words()
         )
     }

@@ -24,6 +24,8 @@ mod releases;
 mod reset;
 #[path = "real/secured.rs"]
 mod secured;
+#[path = "real/stress.rs"]
+mod stress;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -107,7 +109,24 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let beside = |name: &str, run: fn()| {
+        Trial::test(name.to_owned(), move || match stress::lacking() {
+            None => {
+                run();
+                Ok(())
+            }
+            Some(cure) => not_run(cure),
+        })
+    };
     let trials = vec![
+        beside(
+            "stress_settings_are_those_of_cassandra_stress",
+            stress::settings_are_those_of_cassandra_stress,
+        ),
+        beside(
+            "stress_distributions_are_those_of_cassandra_stress",
+            stress::distributions_are_those_of_cassandra_stress,
+        ),
         like_on_4_1,
         like_on_3_11,
         jdk_11,

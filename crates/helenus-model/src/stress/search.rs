@@ -1,15 +1,13 @@
 //! The search for the number of threads: which comes next, and when it has come far enough.
 //! Refuses to run anything: it looks at the rates that were reached.
 
-/// Threads of the run after one with so many.
+/// Threads of the run after one with so many: twice as many below 16, half as many more from there on.
 pub fn next_threads(threads: u32) -> u32 {
-    let (times, of) = match threads {
-        0..500 => return threads + 100,
-        500..1500 => (12, 10),
-        _ => (11, 10),
-    };
-    // Whole threads, as cassandra-stress cuts them off.
-    u32::try_from(u64::from(threads) * times / of).unwrap_or(u32::MAX)
+    if threads < 16 {
+        threads.saturating_mul(2).max(1)
+    } else {
+        threads.saturating_add(threads / 2)
+    }
 }
 
 /// The mean growth over the last `count` steps, as a share.
@@ -34,11 +32,13 @@ mod tests {
     #[test]
     fn threads_grow_as_in_cassandra_stress() {
         let mut threads = vec![4];
-        while threads.last().is_some_and(|last| *last <= 1000) {
+        while threads.last().is_some_and(|last| *last < 1000) {
             threads.push(next_threads(*threads.last().expect("one")));
         }
-        assert_eq!(threads, [4, 104, 204, 304, 404, 504, 604, 724, 868, 1041]);
-        assert_eq!(next_threads(1500), 1650);
+        // As 4.0-alpha2 goes from 4 to 81, and on.
+        let known = [4, 8, 16, 24, 36, 54, 81, 121, 181, 271, 406, 609, 913, 1369];
+        assert_eq!(threads, known);
+        assert_eq!(next_threads(0), 1);
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub const COLUMNS: [&str; 19] = [
     "mb",
 ];
 
+/// Width of the first column: 10 up to 3.11, 50 from 4.0 on.
+const FIRST: usize = 50;
+
 /// Widths of the columns behind the first.
 const WIDTHS: [usize; 18] = [10, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7, 9, 7, 7, 8, 8, 8, 8];
 
@@ -204,7 +207,7 @@ fn line(first: &str, rest: impl Iterator<Item = String>) -> String {
         .zip(WIDTHS)
         .map(|(cell, width)| format!("{cell:>width$}"))
         .collect();
-    format!("{first:<10}{}", cells.join(","))
+    format!("{first:<FIRST$}{}", cells.join(","))
 }
 
 impl Table {

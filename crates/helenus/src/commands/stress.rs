@@ -91,7 +91,7 @@ fn carry_out(
         sink.say(&format!("stress {line}"));
     }
     if !request.stress.log.no_settings {
-        sink.say(&format!("{}\n", request.stress.settings()));
+        sink.say(&request.stress.settings());
     }
     let searches = matches!(request.stress.rate, Rate::Search { .. });
     let ended = stress::run(hands, &request, &mut |event| {

@@ -85,7 +85,7 @@ impl<'a> Sink<'a> {
             }
             StressEvent::Ran { summary } => {
                 if !self.stress.log.no_summary {
-                    self.say(&format!("\n\n{summary}\n"));
+                    self.say(&format!("\n\n{summary}"));
                 }
                 self.drawn.push(Drawn {
                     test: self.stress.graph.operation.clone(),
