@@ -250,9 +250,11 @@ impl Line<'_> {
             return Ok(());
         }
         target::prepare(&self.target, &self.request.schema).map_err(BenchError::Prepare)?;
-        if !matches!(self.request.stress.command, Command::User { .. }) {
-            self.say(say::created(self.request.hosts));
-        }
+        let hosts = self.request.hosts;
+        self.say(match self.request.stress.command {
+            Command::User { .. } => say::created_schema(hosts),
+            _ => say::created(hosts),
+        });
         Ok(self.sleep(self.request.hosts)?)
     }
 

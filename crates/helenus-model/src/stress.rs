@@ -24,6 +24,7 @@ pub use error::StressError;
 pub use help::help;
 pub use plan::Named;
 pub use print::percentiles;
+pub use settings::profiles;
 pub use value::{
     Columns, Command, Contents, Errors, Graph, Hidden, Insert, Kind, Level, Limit, Log, Mode, Node,
     Population, Port, Rate, Schema, Seeds, Simple, Stress, TimeUnit, TokenRange, Transport,

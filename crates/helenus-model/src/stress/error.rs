@@ -42,6 +42,8 @@ pub enum StressError {
         parameter: String,
         /// The nearest one.
         nearest: Option<String>,
+        /// The command or group that it belongs to.
+        elsewhere: Option<&'static str>,
         /// All.
         known: Vec<String>,
     },
@@ -168,9 +170,21 @@ impl StressError {
                 nearest.as_ref().map(|n| format!("did you mean {n}?"))
             }
             Self::Twice { group } => Some(format!("write all parameters of {group} behind one")),
-            Self::Parameter { nearest, group, .. } => Some(match nearest {
-                Some(nearest) => format!("did you mean {nearest}?"),
-                None => format!("helenus stress help {group} tells what each does"),
+            Self::Parameter {
+                nearest,
+                elsewhere,
+                parameter,
+                group,
+                ..
+            } => Some(match (elsewhere, nearest) {
+                (Some(place), _) if place.starts_with('-') => {
+                    format!("{parameter} stands behind {place}")
+                }
+                (Some(_), _) => {
+                    format!("{parameter} stands behind the command, before the first group")
+                }
+                (None, Some(nearest)) => format!("did you mean {nearest}?"),
+                (None, None) => format!("helenus stress help {group} tells what each does"),
             }),
             Self::Lacks { group, .. } => {
                 Some(format!("helenus stress help {group} tells what it takes"))

@@ -147,6 +147,7 @@ fn unknown(name: &str) -> StressError {
         group: "legacy".to_owned(),
         parameter: name.to_owned(),
         nearest: nearest(bare, OLD.iter().map(|old| old.long)).map(|near| format!("--{near}")),
+        elsewhere: None,
         known: OLD.iter().map(|old| format!("--{}", old.long)).collect(),
     }
 }
@@ -219,6 +220,7 @@ fn command(given: &Given) -> Result<&'static str, StressError> {
                 group: "legacy".to_owned(),
                 parameter: format!("--operation {asked}"),
                 nearest: nearest(&asked, known).map(str::to_owned),
+                elsewhere: None,
                 known: known.map(str::to_owned).to_vec(),
             });
         }

@@ -2,6 +2,7 @@
 //! Refuses a parameter that no set takes, with the nearest one that is.
 
 use super::error::StressError;
+use super::spec::{GROUPS, sets};
 use crate::dist::{Dist, RatioDist, whole_number};
 use crate::nearest::nearest;
 
@@ -295,14 +296,34 @@ fn unknown(group: &str, parameter: &str, sets: &[Set]) -> StressError {
         let alike = same.clone().find(|o| sign(o.prefix) == sign(parameter));
         alike.or_else(|| same.next())
     });
-    let mut known: Vec<String> = all.iter().map(|option| option.shown()).collect();
-    known.dedup();
+    let mut known: Vec<String> = Vec::new();
+    for option in all.iter().map(|option| option.shown()) {
+        if !known.contains(&option) {
+            known.push(option);
+        }
+    }
     StressError::Parameter {
         group: group.to_owned(),
         parameter: parameter.to_owned(),
         nearest: near.map(|option| option.shown()),
+        elsewhere: elsewhere(parameter, group.starts_with('-')),
         known,
     }
+}
+
+/// The command (where commands are meant, too) or group that takes a parameter, hosts left out.
+fn elsewhere(parameter: &str, commands: bool) -> Option<&'static str> {
+    let first: &[&'static str] = if commands { &["mixed", "user"] } else { &[] };
+    let groups = GROUPS.iter().map(|(name, _)| *name);
+    let names = first.iter().copied().chain(groups);
+    let mut places = names.filter(|name| {
+        let sets = sets(name).unwrap_or_default();
+        let mut options = sets.iter().flatten();
+        options.any(|o| {
+            !o.prefix.is_empty() && o.rest(parameter).is_some_and(|rest| o.form.takes(rest))
+        })
+    });
+    places.next()
 }
 
 /// Names and values of what stands in parentheses.

@@ -423,6 +423,14 @@ impl Stress {
                 "a further try waits a little longer each time",
             );
         }
+        let kinds = self.kinds().unwrap_or_default();
+        let reads = kinds.iter().any(|(kind, _)| *kind == Kind::Read);
+        if reads && self.is_plain() && kinds.iter().any(|(kind, _)| kind.counts()) {
+            all.push(
+                "beside counters the rows of standard1 are other ones than without: fill it with a line that counts, too"
+                    .to_owned(),
+            );
+        }
         if self
             .insert
             .partitions

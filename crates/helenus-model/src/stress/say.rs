@@ -26,6 +26,11 @@ pub fn created(seconds: u64) -> String {
     format!("Created keyspaces. Sleeping {seconds}s for propagation.")
 }
 
+/// Keyspaces and tables of profiles are there.
+pub fn created_schema(seconds: u64) -> String {
+    format!("Created schema. Sleeping {seconds}s for propagation.")
+}
+
 /// Tables are empty.
 pub fn truncated(keyspace: &str, tables: &[String], seconds: u64) -> String {
     format!(

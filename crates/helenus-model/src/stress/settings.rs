@@ -5,7 +5,7 @@ use super::number::{count, fixed};
 use super::value::{
     Command, Contents, Hidden, Level, Limit, Population, Rate, Seeds, Stress, Transport, Until,
 };
-use crate::workload::profile::BatchKind;
+use crate::workload::profile::{BatchKind, Spec};
 use std::fmt::Write as _;
 
 /// `null`, as Java writes what is not there.
@@ -246,6 +246,47 @@ impl Stress {
             options(&schema.compaction_options)
         );
     }
+}
+
+/// The profiles of a line, as they stand behind its settings.
+pub fn profiles(specs: &[Spec]) -> String {
+    let mut text = String::from("******************** Profile(s) ********************\n");
+    for spec in specs {
+        let (profile, insert) = (&spec.profile, &spec.profile.insert);
+        let definition = |text: Option<&String>| or_null(text.map(|text| text.trim_end()));
+        let _infallible = writeln!(
+            text,
+            "  Keyspace Name: {}\n  Keyspace CQL: \n***\n{}\n***\n\n  Table Name: {}\n  Table CQL: \n***\n{}\n***\n",
+            profile.keyspace,
+            definition(profile.keyspace_definition.as_ref()),
+            profile.table,
+            definition(profile.table_definition.as_ref())
+        );
+        let extra = &profile.extra_definitions;
+        let extra = (!extra.is_empty()).then(|| format!("[{}]", extra.join(", ")));
+        let _infallible = writeln!(text, "  Extra Schema Definitions: {}", or_null(extra));
+        let clusters = spec.table.columns.iter().filter(|c| c.kind.is_clustering());
+        let (mut least, mut most) = (1.0, 1.0);
+        for column in clusters {
+            let given = profile.columns.get(&column.name);
+            let (min, max) = given.map_or((1, 1), |c| (c.cluster.min(), c.cluster.max()));
+            least *= min as f64;
+            most *= max as f64;
+        }
+        let (few, many) = (insert.partitions.min(), insert.partitions.max());
+        let (least, most) = (least * few as f64, most * many as f64);
+        let (from, to) = insert.select.ends();
+        let _infallible = writeln!(
+            text,
+            "Generating batches with [{few}..{many}] partitions and [{}..{}] rows (of [{}..{}] total rows in the partitions)",
+            fixed(from * least, 0),
+            fixed(to * most, 0),
+            fixed(least, 0),
+            fixed(most, 0)
+        );
+    }
+    text.push('\n');
+    text
 }
 
 fn rate(text: &mut String, rate: Rate) {

@@ -141,9 +141,11 @@ impl Span {
         ns.unwrap_or(0) as f64 / 1e6
     }
 
-    /// Rows a second, the longest latency taken off the stretch: what the error of the mean is made of.
-    fn adjusted_row_rate(&self) -> f64 {
-        self.rows as f64 / (self.seconds() - self.max_ms() / 1e3)
+    /// Rows a second, the longest latency taken off the stretch: what the error of the mean is made of. None of a
+    /// stretch that is no longer than that: the last of a run, where cassandra-stress shows nonsense.
+    fn adjusted_row_rate(&self) -> Option<f64> {
+        let seconds = self.seconds() - self.max_ms() / 1e3;
+        (seconds > 0.0).then(|| self.rows as f64 / seconds)
     }
 }
 
@@ -156,8 +158,8 @@ struct Uncertainty {
 }
 
 impl Uncertainty {
-    fn add(&mut self, rate: f64) {
-        if rate.is_finite() {
+    fn add(&mut self, rate: Option<f64>) {
+        if let Some(rate) = rate {
             self.number += 1.0;
             self.sum += rate;
             self.squares += rate * rate;

@@ -170,6 +170,8 @@ fn what_is_wrong_is_told_with_its_cure() {
         "write n=5 -rat threads=5",
         "write n=5 -rate thread=5",
         "write n=5 -rate threads=x",
+        "write n=5 -rate threads=3 cl=ONE",
+        "write n=5 -pop seq=1..5 hdrfile=x",
         "write n=5 -rate auto threads=5",
         "write n=5 -rate threads=5 fixed=5/s throttle=6/s",
         "write n=5 -rate threads=5 -rate threads=6",

@@ -1,8 +1,8 @@
 //! `helenus stress`: a line of cassandra-stress read, carried out and told in its words.
 //! Refuses other exit codes than cassandra-stress has, but for an interrupt; doubts go to standard error.
 
+mod load;
 mod place;
-mod profiles;
 mod sink;
 
 use crate::cli::stress::Stress as Flags;
@@ -20,7 +20,10 @@ use helenus_model::line::Step;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::Phase;
 use helenus_model::secret::command_line;
-use helenus_model::stress::{Asked, Rate, Stress, StressError, help, percentiles, read};
+use helenus_model::stress::{
+    Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read,
+};
+use helenus_model::workload::Workload;
 use serde::Serialize;
 use sink::Sink;
 
@@ -66,7 +69,7 @@ fn carry_out(
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let loaded = profiles::load(stress)?;
+    let loaded = load::load(stress)?;
     let hosts = place::hosts(stress)?;
     let mut known = stress.clone();
     known.node.hosts.clone_from(&hosts);
@@ -92,6 +95,11 @@ fn carry_out(
     }
     if !request.stress.log.no_settings {
         sink.say(&request.stress.settings());
+        if let (Command::User { .. }, Workload::Profiles(all)) =
+            (&request.stress.command, &request.workload)
+        {
+            sink.say(&profiles(&all.specs));
+        }
     }
     let searches = matches!(request.stress.rate, Rate::Search { .. });
     let ended = stress::run(hands, &request, &mut |event| {
@@ -154,9 +162,15 @@ fn tell(
 fn tell_run(run: &StressRun, ui: &Ui) {
     let phases = &run.finished.result.phases;
     if !run.success {
-        for (kind, text) in phases.iter().flat_map(|phase| &phase.first_failures) {
-            ui.caution(&format!("{}: {text}", render::kind_word(*kind)));
-        }
+        let all = phases.iter().flat_map(|phase| &phase.first_failures);
+        let firsts: Vec<String> = all
+            .map(|(kind, text)| format!("{}: {text}", render::kind_word(*kind)))
+            .collect();
+        let text = format!("operations failed ({})", firsts.join("; "));
+        ui.error(&CommandError::new(code::BAR, text).hint(
+            "what is read must have been written (helenus stress write …); -errors ignore counts failures and goes on"
+                .to_owned(),
+        ));
     }
     let doubts = render::doubts(phases);
     if !doubts.is_empty() {
@@ -255,7 +269,7 @@ struct Plan<'a> {
     phase: Phase,
 }
 
-fn dry_run(stress: &Stress, loaded: &profiles::Loaded, ui: &Ui) -> Result<u8, CommandError> {
+fn dry_run(stress: &Stress, loaded: &load::Loaded, ui: &Ui) -> Result<u8, CommandError> {
     let operations = stress.operations(&loaded.workload).map_err(refused)?;
     let threads = match stress.rate {
         Rate::Threads { threads, .. } => threads,
