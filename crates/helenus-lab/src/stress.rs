@@ -11,6 +11,7 @@ use helenus_cluster::ready::ReadyError;
 use helenus_cql::{ClientError, ConnectOptions, Consistency as Level};
 use helenus_load::Accumulator;
 use helenus_model::bench::Shape;
+use helenus_model::cql::identifier;
 use helenus_model::format::Format;
 use helenus_model::result::Beside;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Shown};
@@ -41,8 +42,8 @@ pub struct StressRequest {
     pub workload: Workload,
     /// Statements that make its keyspaces and tables.
     pub schema: Vec<String>,
-    /// Tables that `truncate=` is about: keyspace, and names as CQL has them.
-    pub tables: (String, Vec<String>),
+    /// Tables that it is about: keyspace and name.
+    pub tables: Vec<(String, String)>,
     /// Hosts that the line names, one where it names none.
     pub hosts: u64,
     /// A word to find the runs by.
@@ -272,7 +273,6 @@ impl Line<'_> {
 
     /// Whether what is read or written is there: a bench would make standard1, cassandra-stress does not.
     fn tables_are_there(&mut self) -> Result<(), StressRunError> {
-        let wanted = self.tables_of_operations();
         let failed = |what: &str, source| StressRunError::Statement {
             what: what.to_owned(),
             source: Box::new(source),
@@ -280,12 +280,12 @@ impl Line<'_> {
         let mut client = self
             .client()
             .map_err(|e| failed("cannot look at the tables", e))?;
-        for (keyspace, table) in wanted {
+        for (keyspace, table) in &self.request.tables {
             let text = |name: &str| name.replace('\'', "''");
             let query = format!(
                 "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{}' AND table_name = '{}'",
-                text(&keyspace),
-                text(&table)
+                text(keyspace),
+                text(table)
             );
             let rows = client
                 .query(&query, Level::One)
@@ -302,25 +302,12 @@ impl Line<'_> {
         Ok(())
     }
 
-    fn tables_of_operations(&self) -> Vec<(String, String)> {
-        match &self.request.workload {
-            Workload::Profiles(profiles) => {
-                let specs = profiles.specs.iter();
-                specs
-                    .map(|spec| (spec.table.keyspace.clone(), spec.table.name.clone()))
-                    .collect()
-            }
-            _ => vec![("keyspace1".to_owned(), "standard1".to_owned())],
-        }
-    }
-
     fn truncate(&mut self) -> Result<(), StressRunError> {
         if !self.target.owned {
             return Err(StressRunError::NotOurs {
                 what: "truncate= of tables",
             });
         }
-        let (keyspace, tables) = &self.request.tables;
         let failed = |what: String, source| StressRunError::Statement {
             what,
             source: Box::new(source),
@@ -328,13 +315,13 @@ impl Line<'_> {
         let mut client = self
             .client()
             .map_err(|e| failed("cannot truncate".to_owned(), e))?;
-        for table in tables {
-            let statement = format!("TRUNCATE {keyspace}.{table}");
+        for (keyspace, table) in &self.request.tables {
+            let statement = format!("TRUNCATE {}.{}", identifier(keyspace), identifier(table));
             client
                 .query(&statement, Level::One)
                 .map_err(|e| failed(format!("cannot truncate {keyspace}.{table}"), e))?;
         }
-        let text = say::truncated(keyspace, tables, self.request.hosts);
+        let text = say::truncated(&self.request.tables, self.request.hosts);
         self.say(text);
         Ok(self.sleep(self.request.hosts)?)
     }

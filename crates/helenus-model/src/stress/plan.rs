@@ -199,26 +199,29 @@ impl Stress {
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{name} (key blob PRIMARY KEY{cells}) WITH {with}"
             )
         };
-        vec![
+        let mut all = vec![
             format!(
                 "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {{'class': {}{}}} AND durable_writes = true",
                 text(&schema.strategy),
                 options(&schema.replication)
             ),
             table("standard1", "blob"),
-            table("counter1", "counter"),
-        ]
+        ];
+        if matches!(self.command, Command::CounterWrite(_)) {
+            all.push(table("counter1", "counter"));
+        }
+        all
     }
 
-    /// The tables that `truncate=` is about, beside those of profiles.
-    pub fn tables(&self) -> Vec<String> {
-        match self.command {
-            Command::User { .. } => Vec::new(),
-            _ => ["standard1", "counter1"]
-                .iter()
-                .map(|table| format!("{}.{table}", identifier(&self.schema.keyspace)))
-                .collect(),
-        }
+    /// The tables that its operations are about, beside those of profiles: keyspace and name.
+    pub fn tables(&self) -> Vec<(String, String)> {
+        let kinds = self.kinds().unwrap_or_default();
+        let of = |counts: bool| kinds.iter().any(|(kind, _)| kind.counts() == counts);
+        [(false, "standard1"), (true, "counter1")]
+            .into_iter()
+            .filter(|(counts, _)| of(*counts))
+            .map(|(_, table)| (self.schema.keyspace.clone(), table.to_owned()))
+            .collect()
     }
 
     /// The operations by both their names.

@@ -31,11 +31,26 @@ pub fn created_schema(seconds: u64) -> String {
     format!("Created schema. Sleeping {seconds}s for propagation.")
 }
 
-/// Tables are empty.
-pub fn truncated(keyspace: &str, tables: &[String], seconds: u64) -> String {
+/// These tables (keyspace and name) are empty.
+pub fn truncated(tables: &[(String, String)], seconds: u64) -> String {
+    let keyspace = tables.first().map_or("", |(keyspace, _)| keyspace.as_str());
+    let alike = tables.iter().all(|(other, _)| other == keyspace);
+    let name = |(own, table): &(String, String)| {
+        if alike {
+            table.clone()
+        } else {
+            format!("{own}.{table}")
+        }
+    };
+    let names: Vec<String> = tables.iter().map(name).collect();
+    let prefix = if alike {
+        format!("{keyspace}.")
+    } else {
+        String::new()
+    };
     format!(
-        "Truncated {keyspace}.[{}]. Sleeping {seconds}s for propagation.",
-        tables.join(", ")
+        "Truncated {prefix}[{}]. Sleeping {seconds}s for propagation.",
+        names.join(", ")
     )
 }
 
@@ -92,8 +107,7 @@ mod tests {
             running("READ", 4, error),
             warming("READ", 50_000),
             truncated(
-                "keyspace1",
-                &["standard1".to_owned(), "counter1".to_owned()],
+                &["standard1", "counter1"].map(|t| ("keyspace1".to_owned(), t.to_owned())),
                 1,
             ),
             gained(4, &[100.0, 131.4]),

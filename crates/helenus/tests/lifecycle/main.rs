@@ -20,5 +20,6 @@ mod releases;
 mod reset;
 mod secured;
 mod serving;
+mod stress;
 mod two_homes;
 mod verbs;

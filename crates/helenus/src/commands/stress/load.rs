@@ -12,8 +12,8 @@ pub(super) struct Loaded {
     pub(super) workload: Workload,
     /// Statements that make keyspaces and tables.
     pub(super) schema: Vec<String>,
-    /// Keyspace and tables that `truncate=` is about.
-    pub(super) tables: (String, Vec<String>),
+    /// Tables that it is about: keyspace and name.
+    pub(super) tables: Vec<(String, String)>,
 }
 
 pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
@@ -21,7 +21,7 @@ pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
         return Ok(Loaded {
             workload,
             schema: stress.schema_statements(),
-            tables: (stress.schema.keyspace.clone(), stress.tables()),
+            tables: stress.tables(),
         });
     }
     let Command::User { profiles, .. } = &stress.command else {
@@ -49,12 +49,11 @@ pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
             .map_or_else(String::new, |spec| spec.profile.specname.clone()),
         specs,
     };
-    let first = workload.specs.first();
-    let keyspace = first.map_or_else(String::new, |spec| spec.table.keyspace.clone());
-    let tables = workload.specs.iter().map(|spec| spec.table.name.clone());
+    let tables = workload.specs.iter();
+    let tables = tables.map(|spec| (spec.table.keyspace.clone(), spec.table.name.clone()));
     Ok(Loaded {
         schema: workload.schema(),
-        tables: (keyspace, tables.collect()),
+        tables: tables.collect(),
         workload: Workload::Profiles(workload),
     })
 }
