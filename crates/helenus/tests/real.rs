@@ -127,6 +127,10 @@ fn main() {
             "stress_distributions_are_those_of_cassandra_stress",
             stress::distributions_are_those_of_cassandra_stress,
         ),
+        beside(
+            "stress_text_is_that_of_cassandra_stress",
+            stress::text_is_that_of_cassandra_stress,
+        ),
         like_on_4_1,
         like_on_3_11,
         jdk_11,

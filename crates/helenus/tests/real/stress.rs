@@ -4,7 +4,7 @@
 #[path = "stress/lines.rs"]
 mod lines;
 
-use crate::home::jdk_17;
+use crate::home::{Home, jdk_17};
 use helenus_model::dist::Dist;
 use helenus_model::seed::Seed;
 use helenus_model::stress::{Asked, percentiles, read};
@@ -241,4 +241,188 @@ fn same_moments(text: &str, dist: &Dist, (mean, deviation): (f64, f64)) {
         (spread - deviation).abs() <= 0.1 * deviation + 1.0 || sequence,
         "{text}: deviation {spread} and {deviation}"
     );
+}
+
+/// Lines whose text is compared: ours first, on the same cluster. Theirs finds its own rows, ours ours.
+const BESIDE: [&[&str]; 3] = [
+    &[
+        "write",
+        "n=600",
+        "-rate",
+        "threads=4",
+        "-schema",
+        "keyspace=beside",
+    ],
+    &[
+        "mixed",
+        "ratio(read=3,write=1)",
+        "n=400",
+        "-pop",
+        "seq=1..600",
+        "-rate",
+        "threads=4",
+        "-schema",
+        "keyspace=beside",
+        "-log",
+        "no-settings",
+    ],
+    &[
+        "read",
+        "n=300",
+        "no-warmup",
+        "-pop",
+        "seq=1..600",
+        "-rate",
+        "threads>=2",
+        "threads<=4",
+        "-schema",
+        "keyspace=beside",
+        "-log",
+        "no-settings",
+    ],
+];
+
+/// What of a text is everybody's: figures as one sign, rows and blanks once, the driver's own lines left out.
+fn shape(text: &str) -> Vec<String> {
+    let mut shape: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("Connected to cluster") || line.starts_with("Datacenter:") {
+            continue;
+        }
+        let mut plain = String::new();
+        for letter in line.replace("NaN", "0.0").chars() {
+            let sign = if letter.is_ascii_digit() { '0' } else { letter };
+            let again = plain.ends_with(sign) && (sign == '0' || sign == ' ');
+            if !again {
+                plain.push(sign);
+            }
+        }
+        let plain = plain
+            .replace("0,0", "0")
+            .replace("0,0", "0")
+            .replace(" -0", " 0");
+        if shape.last() != Some(&plain) {
+            shape.push(plain);
+        }
+    }
+    // How many rows there are depends on the time that it took; which ones alternate.
+    let row = |line: &&String| {
+        ["total,", "READ,", "WRITE,"]
+            .iter()
+            .any(|name| line.starts_with(name))
+    };
+    let (rows, others): (Vec<&String>, Vec<&String>) = shape.iter().partition(row);
+    let mut names: Vec<String> = rows.into_iter().cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    others.into_iter().cloned().chain(names).collect()
+}
+
+pub(crate) fn text_is_that_of_cassandra_stress() {
+    let distribution = distribution().expect("looked for before");
+    let home = Home::new();
+    home.helenus(&["up", "c"]).ok();
+    let env = home.helenus(&["env", "c", "--format", "json"]).ok().json();
+    let address = env["contact_points"][0]
+        .as_str()
+        .expect("an address")
+        .to_owned();
+    for (place, line) in BESIDE.iter().enumerate() {
+        let words: Vec<&str> = ["stress"].into_iter().chain(line.iter().copied()).collect();
+        let mut theirs = java(&distribution);
+        theirs
+            .arg("org.apache.cassandra.stress.Stress")
+            .args(*line)
+            .args(["-node", &address])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        // Side by side, but for the first: it makes the tables.
+        let early = (place > 0).then(|| theirs.spawn().expect("java runs"));
+        let ours = home.helenus(&words);
+        let child = early.unwrap_or_else(|| theirs.spawn().expect("java runs"));
+        let output = child.wait_with_output().expect("java ends");
+        let theirs = String::from_utf8(output.stdout).expect("is UTF-8");
+        let theirs = theirs.replace(&address, "localhost");
+        assert_eq!(
+            Some(ours.code),
+            output.status.code(),
+            "{ours}\n--- theirs\n{theirs}"
+        );
+        let (ours, theirs) = (shape(&ours.stdout), shape(&theirs));
+        let lacks = |these: &[String], those: &[String]| -> Vec<String> {
+            these
+                .iter()
+                .filter(|line| !those.contains(line))
+                .cloned()
+                .collect()
+        };
+        assert_eq!(
+            (lacks(&ours, &theirs), lacks(&theirs, &ours)),
+            (Vec::new(), Vec::new()),
+            "{line:?}: only ours, only theirs"
+        );
+        assert_eq!(ours, theirs, "{line:?}: in another order");
+    }
+    documents(&home, &address, &distribution);
+}
+
+/// The lines of documents 001 and 004, with fewer rows and the hyphens that a copy had turned into dashes.
+fn documents(home: &Home, address: &str, distribution: &Path) {
+    let profile = format!(
+        "profile={}",
+        distribution
+            .join("tools/cqlstress-insanity-example.yaml")
+            .display()
+    );
+    let few = ["-n", "500", "-i", "1"];
+    let lines: [&[&str]; 4] = [
+        &few,
+        &["--operation", "READ", "-n", "500", "-i", "1"],
+        &[
+            "user",
+            &profile,
+            "ops(insert=1)",
+            "no-warmup",
+            "cl=ONE",
+            "n=100",
+            "-mode",
+            "native",
+            "cql3",
+            "-pop",
+            "seq=1..100",
+            "-node",
+            address,
+            "-rate",
+            "threads=4",
+        ],
+        &[
+            "user",
+            &profile,
+            "ops(insert=20,simple1=80)",
+            "no-warmup",
+            "cl=ONE",
+            "duration=2s",
+            "-mode",
+            "native",
+            "cql3",
+            "-pop",
+            "dist=uniform(1..100)",
+            "-node",
+            address,
+            "-rate",
+            "threads=",
+            "4",
+        ],
+    ];
+    for line in lines {
+        let words: Vec<&str> = ["stress"].into_iter().chain(line.iter().copied()).collect();
+        let said = home.helenus(&words).ok();
+        assert!(said.stdout.ends_with("\nEND\n"), "{said}");
+        assert!(
+            said.stdout
+                .contains("Total errors              :          0 ["),
+            "{said}"
+        );
+    }
 }
