@@ -5,12 +5,14 @@ mod believe;
 mod bench;
 mod campaign;
 mod cluster3;
+mod count;
 mod fifteen;
 mod host;
 mod idle;
 mod journal;
 mod open;
 mod pause;
+mod populate;
 mod report;
 mod reset;
 mod restore;
@@ -27,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 10] = [
+const CAMPAIGNS: [Campaign; 12] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -38,6 +40,8 @@ const CAMPAIGNS: [Campaign; 10] = [
     fifteen::FIFTEEN,
     reset::RESET,
     restore::RESTORE,
+    count::COUNT,
+    populate::POPULATE,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -10,6 +10,7 @@ use crate::mbeans::MbeansError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
 use crate::reset::ResetError;
+use crate::scan::ScanError;
 use crate::secure::SecureError;
 use crate::state::StateError;
 use crate::store::StoreError;
@@ -71,6 +72,8 @@ pub enum ClusterError {
     Given(#[from] GivenError),
     #[error(transparent)]
     Baseline(#[from] BaselineError),
+    #[error(transparent)]
+    Scan(#[from] ScanError),
     /// A node does not answer CQL.
     #[error("{node} does not answer")]
     Silent {
@@ -146,6 +149,7 @@ impl ClusterError {
             | Self::NoSpace { .. } => Class::Environment,
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
+            Self::Scan(e) => e.class(),
             Self::Io { .. } => Class::Environment,
             Self::Secure(SecureError::Roles { .. } | SecureError::StockSuperuser { .. }) => {
                 Class::Cluster
@@ -173,6 +177,7 @@ impl ClusterError {
             Self::Attach(e) => e.hint(),
             Self::Mbeans(e) => e.hint(),
             Self::Reset(e) => e.hint(),
+            Self::Scan(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Given(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),

@@ -14,7 +14,7 @@ pub use tls::{Identity, Tls, TlsError};
 
 use crate::codec::value::encode_value;
 use crate::codec::{
-    Bound, Consistency, Extras, Parameters, Prepared, QueryResult, Request, Response,
+    Bound, Consistency, Extras, Parameters, Prepared, QueryResult, Request, Response, RowsPage,
     ServerErrorKind, Values, Version,
 };
 use crate::rows::Rows;
@@ -348,6 +348,34 @@ impl Client {
             };
             client.page("the execution", &request, &prepared.columns)
         })
+    }
+
+    /// Executes a prepared statement and takes one page of at most `page_rows` rows, undecoded: for whoever reads many
+    /// and wants few of their values. Their columns are the statement's.
+    ///
+    /// # Errors
+    /// As [`Client::execute`].
+    pub fn execute_page(
+        &mut self,
+        prepared: &Prepared,
+        values: &[Option<CqlValue>],
+        consistency: Consistency,
+        page_rows: i32,
+        paging_state: Option<Vec<u8>>,
+    ) -> Result<RowsPage, ClientError> {
+        const DURING: &str = "the execution";
+        let mut parameters = self.parameters(consistency, page_rows, paging_state);
+        parameters.values = Values::Positional(bind(prepared, values)?);
+        parameters.skip_metadata = !prepared.columns.is_empty();
+        let request = Request::Execute {
+            id: prepared.id.clone(),
+            result_metadata_id: prepared.result_metadata_id.clone(),
+            parameters,
+        };
+        match self.call(DURING, &request)? {
+            Response::Result(QueryResult::Rows(page)) => Ok(page),
+            other => Err(unexpected(DURING, &other)),
+        }
     }
 
     fn parameters(

@@ -316,6 +316,7 @@ impl Bench<'_> {
         };
         let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
+        target::fits(target, &self.request.workload)?;
         let statements = self.request.workload.schema(&Replication::Simple(copies));
         target::prepare(target, &statements).map_err(BenchError::Prepare)
     }

@@ -1,6 +1,10 @@
 //! `populate`: a cluster of ours is filled, goes on where it was cut off, comes to rest, and is read back.
 //! Refuses clusters of others, and to call anything there that was not read back.
 
+mod verify;
+
+pub use verify::Verified;
+
 use crate::bench::BenchError;
 use crate::generator::{self, GeneratorError};
 use crate::target::{self, Target};
@@ -17,8 +21,9 @@ use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, SampleLine};
+use helenus_model::sample::SampleLine;
 use helenus_model::workload::Replication;
+use helenus_model::workload::expected::ExpectedError;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -94,6 +99,20 @@ pub enum PopulateEvent<'a> {
     },
     /// Compactions that are left.
     Compactions(u64),
+    /// Keys that were computed before everything is read back.
+    Keys {
+        /// Done.
+        done: u64,
+        /// In all.
+        of: u64,
+    },
+    /// What of the ring was read back.
+    Scanned {
+        /// Rows.
+        rows: u64,
+        /// Share of the ring, from 0 to 1.
+        share: f64,
+    },
 }
 
 /// What came of it.
@@ -129,28 +148,6 @@ pub struct Populated {
     pub verified: Option<Verified>,
 }
 
-/// What reading everything back found.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Verified {
-    /// Rows that are there.
-    pub rows: u64,
-    /// Partitions of which a row is missing.
-    pub missing: u64,
-    /// Partitions with other data than were written.
-    pub wrong: u64,
-    /// What was missing or wrong first.
-    pub first: Option<String>,
-    /// Of the content, whatever the order of its rows.
-    pub checksum: Option<String>,
-}
-
-impl Verified {
-    /// Whether all is there as it was written.
-    pub fn is_whole(&self) -> bool {
-        self.missing == 0 && self.wrong == 0
-    }
-}
-
 /// Why a cluster could not be filled.
 #[derive(Debug, thiserror::Error)]
 #[expect(
@@ -182,6 +179,17 @@ pub enum PopulateError {
         /// The failure.
         why: String,
     },
+    /// What must be there cannot be told.
+    #[error(transparent)]
+    Expected(#[from] ExpectedError),
+    /// The table that is there is not the workload's.
+    #[error("{table} has no column {column}, which the workload writes")]
+    OtherTable {
+        /// Table.
+        table: String,
+        /// The column that it lacks.
+        column: String,
+    },
     /// Reads failed, so nothing can be said.
     #[error("{count} partitions could not be read back ({why})")]
     Unread {
@@ -210,6 +218,10 @@ impl PopulateError {
                     .to_owned(),
             ),
             Self::Counter { .. } => Some(ResumeError::Counters.hint().to_owned()),
+            Self::Expected(_) => None,
+            Self::OtherTable { .. } => {
+                Some("is it the table of another workload, or of another version of this one?".to_owned())
+            }
             Self::Unread { .. } => {
                 Some("run it again: what is written is only read back".to_owned())
             }
@@ -280,11 +292,12 @@ pub fn populate(
         .map_err(ClusterError::from)?;
     let book = FillingBook::open(hands, &request.cluster)?;
     let target = target::ours(hands, &state).map_err(BenchError::from)?;
-    let remembered = book.read()?;
-    let beginning = beginning(remembered.as_ref(), request)?;
+    // What a load that was cut off has left goes back even where this one is refused.
     for left in care::put_back(hands, &state)? {
         events(PopulateEvent::Left(&left));
     }
+    let remembered = book.read()?;
+    let beginning = beginning(remembered.as_ref(), request)?;
     let journal = match (beginning, remembered) {
         (Beginning::Anew, _) | (_, None) => request.filling.journal(),
         (_, Some(journal)) => journal,
@@ -321,9 +334,9 @@ pub fn populate(
 
 impl Populate<'_> {
     fn all(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
+        self.prepare()?;
         if beginning != Beginning::Loaded {
             self.book.write(&self.journal)?;
-            self.prepare()?;
             let loaded = self.with_care(beginning);
             let back = self.put_back();
             loaded?;
@@ -332,7 +345,11 @@ impl Populate<'_> {
         if self.request.verify {
             self.verify()?;
         }
-        self.journal.complete = true;
+        self.journal.complete = self.told.verified.as_ref().is_none_or(Verified::is_whole);
+        if !self.journal.complete {
+            // What is not there was lost after it was acknowledged: the next one writes everything again.
+            self.journal.below = 0;
+        }
         self.book.write(&self.journal)?;
         Ok(())
     }
@@ -342,6 +359,7 @@ impl Populate<'_> {
         let most = u32::try_from(self.target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
         let workload = &self.request.filling.workload;
+        target::fits(&self.target, workload).map_err(BenchError::from)?;
         let statements = workload.schema(&Replication::Simple(copies));
         target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
         Ok(())
@@ -447,51 +465,6 @@ impl Populate<'_> {
                 partitions: self.journal.partitions,
             }
         })
-    }
-
-    /// Reads each partition back and compares it.
-    fn verify(&mut self) -> Result<(), PopulateError> {
-        let Some(phase) = self.request.filling.reading(self.request.in_flight) else {
-            return Ok(());
-        };
-        (self.events)(PopulateEvent::Step(PopulateStep::Verify));
-        let plan = self.plan(phase);
-        let of = self.journal.partitions;
-        let events = &mut self.events;
-        let mut done = 0;
-        let phase = run(self.hands, &plan, &mut |line| {
-            if let SampleLine::Interval(interval) = line {
-                let ended = interval.operations.values();
-                done += ended.map(|o| o.completed + o.failures()).sum::<u64>();
-                let repeated = 0;
-                events(PopulateEvent::Done { done, of, repeated });
-            }
-            Ok(())
-        })?;
-        self.go_on()?;
-        let failed = |kind| phase.total.failed.get(&kind).copied().unwrap_or(0);
-        let (missing, wrong) = (
-            failed(FailureKind::MissingRow),
-            failed(FailureKind::WrongData),
-        );
-        let unread = phase.total.failures() - missing - wrong;
-        let why = |kinds: &dyn Fn(FailureKind) -> bool| {
-            let found = phase.first_failures.iter().find(|(kind, _)| kinds(**kind));
-            found.map(|(_, text)| text.clone())
-        };
-        let of_content = |k| matches!(k, FailureKind::MissingRow | FailureKind::WrongData);
-        if unread > 0 {
-            let why = why(&|k| !of_content(k)).unwrap_or_default();
-            return Err(PopulateError::Unread { count: unread, why });
-        }
-        self.told.verified = Some(Verified {
-            rows: phase.total.rows,
-            missing,
-            wrong,
-            first: why(&of_content),
-            checksum: None,
-        });
-        Ok(())
     }
 
     fn plan(&self, phase: Phase) -> RunPlan {

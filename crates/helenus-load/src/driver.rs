@@ -24,6 +24,7 @@ use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::response::query_result::QueryResult;
 use scylla::statement::prepared::PreparedStatement;
 use scylla::value::{CqlValue, Row};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -203,7 +204,12 @@ impl Driver {
 }
 
 impl Endpoint for Driver {
-    async fn prepare(&mut self, workload: &Workload, data: Seed) -> Result<(), EndpointError> {
+    async fn prepare(
+        &mut self,
+        workload: &Workload,
+        used: &BTreeSet<String>,
+        data: Seed,
+    ) -> Result<(), EndpointError> {
         self.data = data;
         self.operations.clear();
         match workload {
@@ -222,14 +228,14 @@ impl Endpoint for Driver {
                 }
             }
             Workload::Profiles(profiles) => {
-                self.profiles = Some(Profiles::prepare(self, profiles, data).await?);
+                self.profiles = Some(Profiles::prepare(self, profiles, used, data).await?);
             }
         }
         Ok(())
     }
 
     fn takes_several(&self) -> bool {
-        self.profiles.is_some()
+        self.profiles.as_ref().is_some_and(Profiles::takes_several)
     }
 
     fn partitions(&self, operation: usize, number: u64) -> u32 {

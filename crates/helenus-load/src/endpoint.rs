@@ -7,17 +7,20 @@ use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::future::Future;
 
 /// Something that runs operations: the driver, or a fake with exact delays.
 pub trait Endpoint {
-    /// Prepares the workload's statements. `data` is the seed that its data follow from.
+    /// Prepares the statements of the workload's operations that are `used`. `data` is the seed that its data follow
+    /// from.
     ///
     /// # Errors
     /// What the server refuses, or what cannot be generated or checked.
     fn prepare(
         &mut self,
         workload: &Workload,
+        used: &BTreeSet<String>,
         data: Seed,
     ) -> impl Future<Output = Result<(), EndpointError>>;
 

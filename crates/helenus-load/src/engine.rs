@@ -156,18 +156,22 @@ impl<E: Endpoint> Running<E> {
             let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
             match ended {
                 Err(fault) if tries < self.phase.repeat.unwrap_or(0) && is_passing(fault.kind) => {
-                    let mut recorder = self.recorder.borrow_mut();
-                    recorder.explain(fault.kind, fault.message);
-                    drop(recorder);
-                    if let Some(marks) = &self.marks {
-                        marks.borrow_mut().repeated();
-                    }
+                    self.failed_once(fault);
                     own.stamp.clear();
                     tokio::time::sleep(pause_after(tries)).await;
                     tries += 1;
                 }
                 ended => return ended,
             }
+        }
+    }
+
+    /// A failure that is not the operation's end.
+    fn failed_once(&self, fault: Fault) {
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.explain(fault.kind, fault.message);
+        if let Some(marks) = &self.marks {
+            marks.borrow_mut().repeated();
         }
     }
 
@@ -180,6 +184,16 @@ impl<E: Endpoint> Running<E> {
     fn partitions(&self, number: u64) -> u32 {
         let operation = self.places[self.choices.operation(number)];
         self.endpoint.partitions(operation, number)
+    }
+
+    /// Operations that there are, where a range of positions ends.
+    fn operations(&self) -> Option<u64> {
+        let most = self.choices.positions().most()?;
+        let all = match &self.sums {
+            None => most,
+            Some(_) => Sums::operations_for(most, &|n| self.partitions(n)),
+        };
+        Some(all.saturating_sub(self.phase.first))
     }
 
     /// Positions that all operations before this one take.
@@ -241,10 +255,6 @@ impl<E: Endpoint> Running<E> {
         loop {
             let number = self.number(stopwatch.next_index());
             let taken = self.taken_before(number);
-            let most = self.choices.positions().most();
-            if most.is_some_and(|most| taken >= most) {
-                stopwatch.end_at(now_ns);
-            }
             let Some(start) = stopwatch.start_due(now_ns) else {
                 break;
             };
@@ -318,6 +328,10 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         timeout_ns: plan.operation_timeout_ms * 1_000_000,
         conductor_waits_for_slot: Cell::new(false),
     });
+    if let Some(most) = running.operations() {
+        let stopwatch = Stopwatch::new(phase, plan.seed, origin_ns).at_most(most);
+        running.stopwatch.replace(stopwatch);
+    }
     let mut tasks = tokio::task::JoinSet::new();
     for slot in 0..running.slots.len() {
         tasks.spawn_local(Rc::clone(&running).work(slot));

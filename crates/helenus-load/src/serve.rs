@@ -172,8 +172,10 @@ async fn run<E: Endpoint + 'static>(
     lines: &Output,
     stop: &Arc<Stop>,
 ) -> Result<ServeEnd, ServeError> {
+    let shares = plan.phases.iter().flat_map(|phase| &phase.operations);
+    let used = shares.map(|share| share.operation.clone()).collect();
     tokio::select! {
-        prepared = endpoint.prepare(&plan.workload, data_seed(plan.seed)) => prepared?,
+        prepared = endpoint.prepare(&plan.workload, &used, data_seed(plan.seed)) => prepared?,
         () = stop.raised() => return Ok(ServeEnd::Stopped),
     }
     lines.send(header(plan));

@@ -23,6 +23,8 @@ pub struct Stopwatch {
     offered: u64,
     counts: Counts,
     over: bool,
+    /// Operations that there are to start at all.
+    most: u64,
     /// Where the phase was ended before its time: nothing is offered from then on.
     ended_at_ns: Option<u64>,
 }
@@ -128,8 +130,21 @@ impl Stopwatch {
             offered: 0,
             counts: Counts::default(),
             over: false,
+            most: u64::MAX,
             ended_at_ns: None,
         }
+    }
+
+    /// There are only so many operations to start; with the last of them the phase ends.
+    pub fn at_most(mut self, operations: u64) -> Self {
+        self.most = operations;
+        self.over = operations == 0;
+        if let Pace::Open { schedule, warmup } = self.pace {
+            let warmup = warmup.min(operations);
+            let schedule = schedule.at_most(operations);
+            self.pace = Pace::Open { schedule, warmup };
+        }
+        self
     }
 
     /// Where the measured stretch begins.
@@ -175,8 +190,10 @@ impl Stopwatch {
         self.in_flight += 1;
         self.counts.started += 1;
         self.running[slot] = Some(start);
-        if let Pace::Open { schedule, .. } = &self.pace {
-            self.over = self.next >= schedule.total();
+        match &self.pace {
+            Pace::Open { schedule, .. } => self.over = self.next >= schedule.total(),
+            Pace::Closed { .. } if self.next >= self.most => self.end_at(now_ns),
+            Pace::Closed { .. } => {}
         }
         Some(start)
     }

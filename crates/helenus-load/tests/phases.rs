@@ -13,7 +13,7 @@ use helenus_model::sample::{FailureKind, Mark, SampleLine};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,12 @@ struct Fake {
 }
 
 impl Endpoint for Fake {
-    async fn prepare(&mut self, _: &Workload, _: Seed) -> Result<(), EndpointError> {
+    async fn prepare(
+        &mut self,
+        _: &Workload,
+        _: &BTreeSet<String>,
+        _: Seed,
+    ) -> Result<(), EndpointError> {
         Ok(())
     }
 

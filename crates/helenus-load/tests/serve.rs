@@ -11,6 +11,7 @@ use helenus_model::run_plan::{Consistency, Pacing, Phase, Positions, RunPlan, Sh
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -34,7 +35,12 @@ impl Fake {
 }
 
 impl Endpoint for Fake {
-    async fn prepare(&mut self, _: &Workload, _: Seed) -> Result<(), EndpointError> {
+    async fn prepare(
+        &mut self,
+        _: &Workload,
+        _: &BTreeSet<String>,
+        _: Seed,
+    ) -> Result<(), EndpointError> {
         Ok(())
     }
 

@@ -22,6 +22,20 @@ enum Shape {
     Fixed(i64),
     Uniform(i64, i64),
     Sequence(i64, i64),
+    /// Ours: every so many numbers of a range.
+    Steps {
+        min: i64,
+        max: i64,
+        step: i64,
+    },
+    /// Ours: the smallest the most often, by Gray and others' method (1994), which YCSB made known.
+    Zipf {
+        min: i64,
+        max: i64,
+        exponent: f64,
+        /// Sum of `i ^ -exponent` over all values.
+        sum: f64,
+    },
     Exponential {
         min: i64,
         max: i64,
@@ -77,7 +91,7 @@ pub enum DistError {
 }
 
 /// Names and how each is written.
-const FORMS: [(&str, &str); 6] = [
+const FORMS: [(&str, &str); 8] = [
     ("uniform", "uniform(min..max)"),
     ("fixed", "fixed(value)"),
     ("seq", "seq(min..max)"),
@@ -87,6 +101,8 @@ const FORMS: [(&str, &str); 6] = [
         "gaussian(min..max), gaussian(min..max,stdvrng) or gaussian(min..max,mean,stdev)",
     ),
     ("extreme", "extreme(min..max,shape)"),
+    ("zipf", "zipf(min..max) or zipf(min..max,exponent)"),
+    ("steps", "steps(min..max,step)"),
 ];
 
 const QUANTISED: &str = "qextreme(min..max,shape,quantas)";
@@ -165,6 +181,15 @@ impl Shape {
                 Some((min, max)) if min < max => Ok(Self::Sequence(min, max)),
                 other => Err(wrong(form_of("seq"), order(other))),
             },
+            ("steps", [bounds, step]) => match (range(bounds), whole_number(step)) {
+                (Some((min, max)), Some(step)) if min <= max && step > 0 => {
+                    Ok(Self::Steps { min, max, step })
+                }
+                (other, _) => Err(wrong(form_of("steps"), order(other))),
+            },
+            ("zipf", [bounds, rest @ ..]) if rest.len() <= 1 => {
+                zipf(range(bounds), rest.first()).map_err(|why| wrong(form_of("zipf"), why))
+            }
             ("exp", [bounds]) => match range(bounds) {
                 Some((min, max)) if min == max => Ok(Self::Fixed(min)),
                 Some((min, max)) if min < max => Ok(exponential(min, max)),
@@ -214,6 +239,39 @@ fn exponential(min: i64, max: i64) -> Shape {
     // The quantile of a mean of 1; a width of 1 has its edge at 0, where cassandra-stress divides by zero.
     let mean = width / -(1.0 - edge).ln();
     Shape::Exponential { min, max, mean }
+}
+
+/// Values whose sum is taken one by one; the rest of it is an integral.
+const SUMMED: i64 = 10_000;
+
+#[expect(clippy::cast_precision_loss, reason = "places in a sum")]
+fn zipf(range: Option<(i64, i64)>, exponent: Option<&&str>) -> Result<Shape, Option<&'static str>> {
+    let (min, max) = range.ok_or(None)?;
+    if min == max {
+        return Ok(Shape::Fixed(min));
+    }
+    if min > max {
+        return Err(order(range));
+    }
+    let exponent: f64 = exponent
+        .map_or(Ok(0.99), |text| text.parse())
+        .map_err(|_| None)?;
+    if !(exponent > 0.0 && exponent < 1.0) {
+        return Err(Some("the exponent is above 0 and below 1"));
+    }
+    let count = max.saturating_sub(min).saturating_add(1);
+    let one_by_one = (1..=count.min(SUMMED)).map(|i| (i as f64).powf(-exponent));
+    let mut sum: f64 = one_by_one.sum();
+    if count > SUMMED {
+        let integral = |x: f64| x.powf(1.0 - exponent) / (1.0 - exponent);
+        sum += integral(count as f64 + 0.5) - integral(SUMMED as f64 + 0.5);
+    }
+    Ok(Shape::Zipf {
+        min,
+        max,
+        exponent,
+        sum,
+    })
 }
 
 fn weibull(
@@ -311,8 +369,10 @@ impl Shape {
     fn ends(&self) -> (i64, i64) {
         match *self {
             Self::Fixed(value) => (value, value),
+            Self::Steps { min, max, step } => (min, max - max.saturating_sub(min) % step),
             Self::Uniform(min, max)
             | Self::Sequence(min, max)
+            | Self::Zipf { min, max, .. }
             | Self::Exponential { min, max, .. }
             | Self::Weibull { min, max, .. }
             | Self::Gaussian { min, max, .. } => (min, max),
@@ -329,6 +389,31 @@ impl Shape {
                 held(min as f64 + p * (max as f64 - min as f64 + 1.0), min, max)
             }
             Self::Sequence(min, max) => held(min as f64 + p * (max as f64 - min as f64), min, max),
+            Self::Steps { min, max, step } => {
+                let steps = max.saturating_sub(min) / step;
+                min + held(p * (steps as f64 + 1.0), 0, steps) * step
+            }
+            Self::Zipf {
+                min,
+                max,
+                exponent,
+                sum,
+            } => {
+                let first_two = 1.0 + 0.5_f64.powf(exponent);
+                let place = p * sum;
+                if place < 1.0 {
+                    return min;
+                }
+                if place < first_two {
+                    return min + 1;
+                }
+                let count = max as f64 - min as f64 + 1.0;
+                let bend = (1.0 - (2.0 / count).powf(1.0 - exponent)) / (1.0 - first_two / sum);
+                let share = (bend * p - bend + 1.0)
+                    .max(0.0)
+                    .powf(1.0 / (1.0 - exponent));
+                offset(min, max, count * share)
+            }
             Self::Exponential { min, max, mean } => offset(min, max, mean * -(1.0 - p).ln()),
             Self::Weibull {
                 min,
@@ -350,6 +435,9 @@ impl Shape {
     fn draw(&self, bits: u64) -> i64 {
         match self {
             Self::Uniform(min, max) | Self::Sequence(min, max) => among(*min, *max, bits),
+            Self::Steps { min, max, step } => {
+                min + among(0, max.saturating_sub(*min) / step, bits) * step
+            }
             Self::Weibull { bounds, .. } if !bounds.is_empty() => {
                 let value = self.quantile(unit(bits));
                 let upper = bounds
@@ -411,14 +499,43 @@ impl Dist {
         self.turned(self.shape.draw(bits))
     }
 
-    /// As [`Self::draw`], but a sequence takes its value number `position`, round and round.
-    pub fn at(&self, position: u64, bits: u64) -> i64 {
-        let Shape::Sequence(min, max) = self.shape else {
-            return self.draw(bits);
+    /// Any of `min..=max`, the smallest the most often, with YCSB's exponent of 0.99.
+    pub fn zipf(min: i64, max: i64) -> Self {
+        Self {
+            text: format!("zipf({min}..{max})"),
+            shape: zipf(Some((min, max)), None).unwrap_or(Shape::Fixed(min)),
+            inverted: false,
+        }
+    }
+
+    /// The same with its values turned round: the largest as often as the smallest was.
+    pub fn inverted(self) -> Self {
+        let text = match self.text.strip_prefix('~') {
+            Some(plain) => plain.to_owned(),
+            None => format!("~{}", self.text),
         };
-        let width = (i128::from(max) - i128::from(min) + 1).unsigned_abs();
-        let place = i64::try_from(u128::from(position) % width).unwrap_or(0);
-        self.turned(min.saturating_add(place))
+        Self {
+            text,
+            inverted: !self.inverted,
+            ..self
+        }
+    }
+
+    /// As [`Self::draw`], but a sequence, and steps, take their value number `position`, round and round.
+    pub fn at(&self, position: u64, bits: u64) -> i64 {
+        let (min, count, step) = match self.shape {
+            Shape::Sequence(min, max) => {
+                let width = (i128::from(max) - i128::from(min) + 1).unsigned_abs();
+                (min, width, 1)
+            }
+            Shape::Steps { min, max, step } => {
+                let width = (i128::from(max) - i128::from(min)) / i128::from(step) + 1;
+                (min, width.unsigned_abs(), step)
+            }
+            _ => return self.draw(bits),
+        };
+        let place = i64::try_from(u128::from(position) % count).unwrap_or(0);
+        self.turned(min.saturating_add(place.saturating_mul(step)))
     }
 
     /// The value at a probability of 0 to 1.
@@ -714,6 +831,34 @@ mod tests {
         let dist = dist("seq(5..7)");
         let all: Vec<i64> = (0..5).map(|i| dist.at(i, 99)).collect();
         assert_eq!(all, [5, 6, 7, 5, 6]);
+        let steps = self::dist("steps(10..35,10)");
+        let all: Vec<i64> = (0..4).map(|i| steps.at(i, 99)).collect();
+        assert_eq!(all, [10, 20, 30, 10]);
+        assert_eq!(
+            (steps.max(), steps.quantile(1.0), steps.quantile(0.5)),
+            (30, 30, 20)
+        );
+    }
+
+    #[test]
+    fn zipf_asks_for_the_first_the_most_often() {
+        let share = |text: &str, value: i64| {
+            let dist = dist(text);
+            let seed = Seed(5);
+            let hits = (0..100_000).filter(|i| dist.draw(seed.at(*i)) == value);
+            hits.count() as f64 / 1e5
+        };
+        let sum: f64 = (1..=1000).map(|i| f64::from(i).powf(-0.99)).sum();
+        assert!((share("zipf(1..1000)", 1) - 1.0 / sum).abs() < 0.005);
+        assert!((share("zipf(1..1000)", 2) - 0.5_f64.powf(0.99) / sum).abs() < 0.005);
+        assert!((share("~zipf(1..1000)", 1000) - 1.0 / sum).abs() < 0.005);
+        assert!((share("zipf(0..99,0.5)", 0) - 1.0 / 18.59).abs() < 0.005);
+        // Ten million values: the sum's integral is as good as the sum.
+        let sum: f64 = (1..=10_000_000).map(|i| f64::from(i).powf(-0.99)).sum();
+        assert!((share("zipf(1..10m)", 1) - 1.0 / sum).abs() < 0.005);
+        assert!("zipf(1..5,1)".parse::<Dist>().is_err());
+        assert_eq!(Dist::zipf(0, 9).inverted().to_string(), "~zipf(0..9)");
+        assert_eq!("~zipf(0..9)".parse(), Ok(Dist::zipf(0, 9).inverted()));
     }
 
     proptest! {
@@ -726,6 +871,8 @@ mod tests {
                 format!("~gaussian({min}..{max})"),
                 format!("extreme({min}..{max},0.5)"),
                 format!("qextreme({min}..{max},2,10)"),
+                format!("zipf({min}..{max},0.7)"),
+                format!("steps({min}..{max},7)"),
             ] {
                 let drawn = dist(&text).draw(bits);
                 prop_assert!((min..=max).contains(&drawn), "{} of {}", drawn, text);

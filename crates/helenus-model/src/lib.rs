@@ -26,6 +26,8 @@ pub mod yaml;
 
 pub mod ring;
 
+pub mod scan;
+
 pub mod status;
 
 pub mod release;
@@ -58,6 +60,8 @@ pub mod table;
 pub mod workload;
 
 pub mod positions;
+
+pub mod built_in;
 
 pub mod run_plan;
 

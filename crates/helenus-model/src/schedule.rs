@@ -112,6 +112,12 @@ impl Schedule {
         }
     }
 
+    /// The same table with at most so many operations.
+    pub fn at_most(mut self, operations: u64) -> Self {
+        self.total = self.total.min(operations);
+        self
+    }
+
     /// How many operations a stretch of `duration_ns` offers at `rate_per_s`: rate × time, rounded.
     pub fn offered_in(rate_per_s: f64, duration_ns: u64) -> u64 {
         #[expect(

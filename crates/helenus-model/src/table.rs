@@ -2,9 +2,12 @@
 //! Refuses options of storage: they are the server's.
 
 mod qualify;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub use schema::{Described, SchemaColumn, SchemaTypes, described};
 
 pub use qualify::{if_absent, qualify};
 pub use text::{TableError, read_type};

@@ -2,9 +2,15 @@
 //! The data is a pure function of (seed, position), so whatever is read back can be checked.
 //! Refuses to remember anything: there is no list of what was written.
 
+pub mod checksum;
+pub mod draft;
+pub mod expected;
+pub mod findings;
 pub mod maker;
+pub mod needs;
 pub mod operation;
 pub mod order;
+pub mod outline;
 pub mod profile;
 pub mod standard1;
 pub mod values;

@@ -25,6 +25,7 @@ const APPLICATION_ID: i32 = 0x4865_6c65;
 static MIGRATIONS: &[&str] = &[
     include_str!("schema/0001-first.sql"),
     include_str!("schema/0002-doubts.sql"),
+    include_str!("schema/0003-rows.sql"),
 ];
 
 /// The history of runs. Several may be open on one file, in one process or in many; writers take turns.

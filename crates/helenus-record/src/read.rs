@@ -324,7 +324,8 @@ fn operations(
             response: measures.remove("response"),
             lateness: measures.remove("lateness"),
             slot_wait: measures.remove("slot_wait"),
-            ..OperationResult::default()
+            partitions: row.get("partitions")?,
+            rows: row.get("rows")?,
         };
         Ok((row.get("name")?, result))
     })?;
@@ -404,7 +405,8 @@ fn interval_operations(
             lateness: row.get::<_, HistogramText>("lateness")?.0,
             slot_wait: row.get::<_, HistogramText>("slot_wait")?.0,
             wait: row.get::<_, HistogramText>("wait")?.0,
-            ..OperationInterval::default()
+            partitions: row.get("partitions")?,
+            rows: row.get("rows")?,
         };
         Ok((row.get("operation")?, counts))
     })?;

@@ -196,7 +196,7 @@ fn insert_interval(connection: &Connection, phase: i64, one: &Interval) -> rusql
         .insert(params![phase, Word(one.stretch), one.start_ns, one.end_ns, one.thread_cpu_ns])?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO interval_operation (interval_id, operation, offered, started, completed, failed, service, \
-         response, lateness, slot_wait, wait) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         response, lateness, slot_wait, wait, partitions, rows) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for (name, counts) in &one.operations {
         let OperationInterval {
@@ -218,6 +218,8 @@ fn insert_interval(connection: &Connection, phase: i64, one: &Interval) -> rusql
             HistogramText::of(&counts.lateness),
             HistogramText::of(&counts.slot_wait),
             HistogramText::of(&counts.wait),
+            counts.partitions,
+            counts.rows,
         ])?;
     }
     Ok(())
@@ -281,8 +283,8 @@ fn insert_operation(
     } = result;
     let operation = connection
         .prepare_cached(
-            "INSERT INTO operation (phase_id, is_total, name, offered, started, completed, failed) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO operation (phase_id, is_total, name, offered, started, completed, failed, partitions, \
+             rows) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .insert(params![
             phase,
@@ -291,7 +293,9 @@ fn insert_operation(
             offered,
             started,
             completed,
-            Json(failed)
+            Json(failed),
+            result.partitions,
+            result.rows
         ])?;
     let measures = [
         ("service", &result.service),

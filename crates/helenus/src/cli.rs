@@ -3,6 +3,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod compare;
+pub(crate) mod count;
 pub(crate) mod env;
 pub(crate) mod guard;
 pub(crate) mod history;
@@ -11,6 +12,7 @@ pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
 pub(crate) mod stress;
+pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
@@ -75,6 +77,8 @@ pub(crate) enum Verb {
     Populate(Box<run::Populate>),
     /// A line of cassandra-stress, as it stands
     Stress(stress::Stress),
+    /// Workloads: built-in ones, profiles checked, a profile drafted from a table
+    Workload(workload::Workload),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
     /// What was measured: list, show, tag, prune, export
@@ -105,6 +109,10 @@ pub(crate) enum Verb {
     Reset(reset::Reset),
     /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
     Baseline(baseline::Baseline),
+    /// The rows of a table, by ranges of tokens: in all, by partition, by node, along the ring
+    Count(Box<count::Count>),
+    /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
+    CheckData(Box<count::CheckData>),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell

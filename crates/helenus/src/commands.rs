@@ -2,8 +2,10 @@
 
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod check_data;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod count;
 pub(crate) mod cqlsh;
 pub(crate) mod doctor;
 pub(crate) mod env;
@@ -29,3 +31,4 @@ pub(crate) mod stop;
 pub(crate) mod stress;
 pub(crate) mod up;
 pub(crate) mod up_many;
+pub(crate) mod workload;

@@ -8,6 +8,8 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/count.rs"]
+mod count;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -18,6 +20,10 @@ mod leftovers;
 mod like;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/populate.rs"]
+mod populate;
+#[path = "real/profiles.rs"]
+mod profiles;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/reset.rs"]
@@ -118,6 +124,13 @@ fn main() {
             Some(cure) => not_run(cure),
         })
     };
+    let vectors = Trial::test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
+        Some(java) => {
+            profiles::a_vector_is_refused_before_5_0(&java);
+            Ok(())
+        }
+        None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+    });
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -131,6 +144,7 @@ fn main() {
             "stress_text_is_that_of_cassandra_stress",
             stress::text_is_that_of_cassandra_stress,
         ),
+        vectors,
         like_on_4_1,
         like_on_3_11,
         jdk_11,
@@ -199,6 +213,14 @@ fn main() {
             bench::ones_own_schema_is_written_and_found,
         ),
         trial(
+            "the_shipped_profiles_run_as_they_stand",
+            profiles::the_shipped_profiles_run_as_they_stand,
+        ),
+        trial(
+            "every_type_is_written_and_read_back",
+            profiles::every_type_is_written_and_read_back,
+        ),
+        trial(
             "a_short_run_says_so_and_carries_what_was_seen",
             telemetry::a_short_run_says_so_and_carries_what_was_seen,
         ),
@@ -217,6 +239,18 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "what_was_cut_off_goes_on_and_settings_come_back",
+            populate::what_was_cut_off_goes_on_and_settings_come_back,
+        ),
+        trial(
+            "iot_at_a_hundred_a_second_on_three_nodes",
+            populate::iot_at_a_hundred_a_second_on_three_nodes,
+        ),
+        trial(
+            "counts_are_right_while_others_write",
+            count::counts_are_right_while_others_write,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",

@@ -197,6 +197,14 @@ impl RowsPage {
         Ok(rows)
     }
 
+    /// The cells' bytes, row after row, column after column; none being null. There are `row_count` × `column_count`.
+    pub fn cells(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut reader = Reader::new(&self.bytes);
+        let count = self.row_count.saturating_mul(self.column_count);
+        // Whether they are all there was checked when the page was decoded; one made by hand may end early.
+        (0..count).map_while(move |_| reader.bytes("value").ok())
+    }
+
     fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let columns = self.columns.as_deref();
         let global = columns.is_some_and(one_table);

@@ -6,6 +6,7 @@ use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Call, EndpointError, Fault, Stamp};
 use helenus_model::cql::CqlType;
 use helenus_model::run_plan::SerialConsistency;
+use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::maker::Maker;
 use helenus_model::workload::operation::{Bound, Request, Statement, Work};
@@ -16,16 +17,22 @@ use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 use scylla::value::{CqlValue, MaybeUnset, Row};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 /// First column of the answer to a conditional statement.
 const APPLIED: &str = "[applied]";
 
+/// What a statement's markers get.
+type Values = Vec<MaybeUnset<CqlValue>>;
+
 /// The operations of profiles, ready to be sent.
 pub(super) struct Profiles {
     maker: Maker,
-    statements: Vec<Ready>,
+    /// Whether any operation takes more than one partition.
+    several: bool,
+    /// None of operations that are not used.
+    statements: Vec<Option<Ready>>,
     /// The ring in ranges: tokens above the first, up to the second.
     ring: Vec<(i64, i64)>,
     /// How far the scan of each statement is.
@@ -50,10 +57,11 @@ struct Scan {
 }
 
 impl Profiles {
-    /// Prepares the workload's statements.
+    /// Prepares the statements of the operations that are used.
     pub(super) async fn prepare(
         driver: &Driver,
         profiles: &ProfileWorkload,
+        used: &BTreeSet<String>,
         data: Seed,
     ) -> Result<Self, EndpointError> {
         let maker = Maker::new(profiles, data).map_err(|e| EndpointError::Profile {
@@ -62,14 +70,26 @@ impl Profiles {
         })?;
         let mut statements = Vec::new();
         for statement in maker.statements() {
-            statements.push(ready(driver, statement).await?);
+            statements.push(match used.contains(&statement.operation) {
+                true => Some(ready(driver, statement).await?),
+                false => None,
+            });
         }
         Ok(Self {
             ring: ranges(driver),
             maker,
+            several: profiles.specs.iter().any(|spec| {
+                let partitions = &spec.profile.insert.partitions;
+                partitions.max() > 1
+            }),
             statements,
             scans: RefCell::default(),
         })
+    }
+
+    /// Whether any operation takes more than one position.
+    pub(super) fn takes_several(&self) -> bool {
+        self.several
     }
 
     /// Positions that an operation takes.
@@ -87,7 +107,7 @@ impl Profiles {
         let work = self.maker.make(call.operation, call.number, call.positions);
         match &work.request {
             Request::Single(place, bound) => {
-                let ready = &self.statements[*place];
+                let ready = self.ready(*place)?;
                 let values = self.bind(ready, bound);
                 let statement = ready.serially(call.serial_consistency);
                 let statement = statement.as_ref().unwrap_or(&ready.statement);
@@ -97,7 +117,7 @@ impl Profiles {
                 self.take(ready, done.map_err(|e| fault(&e))?, &work, call, stamp)
             }
             Request::Batch(kind, all) => {
-                let (batch, values) = self.batch(*kind, all, call.serial_consistency);
+                let (batch, values) = self.batch(*kind, all, call.serial_consistency)?;
                 stamp.start();
                 let done = driver.session.batch(&batch, values).await;
                 stamp.end();
@@ -115,7 +135,15 @@ impl Profiles {
         }
     }
 
-    fn bind(&self, ready: &Ready, bound: &[Bound]) -> Vec<MaybeUnset<CqlValue>> {
+    fn ready(&self, place: usize) -> Result<&Ready, Fault> {
+        let ready = self.statements.get(place).and_then(Option::as_ref);
+        ready.ok_or_else(|| Fault {
+            kind: FailureKind::Other,
+            message: format!("statement {place} was not prepared"),
+        })
+    }
+
+    fn bind(&self, ready: &Ready, bound: &[Bound]) -> Values {
         let pairs = bound.iter().zip(&ready.types);
         pairs
             .map(|(value, of)| match value {
@@ -130,7 +158,7 @@ impl Profiles {
         kind: BatchKind,
         all: &[(usize, Vec<Bound>)],
         serial: Option<SerialConsistency>,
-    ) -> (Batch, Vec<Vec<MaybeUnset<CqlValue>>>) {
+    ) -> Result<(Batch, Vec<Values>), Fault> {
         let mut batch = Batch::new(match kind {
             BatchKind::Logged => BatchType::Logged,
             BatchKind::Unlogged => BatchType::Unlogged,
@@ -138,12 +166,12 @@ impl Profiles {
         });
         let mut values = Vec::with_capacity(all.len());
         for (place, bound) in all {
-            let ready = &self.statements[*place];
+            let ready = self.ready(*place)?;
             batch.append_statement(ready.statement.clone());
             values.push(self.bind(ready, bound));
         }
         // A batch asks none of its statements: what the first one says holds for all.
-        let first = all.first().map(|(place, _)| &self.statements[*place]);
+        let first = all.first().and_then(|(place, _)| self.ready(*place).ok());
         if let Some(own) = first.and_then(|ready| ready.statement.get_consistency()) {
             batch.set_consistency(own);
         }
@@ -153,7 +181,7 @@ impl Profiles {
         if let Some(serial) = own.or(serial.map(serially)) {
             batch.set_serial_consistency(Some(serial));
         }
-        (batch, values)
+        Ok((batch, values))
     }
 
     /// Counts what came back, and checks it where that is asked for.
@@ -204,7 +232,7 @@ impl Profiles {
         call: Call<'_>,
         stamp: &Stamp,
     ) -> Result<(), Fault> {
-        let ready = &self.statements[place];
+        let ready = self.ready(place)?;
         let (range, from) = self.next_page(place);
         let (above, to) = self.ring[range];
         let mut statement = ready.statement.clone();

@@ -68,6 +68,8 @@ pub(crate) fn interval(phase: usize, n: u64) -> Interval {
         started: 2001,
         completed: 2000,
         failed: BTreeMap::from([(FailureKind::WriteTimeout, 1)]),
+        partitions: 2000,
+        rows: 6000,
         ..OperationInterval::default()
     };
     for i in 0..2000 {

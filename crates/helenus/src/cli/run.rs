@@ -19,10 +19,11 @@ use std::time::Duration;
   helenus run iot --phase main --rate 100 --count 10000 --cluster c
   helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c
   helenus run users.yaml,events.yaml --ops users.insert=1,events.insert=4 --in-flight 128
-  helenus run kv --rate '1000..5000 over 60s'   the rate goes up along a line, and stays
+  helenus run kv --rate '1000..5000 over 60s'
+                                         the rate goes up along a line, and stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
-                                                what is read must be what was written
+                                         what is read must be what was written
 
 Without a rate it is a closed loop: as fast as the slots allow, and without response times.")]
 pub(crate) struct Run {
@@ -120,12 +121,14 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   helenus populate standard1 --rows 1000000 --cluster c --seed 7
-  helenus populate standard1 --rows 1000000 --cluster c --seed 7    again after a crash: goes on where it was
+                                         the same line again goes on where it was cut off
   helenus populate users.yaml --partitions 20k --rate 5000 --cluster c
-  helenus populate --put-back --cluster c      only the nodes' settings, after a crash
+  helenus populate --put-back --cluster c
+                                         only the nodes' settings, after a crash
 
-Each partition is written once and whole. While it loads, our own nodes get a longer write time-out, more
-compactors and a higher compaction throughput; what they had is put back, also after a crash.")]
+Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
+more compactors and a higher compaction throughput; what they had is put back, also after a crash.
+In the end everything is flushed, compactions are over, and every row is read back.")]
 pub(crate) struct Populate {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD", required_unless_present = "put_back")]
@@ -217,7 +220,7 @@ fn parse_ops(text: &str) -> Result<(String, u32), String> {
     }
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = pair.ok_or_else(|| format!("{text:?}: write it as NAME=VALUE"))?;
     Ok((name.to_owned(), value.to_owned()))

@@ -261,6 +261,16 @@ pub(crate) fn place(
         .iter()
         .map(|ip| SocketAddr::new(*ip, place.port))
         .collect();
+    let given = given(place)?;
+    Ok(Where::Hosts {
+        endpoints,
+        named: place.i_may_write_to.clone(),
+        given: Box::new(given),
+    })
+}
+
+/// What flags give to get into a cluster that they name by its addresses.
+pub(crate) fn given(place: &BenchPlace) -> Result<Given, CommandError> {
     let reference = place
         .user
         .as_ref()
@@ -283,11 +293,7 @@ pub(crate) fn place(
         credentials: reference,
         tls,
     };
-    Ok(Where::Hosts {
-        endpoints,
-        named: place.i_may_write_to.clone(),
-        given: Box::new(Given { options, access }),
-    })
+    Ok(Given { options, access })
 }
 
 fn free_name(hands: &Hands) -> String {

@@ -3,13 +3,13 @@
 
 use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
-use crate::commands::run::choose;
+use crate::commands::run::{choose_on, live_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reset::settings::PutBack;
 use helenus_lab::populate::{
-    self, PopulateError, PopulateEvent, PopulateRequest, PopulateStep, Populated,
+    self, PopulateError, PopulateEvent, PopulateRequest, PopulateStep, Populated, Verified,
 };
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     if flags.put_back {
         return put_back(flags, hands, ui);
     }
-    let request = request(flags)?;
+    let request = request(flags, hands)?;
     if flags.dry_run {
         return dry_run(&request, hands, ui);
     }
@@ -30,16 +30,14 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     drop(live);
     let told = told.map_err(failure)?;
     ui.result(&told, || text(&told));
-    let whole = told
-        .verified
-        .as_ref()
-        .is_none_or(populate::Verified::is_whole);
+    let whole = told.verified.as_ref().is_none_or(Verified::is_whole);
     Ok(if whole { 0 } else { code::BAR })
 }
 
-fn request(flags: &Populate) -> Result<PopulateRequest, CommandError> {
+fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandError> {
     let words = flags.workload.as_deref().unwrap_or_default();
-    let chosen = choose(words, &flags.params, None)?;
+    let look = |keyspace: &str, table: &str| live_table(hands, &flags.cluster, keyspace, table);
+    let chosen = choose_on(words, &flags.params, None, Some(&look))?;
     let partitions = match (flags.partitions, flags.rows) {
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
@@ -65,7 +63,10 @@ fn failure(error: PopulateError) -> CommandError {
     let hint = error.hint();
     let code = match error {
         PopulateError::Bench(error) => return bench::failure(error),
-        PopulateError::Filling(_) | PopulateError::Resume(_) => code::USAGE,
+        PopulateError::Filling(_)
+        | PopulateError::Resume(_)
+        | PopulateError::Expected(_)
+        | PopulateError::OtherTable { .. } => code::USAGE,
         PopulateError::Failed { .. }
         | PopulateError::Counter { .. }
         | PopulateError::Unread { .. } => code::CLUSTER,
@@ -222,7 +223,7 @@ fn text(told: &Populated) -> String {
             ));
         }
         Some(found) => line(format!(
-            "read back: {} rows; partitions with rows missing: {}, with wrong data: {}{}",
+            "read back: {} rows; missing: {}, wrong: {}{}",
             thousands(found.rows),
             thousands(found.missing),
             thousands(found.wrong),
@@ -233,10 +234,27 @@ fn text(told: &Populated) -> String {
                 .unwrap_or_default()
         )),
     }
-    if let Some(sum) = told.verified.as_ref().and_then(|v| v.checksum.as_ref()) {
-        line(format!("checksum of the content: {sum}"));
+    if let Some(found) = &told.verified {
+        checksum(found, &mut line);
     }
     text
+}
+
+/// The checksum, and rows that are not the workload's, which change it.
+fn checksum(found: &Verified, line: &mut dyn FnMut(String)) {
+    if found.foreign > 0 {
+        line(format!(
+            "{} rows are there that the workload never writes",
+            render::thousands(found.foreign)
+        ));
+    }
+    match (&found.checksum, &found.expected_checksum) {
+        (Some(sum), Some(expected)) if sum == expected => {
+            line(format!("checksum of the content: {sum}, as it must be"));
+        }
+        (Some(sum), _) => line(format!("checksum of the content: {sum}")),
+        (None, _) => {}
+    }
 }
 
 /// The load as it goes.
@@ -265,6 +283,24 @@ impl Live<'_> {
                         progress.say(format!("{words} ({repeated} sent again)"));
                     }
                     progress.at((*done).min(*of), *of);
+                }
+            }
+            PopulateEvent::Keys { done, of } => {
+                if let Some((progress, _)) = &self.progress {
+                    progress.say("computing keys");
+                    progress.at(*done, *of);
+                }
+            }
+            PopulateEvent::Scanned { rows, share } => {
+                if let Some((progress, words)) = &self.progress {
+                    progress.say(format!("{words}: {} rows", render::thousands(*rows)));
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "a share of 1000"
+                    )]
+                    let done = (share * 1000.0) as u64;
+                    progress.at(done, 1000);
                 }
             }
             PopulateEvent::Compactions(tasks) => {

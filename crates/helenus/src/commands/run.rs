@@ -3,7 +3,9 @@
 
 mod chosen;
 
-pub(crate) use chosen::{Chosen, choose};
+pub(crate) use chosen::{Chosen, Live, choose, choose_on, live_table};
+
+use self::chosen::ChosenPhase;
 
 use crate::cli::run::{Paced, Run, RunFlags, SerialArg};
 use crate::commands::bench::{self, render};
@@ -12,10 +14,11 @@ use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::BenchRequest;
 use helenus_model::bench::Shape;
-use helenus_model::run_plan::{Extent, SerialConsistency};
+use helenus_model::run_plan::{Extent, Phase, Positions, SerialConsistency};
 use helenus_model::run_shape::{RunShape, mix};
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
+use helenus_model::workload::Workload;
 
 pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let request = request(&flags, hands, ui)?;
@@ -27,9 +30,13 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 
 fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
-    let chosen = choose(&flags.workload, &flags.params, flags.phase.as_deref())?;
-    let shape = shape(flags, &chosen)?;
-    let phases = shape.phases(&chosen.workload);
+    let cluster = flags.place.cluster.as_deref();
+    let look = |keyspace: &str, table: &str| {
+        live_table(hands, cluster.unwrap_or_default(), keyspace, table)
+    };
+    let live = cluster.is_some().then_some(&look as Live<'_>);
+    let chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
+    let phases = phases(flags, &chosen)?;
     Ok(BenchRequest {
         place: bench::place(
             &flags.place,
@@ -56,25 +63,45 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
     })
 }
 
-fn shape(flags: &Run, chosen: &Chosen) -> Result<RunShape, CommandError> {
+/// All phases of the workload; one of its own where operations are named and no phase is.
+fn phases(flags: &Run, chosen: &Chosen) -> Result<Vec<Phase>, CommandError> {
+    let own_mix = !flags.ops.is_empty() && flags.phase.is_none();
+    let main = chosen.phases.iter().find(|phase| phase.name == "main");
+    let wanted = match main.or(chosen.phases.last()) {
+        Some(main) if own_mix => std::slice::from_ref(main),
+        _ => &chosen.phases[..],
+    };
+    let mut all = Vec::new();
+    for phase in wanted {
+        all.extend(shape(flags, &chosen.workload, phase)?.phases(&chosen.workload));
+    }
+    Ok(all)
+}
+
+fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunShape, CommandError> {
     let load = &flags.load;
     let asked = if flags.ops.is_empty() {
         &chosen.mix
     } else {
         &flags.ops
     };
-    let operations = mix(&chosen.workload, asked)
-        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
-    let count = load.count.or(chosen.count).filter(|_| {
+    let operations =
+        mix(workload, asked).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    // A workload's own count is of its own mix.
+    let own_count = chosen.count.filter(|_| flags.ops.is_empty());
+    let count = load.count.or(own_count).filter(|_| {
         // A time that was asked for comes before a count that was not.
         load.duration.is_none() && load.rate_steps.is_empty()
     });
-    let positions = load.positions.clone().or_else(|| chosen.positions.clone());
+    let positions = load
+        .positions
+        .clone()
+        .or_else(|| own_positions(flags, workload, chosen));
     // Who counts operations, or names the partitions one by one, means these and no others.
     let counted = count.is_some() || positions.as_ref().is_some_and(|p| p.most().is_some());
     let bounded = counted || load.duration.is_some() || load.step.is_some();
     Ok(RunShape {
-        name: chosen.phase.clone(),
+        name: chosen.name.clone(),
         operations,
         rate_per_s: load.rate.map(|paced| paced.per_s),
         ramp: load.rate.and_then(|paced| paced.ramp),
@@ -86,12 +113,20 @@ fn shape(flags: &Run, chosen: &Chosen) -> Result<RunShape, CommandError> {
         arrivals: bench::arrivals(load.arrivals),
         population: load.population.or(chosen.population),
         positions,
-        verify: load.verify,
+        // What is called so does it.
+        verify: load.verify || chosen.name == "verify",
         serial_consistency: load.serial_cl.map(|level| match level {
             SerialArg::Serial => SerialConsistency::Serial,
             SerialArg::LocalSerial => SerialConsistency::LocalSerial,
         }),
     })
+}
+
+/// The workload's own way to take positions; not that of another mix which writes and reads where its own does not.
+fn own_positions(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Option<Positions> {
+    let writes = |ops: &[(String, u32)]| ops.iter().all(|(name, _)| workload.writes(name));
+    let same = flags.ops.is_empty() || writes(&flags.ops) == writes(&chosen.mix);
+    chosen.positions.clone().filter(|_| same)
 }
 
 /// A step's time, a count, a time, or else the whole of a ramp.

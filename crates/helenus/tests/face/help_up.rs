@@ -16,6 +16,8 @@ fn the_program() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
+      populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
@@ -31,6 +33,10 @@ fn the_program() {
       reset        Back to the state after `up`, or after the last baseline, with no restart
       baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
                    tokens
+      count        The rows of a table, by ranges of tokens: in all, by partition, by node, along the
+                   ring
+      check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
+                   something
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
@@ -74,6 +80,8 @@ fn no_verb_at_all() {
       up           Bring up a cluster and wait until it is ready
       bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
                    remove it
+      run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
+      populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
@@ -89,6 +97,10 @@ fn no_verb_at_all() {
       reset        Back to the state after `up`, or after the last baseline, with no restart
       baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
                    tokens
+      count        The rows of a table, by ranges of tokens: in all, by partition, by node, along the
+                   ring
+      check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
+                   something
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers

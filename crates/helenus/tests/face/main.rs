@@ -7,6 +7,7 @@ mod lab;
 
 mod baseline;
 mod compare;
+mod count;
 mod dry;
 mod guard;
 mod help;
@@ -17,6 +18,8 @@ mod json;
 mod like;
 mod many;
 mod report;
+mod run;
 mod state;
 mod usage;
 mod words;
+mod workload;

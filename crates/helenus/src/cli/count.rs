@@ -1,0 +1,156 @@
+//! The flags of `helenus count` and `helenus check-data`.
+//! Refuses flags that would write: both only read.
+
+use super::{BenchPlace, LevelArg};
+use clap::{Args, ValueEnum};
+use helenus_model::units::parse_rate;
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Where a verb reads.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Where")]
+pub(crate) struct ReadPlace {
+    /// A cluster of yours, by name [default: HELENUS_CLUSTER, or the only one]
+    #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
+    pub(crate) cluster: Option<String>,
+    /// Addresses of any cluster: nothing is written to it
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    pub(crate) hosts: Vec<IpAddr>,
+    /// CQL port of --hosts
+    #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
+    pub(crate) port: u16,
+    /// User of --hosts; the password comes from --password-from
+    #[arg(
+        long,
+        value_name = "USER",
+        requires = "password_from",
+        requires = "hosts"
+    )]
+    pub(crate) user: Option<String>,
+    /// Where the password is: a variable's name, or the path of a 0600 file
+    #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
+    pub(crate) password_from: Option<String>,
+    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// A client certificate (PEM) for --hosts that ask for one
+    #[arg(long, value_name = "FILE", requires = "tls_ca", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key (PEM), a 0600 file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+impl ReadPlace {
+    /// The same place as one that may not be written to.
+    pub(crate) fn as_bench(&self) -> BenchPlace {
+        let own = self.clone();
+        BenchPlace {
+            cluster: own.cluster,
+            hosts: own.hosts,
+            port: own.port,
+            i_may_write_to: None,
+            user: own.user,
+            password_from: own.password_from,
+            tls_ca: own.tls_ca,
+            tls_cert: own.tls_cert,
+            tls_key: own.tls_key,
+        }
+    }
+}
+
+/// How hard a verb may lean on the nodes that it reads.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadFlags {
+    /// Consistency level of the reads
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    pub(crate) cl: LevelArg,
+    /// Requests in flight at once [default: 2 a node, at most 16]
+    #[arg(long, value_name = "N")]
+    pub(crate) parallel: Option<NonZeroUsize>,
+    /// Most rows a second, such as 50k [default: as fast as the nodes answer]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) rate: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus count keyspace1.standard1      by ranges of tokens, as fast as the nodes answer
+  helenus count shop.orders --by partition --top 20
+                                         sizes of partitions, and the largest by key
+  helenus count shop.orders --by partition --all > partitions.csv
+  helenus count shop.orders --by token-range
+  helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --parallel 1 --rate 20k
+  helenus count shop.orders --resume     go on with a count that was cut off
+
+Nothing is written. A request that is too much for a node is asked again in smaller parts.")]
+pub(crate) struct Count {
+    /// The table
+    #[arg(value_name = "KEYSPACE.TABLE")]
+    pub(crate) table: String,
+    /// What to tell beside the total: sizes of partitions, rows of each node's primary ranges, rows along the ring
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) by: Option<ByArg>,
+    /// How many of the largest partitions to name [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub(crate) top: Option<usize>,
+    /// Every partition with its rows, as CSV on standard output, in no order
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) all: bool,
+    /// Fetch every row and sum up its hash: equal contents have equal checksums
+    #[arg(long)]
+    pub(crate) checksum: bool,
+    /// Go on with a count that was cut off
+    #[arg(long, conflicts_with = "fresh")]
+    pub(crate) resume: bool,
+    /// Forget a count that was cut off
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) place: ReadPlace,
+    #[command(flatten)]
+    pub(crate) read: ReadFlags,
+}
+
+/// What a count is told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ByArg {
+    Partition,
+    Node,
+    TokenRange,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus check-data standard1 --population 1000000 --seed 7 --cluster c
+  helenus check-data users.yaml --population 20000 --seed 7 --cluster c --differences 50
+  helenus check-data iot --param sources=1000 --population 10000 --seed 7 --cluster c
+
+Every row is read once and compared with what seed and position say; nothing is written. Rows that the
+workload never writes are told, and are no failure.
+
+Exit codes: 0 all is there, 1 something is missing or wrong, 130 interrupted.")]
+pub(crate) struct CheckData {
+    /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workload: String,
+    /// Partitions that were written: positions 0 up to this one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) population: Option<u64>,
+    /// Root seed of the run that wrote them
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: u64,
+    /// A parameter of a built-in workload; may be repeated
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = super::run::parse_pair)]
+    pub(crate) params: Vec<(String, String)>,
+    /// How many missing, wrong and foreign rows to name
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub(crate) differences: usize,
+    #[command(flatten)]
+    pub(crate) place: ReadPlace,
+    #[command(flatten)]
+    pub(crate) read: ReadFlags,
+}

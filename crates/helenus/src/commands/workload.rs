@@ -1,0 +1,197 @@
+//! `helenus workload`: built-in workloads, and profiles checked and drafted.
+//! Refuses to run any: `helenus run` does.
+
+mod check;
+mod new;
+
+use crate::cli::workload::{Show, Workload, WorkloadVerb};
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::built_in::{self, BuiltIn, BuiltInError, BuiltInPhase};
+use helenus_model::format::Format;
+use serde::Serialize;
+
+pub(crate) fn run(flags: &Workload, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.verb {
+        WorkloadVerb::List => list(ui),
+        WorkloadVerb::Show(flags) => show(flags, ui)?,
+        WorkloadVerb::Check(flags) => check::run(flags, ui)?,
+        WorkloadVerb::New(flags) => new::run(flags, hands, ui)?,
+    }
+    Ok(0)
+}
+
+/// A built-in workload's failure as a person reads it.
+pub(crate) fn refused(error: &BuiltInError) -> CommandError {
+    CommandError::of(code::USAGE, error).hint(error.hint())
+}
+
+#[derive(Serialize)]
+struct Listed {
+    format: Format,
+    workloads: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    about: &'static str,
+    phases: Vec<&'static str>,
+    parameters: Vec<&'static str>,
+}
+
+fn list(ui: &Ui) {
+    let line = |known: &BuiltIn| Line {
+        name: known.name,
+        about: known.about,
+        phases: known.phases.iter().map(|phase| phase.name).collect(),
+        parameters: known.parameters.iter().map(|p| p.name).collect(),
+    };
+    let listed = Listed {
+        format: Format::new("workloads", 1),
+        workloads: built_in::ALL.iter().map(line).collect(),
+    };
+    ui.result(&listed, || {
+        let mut table = Table::new(&["workload", "phases", "what it is about"]);
+        for line in &listed.workloads {
+            let phases = if line.phases.is_empty() {
+                "–".to_owned()
+            } else {
+                line.phases.join(", ")
+            };
+            table.row([line.name.to_owned(), phases, line.about.to_owned()]);
+        }
+        format!(
+            "{}\n`helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.\n",
+            table.render()
+        )
+    });
+}
+
+#[derive(Serialize)]
+struct Shown {
+    format: Format,
+    name: &'static str,
+    about: &'static str,
+    parameters: Vec<Set>,
+    phases: Vec<Phase>,
+    /// Absent for `standard1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Set {
+    name: &'static str,
+    value: String,
+    default: &'static str,
+    about: &'static str,
+}
+
+#[derive(Serialize)]
+struct Phase {
+    name: String,
+    about: &'static str,
+    mix: Vec<Weighed>,
+    count: u64,
+    population: u64,
+}
+
+#[derive(Serialize)]
+struct Weighed {
+    operation: String,
+    weight: u32,
+}
+
+fn show(flags: &Show, ui: &Ui) -> Result<(), CommandError> {
+    let known = built_in::find(&flags.name).map_err(|e| refused(&e))?;
+    let made = known.with(&flags.params).map_err(|e| refused(&e))?;
+    let profile = known.text(&flags.params).map_err(|e| refused(&e))?;
+    if flags.yaml {
+        let text = profile.ok_or_else(|| {
+            CommandError::new(
+                code::USAGE,
+                format!("{} has no profile: it has a path of its own", known.name),
+            )
+        })?;
+        ui.out(&text);
+        return Ok(());
+    }
+    let set = |parameter: &built_in::Parameter| {
+        let same = |name: &str| name.replace('-', "_") == parameter.name.replace('-', "_");
+        let given = flags.params.iter().rev().find(|(name, _)| same(name));
+        Set {
+            name: parameter.name,
+            value: given
+                .map_or(parameter.default, |(_, value)| value)
+                .to_owned(),
+            default: parameter.default,
+            about: parameter.about,
+        }
+    };
+    let phase = |(phase, of): (BuiltInPhase, &built_in::PhaseOf)| Phase {
+        name: phase.name,
+        about: of.about,
+        mix: phase
+            .mix
+            .into_iter()
+            .map(|(operation, weight)| Weighed { operation, weight })
+            .collect(),
+        count: phase.count,
+        population: phase.population,
+    };
+    let shown = Shown {
+        format: Format::new("workload", 1),
+        name: known.name,
+        about: known.about,
+        parameters: known.parameters.iter().map(set).collect(),
+        phases: made
+            .phases
+            .into_iter()
+            .zip(known.phases)
+            .map(phase)
+            .collect(),
+        profile,
+    };
+    ui.result(&shown, || text(&shown));
+    Ok(())
+}
+
+fn text(shown: &Shown) -> String {
+    let mut text = format!("{}: {}\n", shown.name, shown.about);
+    if !shown.parameters.is_empty() {
+        let mut table = Table::new(&["parameter", "value", "what it does"]);
+        for set in &shown.parameters {
+            let value = if set.value.is_empty() {
+                "–"
+            } else {
+                &set.value
+            };
+            table.row([set.name.to_owned(), value.to_owned(), set.about.to_owned()]);
+        }
+        text.push_str(&format!("\n{}", table.render()));
+    }
+    if !shown.phases.is_empty() {
+        let mut table = Table::new(&["phase", "operations", "mix", "positions", "what it does"]);
+        for phase in &shown.phases {
+            let mix: Vec<String> = phase
+                .mix
+                .iter()
+                .map(|w| format!("{}={}", w.operation, w.weight))
+                .collect();
+            table.row([
+                phase.name.clone(),
+                phase.count.to_string(),
+                mix.join(","),
+                phase.population.to_string(),
+                phase.about.to_owned(),
+            ]);
+        }
+        text.push_str(&format!("\n{}", table.render()));
+    }
+    if let Some(profile) = &shown.profile {
+        text.push_str(&format!("\n{profile}"));
+    }
+    text
+}

@@ -1,0 +1,167 @@
+//! `helenus workload new`: a profile drafted from a table that is there.
+//! Refuses to write to the cluster, and to overwrite a file.
+
+use crate::cli::workload::New;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::live_schema::{self, LiveSchemaError, Sampling};
+use helenus_cluster::ring_view;
+use helenus_cluster::shell;
+use helenus_cql::{Client, ClientError};
+use helenus_model::cql::tokens::tokens;
+use helenus_model::format::Format;
+use helenus_model::seed::Seed;
+use helenus_model::workload::draft::Observed;
+use serde::Serialize;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+#[derive(Serialize)]
+struct Drafted {
+    format: Format,
+    table: String,
+    partitions: u64,
+    rows: u64,
+    profile: String,
+}
+
+#[derive(Serialize)]
+struct Planned<'a> {
+    format: Format,
+    cluster: &'a str,
+    table: String,
+    partitions: u32,
+    rows_of_each: u32,
+}
+
+pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandError> {
+    let (keyspace, name) = names(&flags.table)?;
+    let state = hands.clusters.resolve(Some(&flags.cluster))?;
+    if flags.dry_run {
+        let planned = Planned {
+            format: Format::new("workload-new-plan", 1),
+            cluster: &flags.cluster,
+            table: format!("{keyspace}.{name}"),
+            partitions: flags.partitions,
+            rows_of_each: flags.rows,
+        };
+        ui.result(&planned, || {
+            format!(
+                "would read the schema of {} in {} and {} partitions of it, {} rows of each at most\nnothing was read (--dry-run)\n",
+                planned.table, planned.cluster, planned.partitions, planned.rows_of_each
+            )
+        });
+        return Ok(());
+    }
+    let mut client = shell::connect(&state, None)?;
+    let described = live_schema::table(&mut client, &keyspace, &name).map_err(|error| {
+        let usage = matches!(error, LiveSchemaError::Absent { .. });
+        let code = if usage { code::USAGE } else { code::CLUSTER };
+        CommandError::of(code, &error).hint(error.hint())
+    })?;
+    let replication = replication(&mut client, &keyspace).map_err(silent)?;
+    let mut observed = Observed::new(&described.table);
+    let progress = ui.progress("reading partitions");
+    let done = Cell::new(0_u64);
+    let how = Sampling {
+        partitions: flags.partitions,
+        rows: flags.rows,
+        seed: Seed(flags.seed).derive("sampled partitions"),
+    };
+    let stop = || {
+        progress.at(done.get(), u64::from(flags.partitions));
+        done.set(done.get() + 1);
+        hands.cancel.is_set()
+    };
+    live_schema::sample(&mut client, &described.table, how, stop, |rows| {
+        observed.partition(&rows);
+    })
+    .map_err(silent)?;
+    drop(progress);
+    if hands.cancel.is_set() {
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted: nothing was written",
+        ));
+    }
+    let (partitions, rows) = observed.seen();
+    let drafted = Drafted {
+        format: Format::new("workload-new", 1),
+        table: described.table.qualified(),
+        partitions,
+        rows,
+        profile: observed.draft(&described, &replication),
+    };
+    if partitions == 0 && flags.partitions > 0 {
+        ui.caution(&format!(
+            "{} is empty: sizes and ranges are cassandra-stress's defaults",
+            drafted.table
+        ));
+    }
+    write(flags, &drafted, ui)
+}
+
+fn write(flags: &New, drafted: &Drafted, ui: &Ui) -> Result<(), CommandError> {
+    let Some(path) = &flags.output else {
+        ui.result(drafted, || drafted.profile.clone());
+        return Ok(());
+    };
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(|error| {
+            CommandError::of(code::USAGE, &error)
+                .hint("name a file that is not there yet".to_owned())
+        })?;
+    file.write_all(drafted.profile.as_bytes())
+        .map_err(|error| CommandError::of(code::ENVIRONMENT, &error))?;
+    ui.result(drafted, || {
+        format!(
+            "{}: drafted from {} partitions and {} rows of {}\n",
+            path.display(),
+            drafted.partitions,
+            drafted.rows,
+            drafted.table
+        )
+    });
+    Ok(())
+}
+
+fn silent(error: ClientError) -> CommandError {
+    CommandError::of(code::CLUSTER, &error)
+}
+
+/// Keyspace and table as the server stores them.
+fn names(text: &str) -> Result<(String, String), CommandError> {
+    match &tokens(text)[..] {
+        [keyspace, dot, table] if keyspace.is_name() && dot.is(".") && table.is_name() => {
+            Ok((keyspace.text.clone(), table.text.clone()))
+        }
+        _ => Err(
+            CommandError::new(code::USAGE, format!("{text:?} is no table")).hint(
+                "write KEYSPACE.TABLE, quoted where CQL wants quotes: '\"Shop\".users'".to_owned(),
+            ),
+        ),
+    }
+}
+
+/// The map of CREATE KEYSPACE.
+fn replication(client: &mut Client, keyspace: &str) -> Result<String, ClientError> {
+    let all = ring_view::keyspaces(client)?;
+    let of = all.into_iter().find(|known| known.name == keyspace);
+    let map: BTreeMap<String, String> = of.map(|known| known.replication).unwrap_or_default();
+    let entry = |(key, value): (&String, &String)| {
+        let value = value.rsplit('.').next().unwrap_or_default();
+        format!(
+            "'{}': '{}'",
+            key.replace('\'', "''"),
+            value.replace('\'', "''")
+        )
+    };
+    let entries: Vec<String> = map.iter().map(entry).collect();
+    Ok(format!("{{{}}}", entries.join(", ")))
+}

@@ -1,0 +1,374 @@
+//! `helenus workload`: what it lists and shows, how it refuses a profile, what it says that a profile would do.
+//! Refuses nothing.
+
+use super::json::shown;
+use crate::lab::TestLab;
+
+const USERS: &str = "\
+keyspace: shop
+keyspace_definition: |
+  CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}
+table: users
+table_definition: |
+  CREATE TABLE users (id uuid, day date, name text, tags set<text>, PRIMARY KEY (id, day))
+columnspec:
+  - name: day
+    cluster: fixed(3)
+  - name: name
+    size: fixed(6)
+insert:
+  partitions: fixed(1)
+  batchtype: UNLOGGED
+queries:
+  by_id:
+    cql: SELECT * FROM users WHERE id = ?
+    fields: samerow
+token_range_queries:
+  all:
+    columns: '*'
+";
+
+#[test]
+fn list() {
+    shot!(TestLab::new().run(&["workload", "list"]), @"
+exit code: 0
+--- standard output
+workload    phases                what it is about
+standard1   –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
+counter1    rampup, main          cassandra-stress's counters: five to a key of 10 bytes
+kv          rampup, main          one value a key
+timeseries  rampup, main          series that get one point each in turn; the newest points are read
+iot         rampup, main, verify  NoSQLBench's cql-iot: sensors of machines, read by machine and sensor
+ycsb-a      load, run             YCSB A: half reads, half updates
+ycsb-b      load, run             YCSB B: 95 % reads, 5 % updates
+ycsb-c      load, run             YCSB C: reads only
+ycsb-d      load, run             YCSB D: 95 % reads of the latest, 5 % inserts
+ycsb-e      load, run             YCSB E: 95 % short scans, 5 % inserts
+ycsb-f      load, run             YCSB F: reads, and reads followed by updates, half and half
+
+`helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.
+");
+}
+
+#[test]
+fn show() {
+    let lab = TestLab::new();
+    shot!(lab.run(&["workload", "show", "kv", "--param", "value_size=1000"]), @"
+    exit code: 0
+    --- standard output
+    kv: one value a key
+
+    parameter    value  what it does
+    rf           1      copies of each row (SimpleStrategy)
+    keys         1M     keys that there are
+    key_size     16     letters of a key
+    value_size   1000   bytes of a value
+    read_ratio   1      weight of reads in main
+    write_ratio  1      weight of writes in main
+
+    phase   operations  mix              positions  what it does
+    rampup  1000000     insert=1         1000000    writes every key once
+    main    1000000     read=1,insert=1  1000000    reads and writes of any key
+
+    # One value a key.
+    specname: kv
+    keyspace: kv
+    keyspace_definition: |
+      CREATE KEYSPACE kv WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+    table: kv
+    table_definition: |
+      CREATE TABLE kv (key text PRIMARY KEY, value blob);
+    columnspec:
+      - {name: key, size: fixed(16), population: seq(1..100B)}
+      - {name: value, size: fixed(1000)}
+    queries:
+      read:
+        cql: SELECT value FROM kv WHERE key = ?
+        fields: samerow
+    ");
+    shot!(lab.run(&["workload", "show", "standard1"]), @"
+    exit code: 0
+    --- standard output
+    standard1: cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
+    ");
+    let yaml = lab.done(&["workload", "show", "kv", "--yaml"]);
+    let file = lab.write("mine.yaml", &yaml);
+    lab.done(&["workload", "check", &file.display().to_string()]);
+}
+
+#[test]
+fn check_says_what_a_profile_would_do() {
+    let lab = TestLab::new();
+    lab.write("users.yaml", USERS);
+    shot!(lab.run(&["workload", "check", "users.yaml", "--rows", "1"]), @r#"
+    exit code: 0
+    --- standard output
+    shop.users: table shop.users
+
+    operation  kind      statement
+    insert     insert    INSERT INTO "shop"."users" ("id", "day", "name", "tags") VALUES (?, ?, ?, ?)
+    by_id      query     SELECT * FROM "shop".users WHERE id = ?
+    all        scan      SELECT * FROM "shop"."users" WHERE token("id") > ? AND token("id") <= ?
+    validate   validate  SELECT * FROM "shop"."users" WHERE "id" = ?
+
+    of a sample           least  mean   most
+    rows a partition      3      3.0    3
+    bytes a row           109    163.3  232
+    partitions an insert  1      1.0    1
+    rows an insert        3      3.0    3
+    bytes an insert       365    489.8  619
+
+    row 1
+      id    79b1561e-8177-41bd-a103-08579124adf1
+      day   2005-04-04
+      name  zwzi9j
+      tags  {'5t9q8tamh9gtps', '7sgbappgeunuj5', '8…
+    "#);
+    let json = lab.json(&["workload", "check", "users.yaml"]);
+    insta::assert_snapshot!(shown(&json), @r#"
+    {
+      "format": "helenus.workload-check/1",
+      "profiles": [
+        {
+          "bytes_a_row": {
+            "least": "number",
+            "mean": "number",
+            "most": "number"
+          },
+          "bytes_an_insert": {
+            "least": "number",
+            "mean": "number",
+            "most": "number"
+          },
+          "cautions": [],
+          "columns": [
+            "text"
+          ],
+          "operations": [
+            {
+              "cql": "text",
+              "kind": "text",
+              "name": "text"
+            }
+          ],
+          "partitions_an_insert": {
+            "least": "number",
+            "mean": "number",
+            "most": "number"
+          },
+          "rows": [
+            [
+              "text"
+            ]
+          ],
+          "rows_a_partition": {
+            "least": "number",
+            "mean": "number",
+            "most": "number"
+          },
+          "rows_an_insert": {
+            "least": "number",
+            "mean": "number",
+            "most": "number"
+          },
+          "spec": "text",
+          "table": "text"
+        }
+      ],
+      "seed": "number"
+    }
+    "#);
+    assert_eq!(
+        json["profiles"][0]["rows"].as_array().map(Vec::len),
+        Some(3)
+    );
+    let again = lab.json(&["workload", "check", "users.yaml", "--seed", "2"]);
+    assert_ne!(json["profiles"][0]["rows"], again["profiles"][0]["rows"]);
+}
+
+#[test]
+fn check_names_file_line_and_key() {
+    let lab = TestLab::new();
+    let said = |from: &str, to: &str| {
+        assert!(USERS.contains(from), "{from}");
+        lab.write("users.yaml", &USERS.replacen(from, to, 1));
+        let said = lab.run(&["workload", "check", "users.yaml"]);
+        assert_eq!(said.code, "2", "{said}");
+        said.err
+    };
+    let all = [
+        said("cluster: fixed(3)", "clusters: fixed(3)"),
+        said("name: day", "name: dayy"),
+        said("tags set<text>", "tags sat<text>"),
+        said("WHERE id = ?", "WHERE id = uuid(?)"),
+        said("cluster: fixed(3)", "cluster: fixed(100k)"),
+        said("columns: '*'", "columns: idd"),
+        said(
+            "table_definition: |\n  CREATE TABLE users (id uuid, day date, name text, tags set<text>, PRIMARY KEY (id, day))\n",
+            "",
+        ),
+        said("keyspace_definition: |\n ", "keyspace_definition:"),
+    ];
+    insta::assert_snapshot!(all.join(""), @r#"
+    error: users.yaml: line 9: columnspec.clusters: no such key
+    hint: the nearest key is cluster; keys here are name, size, population, cluster
+    error: users.yaml: line 8: columnspec of shop.users names the column "dayy", which shop.users has not
+    hint: the nearest column is "day"
+    error: users.yaml: line 6: table_definition: "sat" holds no types; the nearest is set
+    error: users.yaml: line 17: query "by_id": it cannot be told what bind marker 1 stands for
+    hint: compare the marker with a column, insert it into one, or name it after one (:column)
+    error: users.yaml: line 13: insert of shop.users may write 100000 rows at once (1 partitions of 100000 rows, select fixed(1)/1); a batch holds 65535
+    hint: make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows
+    error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users has not
+    hint: the columns are those of table_definition, or of the table that is there
+    error: users.yaml: it has no table_definition to check it with
+    hint: `helenus workload new` drafts a profile of a table that is there, with its definition
+    error: users.yaml: line 2: not YAML: mapping values are not allowed in this context at line 2 column 70
+    hint: write a statement below its key, behind a |: a colon within it ends its text
+    "#);
+    shot!(lab.run(&["workload", "check", "none.yaml"]), @"
+    exit code: 2
+    --- standard error
+    error: failed to open file `none.yaml`: No such file or directory (os error 2)
+    ");
+    shot!(lab.run(&["workload", "check", "ioy"]), @r#"
+    exit code: 2
+    --- standard error
+    error: "ioy" is no built-in workload
+    hint: did you mean iot? there are standard1, counter1, kv, timeseries, iot, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
+    "#);
+    shot!(lab.run(&["workload", "show", "iot", "--param", "source=1"]), @r#"
+    exit code: 2
+    --- standard error
+    error: iot has no parameter "source"
+    hint: did you mean sources? it has rampup-cycles, main-cycles, keyspace, table, rf, sources, stations, timespeed, limit, expiry_minutes, compression, read_ratio, write_ratio, read_cl, write_cl, instrument, addzeroes
+    "#);
+}
+
+#[test]
+fn check_tells_what_a_server_would_refuse() {
+    let lab = TestLab::new();
+    let large = USERS
+        .replace("partitions: fixed(1)", "partitions: fixed(100)")
+        .replace("size: fixed(6)", "size: fixed(600)");
+    lab.write("large.yaml", &large.replace("UNLOGGED", "LOGGED"));
+    let said = lab.run(&["workload", "check", "large.yaml", "--rows", "0"]);
+    insta::assert_snapshot!(said.err, @"
+    caution: one insert makes a batch of up to 224 KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB unless it is told otherwise
+    caution: logged batches over several partitions are written to a log of batches first: UNLOGGED is cheaper
+    ");
+}
+
+#[test]
+fn new_says_what_it_would_read() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    shot!(lab.run(&["workload", "new", "--from", "c", "--table", "shop.\"Users\"", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+    would read the schema of shop.Users in c and 200 partitions of it, 1000 rows of each at most
+    nothing was read (--dry-run)
+    ");
+    shot!(lab.run(&["workload", "new", "--from", "c", "--table", "users"]), @r#"
+    exit code: 2
+    --- standard error
+    error: "users" is no table
+    hint: write KEYSPACE.TABLE, quoted where CQL wants quotes: '"Shop".users'
+    "#);
+    shot!(lab.run(&["workload", "new", "--from", "d", "--table", "shop.users"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no cluster named d
+    hint: known: c
+    ");
+}
+
+#[test]
+fn help() {
+    let lab = TestLab::new();
+    shot!(lab.run(&["workload", "--help"]), @"
+exit code: 0
+--- standard output
+Workloads: built-in ones, profiles checked, a profile drafted from a table
+
+Usage: helenus workload [OPTIONS] <COMMAND>
+
+Commands:
+  list   The built-in workloads
+  show   A built-in workload: its parameters, its phases and its profile
+  check  A profile: its first error, or its operations, sizes and some of its rows
+  new    A profile drafted from a table that is there: its columns, and sizes and ranges of a sample
+  help   Print this message or the help of the given subcommand(s)
+
+Options:
+      --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                         text, json]
+  -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                         always
+  -q, --quiet            Nothing on standard error but errors
+  -h, --help             Print help
+
+Examples:
+  helenus workload list
+  helenus workload show iot --param sources=1000
+  helenus workload check users.yaml                 errors with their line, or what it would do
+  helenus workload new --from c --table shop.users > users.yaml
+");
+    shot!(lab.run(&["workload", "check", "--help"]), @"
+    exit code: 0
+    --- standard output
+    A profile: its first error, or its operations, sizes and some of its rows
+
+    Usage: helenus workload check [OPTIONS] <FILE>...
+
+    Arguments:
+      <FILE>...  Profiles that would run together, or the name of a built-in workload
+
+    Options:
+          --format <FORMAT>     Text for people, or JSON for programs [default: text] [possible values:
+                                text, json]
+          --rows <N>            Sample rows that are shown [default: 3]
+          --seed <N>            Root seed of the sample; a run with it writes these rows [default: 1]
+      -v, --verbose...          More detail on standard error; twice for everything. The log file has it
+                                always
+          --param <NAME=VALUE>  A parameter of a built-in workload; may be repeated
+      -q, --quiet               Nothing on standard error but errors
+      -h, --help                Print help
+
+    Examples:
+      helenus workload check users.yaml
+      helenus workload check users.yaml events.yaml --rows 10
+      helenus workload check users.yaml --seed 7 --format json
+
+    Nothing is sent to any cluster. Exit codes: 0 it can be run, 2 it cannot.
+    ");
+    shot!(lab.run(&["workload", "new", "--help"]), @"
+    exit code: 0
+    --- standard output
+    A profile drafted from a table that is there: its columns, and sizes and ranges of a sample
+
+    Usage: helenus workload new [OPTIONS] --from <CLUSTER> --table <KS.TABLE>
+
+    Options:
+          --format <FORMAT>   Text for people, or JSON for programs [default: text] [possible values:
+                              text, json]
+          --from <CLUSTER>    A cluster of yours
+          --table <KS.TABLE>  Keyspace and table, as CQL names them
+      -v, --verbose...        More detail on standard error; twice for everything. The log file has it
+                              always
+          --partitions <N>    Partitions that are read for sizes and ranges; 0 reads none [default: 200]
+      -q, --quiet             Nothing on standard error but errors
+          --rows <N>          Rows of one partition at most [default: 1000]
+          --seed <N>          Which partitions are read [default: 1]
+      -o, --output <FILE>     Where it is written [default: standard output]
+          --dry-run           Say what would be read, read nothing
+      -h, --help              Print help
+
+    Examples:
+      helenus workload new --from c --table shop.users > users.yaml
+      helenus workload new --from c --table shop.users --partitions 1000 --output users.yaml
+      helenus workload new --from c --table shop.users --dry-run
+
+    Of the data only sizes, ranges and counts come into the profile; nothing is written to the cluster.
+    ");
+}

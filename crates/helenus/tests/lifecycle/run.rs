@@ -1,0 +1,118 @@
+//! `run` against a fake node that serves: mixes, steps, ramps, ranges, profiles, and rows that are checked.
+//! Refuses to say how exact the machine is: counts and names only.
+
+use crate::lab::TestLab;
+use serde_json::Value;
+
+const PROFILE: &str = "
+keyspace: app
+keyspace_definition: |
+  CREATE KEYSPACE app WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+table: events
+table_definition: |
+  CREATE TABLE events (user text, day int, note text, score double, PRIMARY KEY (user, day));
+columnspec:
+  - name: user
+    size: uniform(6..12)
+  - name: note
+    size: uniform(10..40)
+queries:
+  one:
+    cql: select * from events where user = ? and day = ?
+    fields: samerow
+";
+
+/// Runs what must end with a result, which a busy machine may disqualify.
+fn measured(lab: &TestLab, arguments: &[&str]) -> Value {
+    let out = lab.measured(&[&["run", "--format", "json"], arguments].concat());
+    serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"))
+}
+
+fn phases(said: &Value) -> &Vec<Value> {
+    said["result"]["phases"].as_array().expect("phases")
+}
+
+#[test]
+fn a_mix_keeps_its_weights_and_each_step_is_a_phase() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = ["standard1", "--cluster", "c", "--seed", "7"];
+    let write = ["--ops", "write=1", "--count", "500", "--tag", "first"];
+    let said = measured(&lab, &[&words[..], &write].concat());
+    assert_eq!(phases(&said)[0]["total"]["completed"], 500, "{said:#}");
+    assert_eq!(phases(&said)[0]["total"]["rows"], 500, "{said:#}");
+    // A closed loop has no response time.
+    assert_eq!(phases(&said)[0]["total"]["response"], Value::Null);
+
+    let both = ["--ops", "read=3,write=1", "--population", "500"];
+    let steps = ["--rate-steps", "200,400", "--step", "1s", "--warmup", "0s"];
+    let said = measured(&lab, &[&words[..], &both, &steps].concat());
+    let names: Vec<&Value> = phases(&said).iter().map(|p| &p["name"]).collect();
+    assert_eq!(names, ["main@200", "main@400"]);
+    for (phase, offered) in phases(&said).iter().zip([200, 400]) {
+        assert_eq!(phase["total"]["offered"], offered, "{phase:#}");
+        assert_eq!(phase["total"]["failed"], Value::Null, "{phase:#}");
+        let reads = phase["operations"]["read"]["offered"]
+            .as_u64()
+            .expect("reads");
+        assert!(
+            (offered / 2..offered).contains(&reads),
+            "{reads} of {offered}"
+        );
+    }
+    assert!(lab.done(&["history"]).contains("first"));
+}
+
+#[test]
+fn a_ramp_offers_the_area_below_its_line() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = ["standard1", "--cluster", "c", "--ops", "write=1"];
+    let ramp = ["--rate", "100..500 over 1s", "--warmup", "0s"];
+    let said = measured(&lab, &[&words[..], &ramp].concat());
+    assert_eq!(phases(&said)[0]["total"]["offered"], 300, "{said:#}");
+}
+
+#[test]
+fn a_range_ends_with_its_last_partition() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = ["standard1", "--cluster", "c", "--ops", "write=1"];
+    let range = ["--positions", "100..420", "--duration", "60s"];
+    let said = measured(&lab, &[&words[..], &range].concat());
+    assert_eq!(phases(&said)[0]["total"]["completed"], 320, "{said:#}");
+    // Those and no others are there.
+    let read = ["standard1", "--cluster", "c", "--ops", "read=1"];
+    let seed = said["result"]["seed"].to_string();
+    let range = ["--positions", "90..430", "--seed", &seed];
+    let said = measured(&lab, &[&read[..], &range].concat());
+    let total = &phases(&said)[0]["total"];
+    assert_eq!(total["failed"]["missing_row"], 20, "{total:#}");
+    assert_eq!(total["completed"], 320, "{total:#}");
+}
+
+#[test]
+fn a_profile_is_written_read_and_checked() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let path = lab.write("events.yaml", PROFILE);
+    let words = [&path.to_string_lossy(), "--cluster", "c"];
+    let insert = ["--ops", "insert=1", "--positions", "0..400", "--seed", "7"];
+    let said = measured(&lab, &[&words[..], &insert].concat());
+    assert_eq!(said["result"]["workload"], "events");
+    assert_eq!(phases(&said)[0]["total"]["completed"], 400, "{said:#}");
+    let one = ["--ops", "one=1", "--positions", "0..400", "--verify"];
+    let said = measured(&lab, &[&words[..], &one, &["--seed", "7"]].concat());
+    let total = &phases(&said)[0]["total"];
+    assert_eq!(
+        (&total["completed"], &total["rows"]),
+        (&400.into(), &400.into())
+    );
+    // The rows of another seed are others: their keys are not there.
+    let said = measured(&lab, &[&words[..], &one, &["--seed", "8"]].concat());
+    let total = &phases(&said)[0]["total"];
+    assert_eq!(total["failed"]["missing_row"], 400, "{total:#}");
+    // Nobody checks what nobody asked to be checked.
+    let said = measured(&lab, &[&words[..], &one[..4], &["--seed", "8"]].concat());
+    assert_eq!(phases(&said)[0]["total"]["completed"], 400, "{said:#}");
+}
