@@ -5,6 +5,7 @@
 mod tests;
 mod words;
 
+use crate::nearest::nearest;
 use crate::seed::mix;
 use crate::stats::normal_quantile;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -70,7 +71,7 @@ pub enum DistError {
         text: String,
     },
     /// A name that is not known.
-    #[error("{name:?} is no distribution: it is one of {}", names().join(", "))]
+    #[error("{name:?} is no distribution{}: it is one of {}", near(name), names().join(", "))]
     Name {
         /// What was written.
         name: String,
@@ -115,6 +116,13 @@ fn names() -> Vec<&'static str> {
     let mut all: Vec<_> = FORMS.iter().map(|(name, _)| *name).collect();
     all.extend(["qextreme", "gauss", "normal", "norm", "extr", "qextr"]);
     all
+}
+
+/// The nearest name, as an error tells it.
+fn near(name: &str) -> String {
+    let near = nearest(name, names());
+    near.map(|near| format!(" (the nearest is {near})"))
+        .unwrap_or_default()
 }
 
 /// A whole number with cassandra-stress's suffixes: `k` is 10^3, `m` 10^6, `b` 10^9.
