@@ -57,7 +57,7 @@ pub enum ScanError {
     #[error("the table cannot be read")]
     Refused {
         /// The server's words.
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// Nothing helped.
     #[error("the tokens after {} up to {} cannot be read: tried {tries} times without an answer", span.start, span.end)]
@@ -67,7 +67,7 @@ pub enum ScanError {
         /// Tries in a row.
         tries: u32,
         /// The last failure.
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// A value is not of its column's type.
     #[error("what came back is not of the table's types")]
