@@ -127,92 +127,9 @@ pub struct Phase {
     /// phase. Marks tell how far the phase is. None measures: what fails is counted, and that is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-/// One operation's share of a mix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// The operation's name in the workload.
-    pub operation: String,
-    /// Its weight beside the others.
-    pub weight: u32,
-}
-
-/// When a phase's measured stretch ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Extent {
-    /// After so many milliseconds.
-    DurationMs(u64),
-    /// After so many operations.
-    Count(u64),
-    /// When the mean of the intervals' rates is known well enough.
-    Until(Target),
-}
-
-/// How well a rate shall be known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// Standard error of the mean of the intervals' rates, as a share of that mean, that is small enough.
-    pub error: f64,
-    /// Intervals that are measured at least.
-    pub least: u32,
-    /// Intervals after which it ends whatever the error is.
-    pub most: u32,
-}
-
-impl Target {
-    /// Whether intervals with these rates are enough.
-    pub fn is_reached(&self, rates: &[f64]) -> bool {
-        let n = rates.len();
-        if n >= self.most as usize {
-            return true;
-        }
-        if n < (self.least as usize).max(2) {
-            return false;
-        }
-        let count = n as f64;
-        let mean = rates.iter().sum::<f64>() / count;
-        let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / count;
-        mean > 0.0 && (variance / count).sqrt() / mean < self.error
-    }
-}
-
-/// A rate on its way to the phase's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Ramp {
-    /// Operations a second at its beginning.
-    pub from_per_s: f64,
-    /// How long it takes to the phase's rate, along a straight line, in milliseconds of the measured stretch.
-    pub over_ms: u64,
-}
-
-/// Which position an operation takes.
-    pub positions: Positions,
-    /// Time before the measured stretch, in milliseconds; recorded apart.
-    #[serde(default)]
-    pub warmup_ms: u64,
-    /// The warm-up is lengthened into the measured stretch as far as the numbers still settle there.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub settle: bool,
-    /// Number of its first operation: what an earlier run did not come to begins there.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub first: u64,
-    /// Rows of a profile that are read are compared with what must have been written.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub verify: bool,
-    /// Serial consistency of conditional statements that bring none of their own.
+    /// Which of its times it is first told by; the response time where there is one and nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub serial_consistency: Option<SerialConsistency>,
-    /// All of its operations are to succeed: a failed one is sent again so often, then it counts as failed and ends the
-    /// phase. Marks tell how far the phase is. None measures: what fails is counted, and that is all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u32>,
+    pub shown: Option<Shown>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
@@ -368,6 +285,7 @@ impl Default for Phase {
             verify: false,
             serial_consistency: None,
             repeat: None,
+            shown: None,
         }
     }
 }
