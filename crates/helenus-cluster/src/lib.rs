@@ -20,6 +20,7 @@ pub mod limits;
 pub mod machine;
 pub mod many;
 pub mod mbeans;
+pub mod net;
 pub mod nodetool;
 pub mod observe;
 pub mod old_tables;

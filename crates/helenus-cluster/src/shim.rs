@@ -72,7 +72,7 @@ pub fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> io::Resul
     Err(Command::new(program).args(arguments).exec())
 }
 
-fn end_with(parent: i32) -> io::Result<()> {
+pub(crate) fn end_with(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The parent may have ended before the line above.
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {

@@ -327,6 +327,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::link::Link;
     use super::*;
 
     const WHOLE: &str = r#"
@@ -388,8 +389,6 @@ rate = "100Mbit"
             ]
         );
     }
-    use super::super::link::Link;
-
     fn refused(text: &str) -> String {
         let error = read(text).unwrap_err();
         match &error.hint {
@@ -405,11 +404,11 @@ rate = "100Mbit"
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnods = 1"), @"line 3: unknown key nods (did you mean nodes?)");
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
         insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
-        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @"");
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"c\"]\nrtt = \"1ms\""), @"");
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = 80"), @"");
-        insta::assert_snapshot!(and("[[link]]\nfrom = \"a\"\nrtt = \"80ms\""), @"");
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = \"1ms\"\ndelay = \"1ms\""), @"");
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nlos = \"1%\""), @"");
+        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinators (a data centre has 1 to 250 nodes, at most as many racks, and a node that is no coordinator)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"c\"]\nrtt = \"1ms\""), @r#"line 7: there is no data centre named c (known: a, b)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = 80"), @r#"line 9: rtt wants a text in quotes"#);
+        insta::assert_snapshot!(and("[[link]]\nfrom = \"a\"\nrtt = \"80ms\""), @r#"line 7: a link wants between = ["DC1", "DC2"], or from and to for one direction"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = \"1ms\"\ndelay = \"1ms\""), @r#"line 7: a link wants rtt or delay, not both"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nlos = \"1%\""), @r#"line 9: unknown key los (did you mean loss?)"#);
     }
 }
