@@ -22,7 +22,8 @@ use crate::store::{ReleaseFiles, Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
-use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
+use helenus_model::network::NetworkPlan;
+use helenus_model::plan::{ClusterPlan, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Verdict;
 use helenus_model::release::{Arch, Release};
@@ -32,6 +33,7 @@ use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+mod network;
 mod starting;
 
 /// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
@@ -106,6 +108,8 @@ pub struct UpRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// What single nodes are told after all others; empty where none is told anything.
+    pub by_node: Vec<NodeWords>,
 }
 
 /// What happens on the way, for progress and logs.
@@ -147,6 +151,16 @@ pub enum Event {
     NotLimited {
         /// Why.
         why: String,
+    },
+    /// The network is there, in which the nodes shall live.
+    Network {
+        /// Data centres.
+        data_centers: usize,
+    },
+    /// The network had gone with its keeper: nodes that still ran in what was left of it were ended.
+    Rebuilt {
+        /// Nodes.
+        nodes: usize,
     },
     /// Processes were started.
     Started {
@@ -201,9 +215,12 @@ impl Hands {
             return Err(StateError::Exists(request.name.clone()).into());
         }
         let version = self.version(&request.source)?;
-        let claimed = self.claims.look(request.topology.nodes())?;
         let available = room::available(&self.clusters);
-        Ok(self.plan(request, &version, &claimed, available)?)
+        let claimed = match self.network(request)? {
+            Some(network) => apart(&network),
+            None => self.claims.look(request.topology.nodes())?,
+        };
+        self.plan(request, &version, &claimed, available)
     }
 
     /// The version as far as it is known before anything is read.
@@ -260,19 +277,26 @@ impl Hands {
     ) -> Result<ClusterState, ClusterError> {
         let folder = self.clusters.folder(&request.name);
         let mut saved = None;
-        self.claims
-            .take(request.topology.nodes(), &folder, |claimed| {
-                let available = room::available(&self.clusters);
-                let plan = self.plan(request, version, claimed, available)?;
-                let state = new_state(plan, runtime.clone(), request.ephemeral);
-                self.save(&state)?;
-                saved = Some(state);
-                Ok::<(), ClusterError>(())
-            })?;
+        let mut decide = |claimed: &Claimed| {
+            let available = room::available(&self.clusters);
+            let plan = self.plan(request, version, claimed, available)?;
+            let state = new_state(plan, runtime.clone(), request.ephemeral);
+            self.save(&state)?;
+            saved = Some(state);
+            Ok::<(), ClusterError>(())
+        };
+        match self.network(request)? {
+            // Its addresses are nobody else's: they exist in the cluster's own network only.
+            Some(network) => decide(&apart(&network))?,
+            None => {
+                self.claims.take(request.topology.nodes(), &folder, decide)?;
+            }
+        }
         let Some(mut state) = saved else {
             unreachable!("claims run the closure or fail")
         };
         events(Event::Planned(Box::new(state.plan.clone())));
+        self.provide_network(&state, events)?;
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }
@@ -319,13 +343,16 @@ impl Hands {
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
         state.baseline.may_start(&state.plan.name)?;
+        let nodes = &self.whole_network(state, nodes, events)?;
         let mut names = Vec::new();
         for name in nodes {
             let node = state.node(name)?;
             let alive = alive::holder(Path::new(&node.folder))
                 .map_err(ClusterError::io("the node's claim"))?;
             if alive.is_none() {
-                Claims::prove_free(&[node.address], state.plan.ports)?;
+                if state.plan.network.is_none() {
+                    Claims::prove_free(&[node.address], state.plan.ports)?;
+                }
                 names.push(name.clone());
             }
         }
@@ -385,8 +412,8 @@ impl Hands {
         version: &str,
         claimed: &Claimed,
         available: Bytes,
-    ) -> Result<ClusterPlan, helenus_model::plan::PlanError> {
-        plan(&PlanRequest {
+    ) -> Result<ClusterPlan, ClusterError> {
+        let planned = plan(&PlanRequest {
             name: request.name.clone(),
             topology: request.topology.clone(),
             release: version.to_owned(),
@@ -411,7 +438,16 @@ impl Hands {
                 .folder(&request.name)
                 .to_string_lossy()
                 .into_owned(),
-        })
+            by_node: request.by_node.clone(),
+            network: self.network(request)?,
+        });
+        Ok(planned?)
+    }
+
+    /// The network of a cluster whose data centres are apart.
+    fn network(&self, request: &UpRequest) -> Result<Option<NetworkPlan>, ClusterError> {
+        let folder = self.clusters.folder(&request.name);
+        Ok(NetworkPlan::of(&request.topology, &folder.to_string_lossy())?)
     }
 
     pub(crate) fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
@@ -579,7 +615,7 @@ impl Hands {
                 events(Event::Stopped { node, by_itself });
             }
         }
-        Ok(())
+        self.end_empty_network(state)
     }
 
     /// Kills, pauses or resumes one node.
@@ -609,6 +645,14 @@ impl Hands {
             return Ok(());
         }
         process::signal(pid, signal).map_err(ClusterError::io("the node's process"))
+    }
+}
+
+/// The addresses of a network of its own, where every port is free.
+fn apart(network: &NetworkPlan) -> Claimed {
+    Claimed {
+        addresses: network.node_addresses(),
+        ports: STANDARD_PORTS,
     }
 }
 

@@ -124,7 +124,6 @@ pub fn start(
     let mut child = Command::new(helenus)
         .arg("__keep")
         .arg(&folder)
-        .env("HELENUS_LOG", "info")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log)

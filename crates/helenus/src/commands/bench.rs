@@ -37,7 +37,7 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    let mut live = Live::new(ui, flags.cluster_flags.nodes as usize);
+    let mut live = Live::new(ui, flags.cluster_flags.nodes.total as usize);
     let finished = helenus_lab::run(hands, &request, &mut |event| live.see(&event));
     drop(live);
     let finished = finished.map_err(failure)?;
