@@ -102,10 +102,11 @@ pub fn open_jmx(
     let listener: SocketAddr = format!("{address}:{port}")
         .parse()
         .map_err(io::Error::other)?;
-    let already = std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1));
-    // In a network of its own the node listens where nothing outside of it can look.
+    let already = in_our_network(pid)
+        && std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1)).is_ok();
     let ours = crate::guard::listens(pid, listener);
-    if already.is_ok() && !ours {
+    // In a network of its own nobody else can listen, and what answers at that address here is somebody else's.
+    if already && !ours {
         // The password would go to a stranger.
         return Err(AttachError::Stranger { listener });
     }
@@ -123,6 +124,12 @@ pub fn open_jmx(
     Ok(Jmx {
         password_file: password,
     })
+}
+
+/// Whether a process has the network that we have.
+fn in_our_network(pid: i32) -> bool {
+    let of = |who: &str| fs::read_link(format!("/proc/{who}/ns/net")).ok();
+    of(&pid.to_string()) == of("self")
 }
 
 /// A password that nobody guesses: 48 hexadecimal digits.

@@ -155,7 +155,12 @@ pub fn options_for(
     }
     match node_at(clusters, host) {
         Some((state, node)) if is_node_s_own(&node, host) => options_of(&state, given.timeout),
-        _ => Ok(given.clone()),
+        // Where nothing of ours listens nothing is told, and in the cluster's network nobody else is asked.
+        Some((state, _)) => Ok(ConnectOptions {
+            dialer: dialer(&state),
+            ..given.clone()
+        }),
+        None => Ok(given.clone()),
     }
 }
 

@@ -93,7 +93,9 @@ pub fn within(
     let keeper = Keeper::call(cluster).map_err(io::Error::other)?;
     keeper.enter(space).map_err(io::Error::other)?;
     drop(keeper);
-    Err(Command::new(program).args(arguments).exec())
+    let error = Command::new(program).args(arguments).exec();
+    let named = format!("{}: {error}", program.to_string_lossy());
+    Err(io::Error::new(error.kind(), named))
 }
 
 pub(crate) fn end_with(parent: i32) -> io::Result<()> {

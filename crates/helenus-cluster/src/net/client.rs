@@ -10,6 +10,7 @@ use crate::process;
 use fs_err as fs;
 use helenus_cql::client::Dial;
 use helenus_model::network::NetworkPlan;
+use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::topology::link::LinkWords;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::io::{self, BufRead as _, BufReader};
@@ -164,6 +165,42 @@ fn first_line(child: &mut std::process::Child) -> io::Result<First> {
         return Err(gone());
     }
     serde_json::from_str(&line).map_err(io::Error::other)
+}
+
+/// What a network that was made to try it showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tried {
+    /// Whether it was made by an ordinary user.
+    pub user_namespace: bool,
+    /// Median of the round trips, of which 10 ms were asked, in microseconds.
+    pub p50_us: f64,
+}
+
+/// Makes a network of two data centres 10 ms apart, measures it, and ends it.
+///
+/// # Errors
+/// It cannot be made.
+pub fn try_out(helenus: &Path) -> Result<Tried, NetError> {
+    let flags = TopologyFlags {
+        nodes: Some("1:1".into()),
+        rtt: vec!["10ms".into()],
+        ..TopologyFlags::default()
+    };
+    let wrong = |e: helenus_model::topology::TopologyError| NetError::Io(io::Error::other(e));
+    let topology = flags.topology().map_err(wrong)?;
+    let plan = NetworkPlan::of(&topology, "try").map_err(wrong)?;
+    let folder = tempfile::tempdir()?;
+    let tried = plan.ok_or(NetError::Io(io::ErrorKind::NotFound.into())).and_then(|plan| {
+        start(folder.path(), &plan, helenus, true)?;
+        let keeper = Keeper::call(folder.path())?;
+        let echo = keeper.echo("DC1", "DC2", 5)?;
+        Ok(Tried {
+            user_namespace: keeper.status()?.user_namespace,
+            p50_us: echo.p50_us,
+        })
+    });
+    end(folder.path())?;
+    tried
 }
 
 /// Ends the keeper of a cluster, and its network with it.
