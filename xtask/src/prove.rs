@@ -17,6 +17,7 @@ mod restore;
 mod rig;
 mod start;
 mod tiny;
+mod wan;
 
 use campaign::{Campaign, order};
 use host::Host;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 10] = [
+const CAMPAIGNS: [Campaign; 11] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -38,6 +39,7 @@ const CAMPAIGNS: [Campaign; 10] = [
     fifteen::FIFTEEN,
     reset::RESET,
     restore::RESTORE,
+    wan::WAN,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -162,7 +162,10 @@ fn namespaces(hands: &Hands) -> Finding {
         Err(error) => finding(
             "namespaces",
             Weight::Caution,
-            format!("data centres cannot be set apart: {}", crate::lifecycle::with_causes(&error)),
+            format!(
+                "data centres cannot be set apart: {}",
+                crate::lifecycle::with_causes(&error)
+            ),
             error.hint().as_deref(),
         ),
     }

@@ -289,7 +289,8 @@ impl Hands {
             // Its addresses are nobody else's: they exist in the cluster's own network only.
             Some(network) => decide(&apart(&network))?,
             None => {
-                self.claims.take(request.topology.nodes(), &folder, decide)?;
+                self.claims
+                    .take(request.topology.nodes(), &folder, decide)?;
             }
         }
         let Some(mut state) = saved else {
@@ -447,7 +448,10 @@ impl Hands {
     /// The network of a cluster whose data centres are apart.
     fn network(&self, request: &UpRequest) -> Result<Option<NetworkPlan>, ClusterError> {
         let folder = self.clusters.folder(&request.name);
-        Ok(NetworkPlan::of(&request.topology, &folder.to_string_lossy())?)
+        Ok(NetworkPlan::of(
+            &request.topology,
+            &folder.to_string_lossy(),
+        )?)
     }
 
     pub(crate) fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {

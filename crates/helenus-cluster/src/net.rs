@@ -14,6 +14,7 @@ mod netlink;
 mod queue;
 mod route;
 mod rules;
+pub mod traffic;
 
 use helenus_model::network::NetworkPlan;
 use serde::{Deserialize, Serialize};

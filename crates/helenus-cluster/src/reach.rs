@@ -46,7 +46,10 @@ pub fn options_of(state: &ClusterState, within: Duration) -> Result<ConnectOptio
 /// Who opens connections to the nodes of a cluster that has a network of its own.
 pub fn dialer(state: &ClusterState) -> Option<Arc<dyn Dial + Send + Sync>> {
     let network = state.plan.network.as_ref()?;
-    Some(Arc::new(Dialer::new(Path::new(&state.plan.folder), network)))
+    Some(Arc::new(Dialer::new(
+        Path::new(&state.plan.folder),
+        network,
+    )))
 }
 
 /// The command that runs a program where a node's address can be reached: in the cluster's own network, from that of
@@ -75,7 +78,11 @@ pub fn command(
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn dial(state: &ClusterState, addr: SocketAddr, within: Duration) -> std::io::Result<TcpStream> {
+pub fn dial(
+    state: &ClusterState,
+    addr: SocketAddr,
+    within: Duration,
+) -> std::io::Result<TcpStream> {
     match dialer(state) {
         Some(dialer) => dialer.dial(addr, within),
         None => TcpDialer.dial(addr, within),

@@ -73,10 +73,14 @@ impl NetworkPlan {
         let at = |dc: usize, last: u8| {
             Ipv4Addr::new(10, second, u8::try_from(dc + 1).unwrap_or(u8::MAX), last)
         };
-        let sites = topology.data_centers.iter().enumerate().map(|(k, dc)| Site {
-            name: dc.name.clone(),
-            gateway: at(k, GATEWAY),
-        });
+        let sites = topology
+            .data_centers
+            .iter()
+            .enumerate()
+            .map(|(k, dc)| Site {
+                name: dc.name.clone(),
+                gateway: at(k, GATEWAY),
+            });
         let nodes = topology.places().into_iter().enumerate();
         let nodes = nodes.map(|(k, place)| Space {
             name: format!("node{}", k + 1),

@@ -452,7 +452,9 @@ fn node_plans(
                 .collect();
             NodePlan {
                 name,
-                data_center: request.topology.data_centers[place.data_center].name.clone(),
+                data_center: request.topology.data_centers[place.data_center]
+                    .name
+                    .clone(),
                 rack: place.rack,
                 address,
                 tokens,

@@ -118,7 +118,9 @@ pub enum TopologyError {
     #[error("there are two data centres named {0}")]
     Twice(String),
     /// Nodes or racks of a data centre.
-    #[error("{data_center} has {nodes} nodes in {racks} racks, {coordinators} of them coordinators")]
+    #[error(
+        "{data_center} has {nodes} nodes in {racks} racks, {coordinators} of them coordinators"
+    )]
     DataCenter {
         /// Name.
         data_center: String,
@@ -179,8 +181,10 @@ impl TopologyError {
             )),
             Self::Flag { form, .. } => Some(format!("it looks like {form}")),
             Self::Preset(name) => {
-                let known: Vec<String> =
-                    link::LINK_PRESETS.iter().map(|p| p.name.to_owned()).collect();
+                let known: Vec<String> = link::LINK_PRESETS
+                    .iter()
+                    .map(|p| p.name.to_owned())
+                    .collect();
                 Some(name_hint(name, &known))
             }
             Self::PresetTooSmall { .. } => {
@@ -265,7 +269,12 @@ impl Topology {
     ///
     /// # Errors
     /// No such data centre, or twice the same one.
-    pub fn set_link(&mut self, from: &str, to: &str, words: LinkWords) -> Result<(), TopologyError> {
+    pub fn set_link(
+        &mut self,
+        from: &str,
+        to: &str,
+        words: LinkWords,
+    ) -> Result<(), TopologyError> {
         self.data_center(from)?;
         self.data_center(to)?;
         if from == to {
@@ -299,7 +308,10 @@ impl Topology {
             }
             let nodes = u32::try_from(dc.racks.len()).unwrap_or(u32::MAX);
             let last = dc.nodes.keys().next_back().copied().unwrap_or(0);
-            if !(1..=DATA_CENTER_NODES_MAX).contains(&nodes) || dc.coordinators >= nodes || last > nodes {
+            if !(1..=DATA_CENTER_NODES_MAX).contains(&nodes)
+                || dc.coordinators >= nodes
+                || last > nodes
+            {
                 let mut racks = dc.racks.clone();
                 racks.sort();
                 racks.dedup();

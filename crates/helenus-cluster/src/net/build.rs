@@ -50,7 +50,8 @@ fn of(what: &'static str, cure: &'static str) -> impl Fn(io::Error) -> BuildErro
 const WANT_USER: &str = "set kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) and user.max_user_namespaces above 0, or run as root";
 const WANT_NET: &str = "set user.max_net_namespaces above the number of nodes, and build the kernel with CONFIG_NET_NS";
 const WANT_LINKS: &str = "the kernel wants CONFIG_VETH and CONFIG_BRIDGE (modules veth and bridge)";
-const WANT_QUEUES: &str = "the kernel wants CONFIG_NETFILTER_NETLINK_QUEUE (module nfnetlink_queue)";
+const WANT_QUEUES: &str =
+    "the kernel wants CONFIG_NETFILTER_NETLINK_QUEUE (module nfnetlink_queue)";
 const WANT_RULES: &str = "the kernel wants CONFIG_NF_TABLES with CONFIG_NFT_QUEUE, or CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE (modules nft_queue, or nft_compat and xt_NFQUEUE)";
 
 /// Makes the network of a plan; this thread stands in the router afterwards.
@@ -123,7 +124,8 @@ fn fresh_space() -> io::Result<OwnedFd> {
 
 /// Moves this thread into a network namespace.
 pub(super) fn enter(space: &OwnedFd) -> io::Result<()> {
-    move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network)).map_err(io::Error::from)
+    move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(io::Error::from)
 }
 
 fn set(key: &str, value: &str) -> io::Result<()> {
@@ -151,7 +153,12 @@ fn wire_router(plan: &NetworkPlan, spaces: &BTreeMap<String, OwnedFd>) -> io::Re
     for (index, space) in (FIRST_PAIR..).zip(&plan.spaces) {
         let bridge = FIRST_BRIDGE + u32::try_from(space.data_center).unwrap_or(0);
         let other = spaces[&space.name].as_fd();
-        links.pair(index, &format!("n{}", index - FIRST_PAIR + 1), bridge, other)?;
+        links.pair(
+            index,
+            &format!("n{}", index - FIRST_PAIR + 1),
+            bridge,
+            other,
+        )?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use super::control::{Answer, Ask, Status, receive, send};
 use super::echo::Echo;
 use super::keep::First;
+use super::traffic::Crossed;
 use super::{Keep, LOG, PLAN_FILE, SOCKET, folder_of};
 use crate::alive;
 use crate::process;
@@ -160,7 +161,9 @@ fn first_line(child: &mut std::process::Child) -> io::Result<First> {
         let read = BufReader::new(out).read_line(&mut line);
         let _nobody_waits = say.send(read.map(|_| line));
     });
-    let line = heard.recv_timeout(READY_WITHIN).map_err(io::Error::other)??;
+    let line = heard
+        .recv_timeout(READY_WITHIN)
+        .map_err(io::Error::other)??;
     if line.is_empty() {
         return Err(gone());
     }
@@ -190,15 +193,17 @@ pub fn try_out(helenus: &Path) -> Result<Tried, NetError> {
     let topology = flags.topology().map_err(wrong)?;
     let plan = NetworkPlan::of(&topology, "try").map_err(wrong)?;
     let folder = tempfile::tempdir()?;
-    let tried = plan.ok_or(NetError::Io(io::ErrorKind::NotFound.into())).and_then(|plan| {
-        start(folder.path(), &plan, helenus, true)?;
-        let keeper = Keeper::call(folder.path())?;
-        let echo = keeper.echo("DC1", "DC2", 5)?;
-        Ok(Tried {
-            user_namespace: keeper.status()?.user_namespace,
-            p50_us: echo.p50_us,
-        })
-    });
+    let tried = plan
+        .ok_or(NetError::Io(io::ErrorKind::NotFound.into()))
+        .and_then(|plan| {
+            start(folder.path(), &plan, helenus, true)?;
+            let keeper = Keeper::call(folder.path())?;
+            let echo = keeper.echo("DC1", "DC2", 5)?;
+            Ok(Tried {
+                user_namespace: keeper.status()?.user_namespace,
+                p50_us: echo.p50_us,
+            })
+        });
     end(folder.path())?;
     tried
 }
@@ -280,6 +285,45 @@ impl Keeper {
         };
         match self.ask(&ask)?.0 {
             Answer::Echo(echo) => Ok(echo),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Sends datagrams of that many bytes at a rate for a while.
+    ///
+    /// # Errors
+    /// The keeper is gone, or the network fails.
+    pub fn datagrams(
+        &self,
+        (from, to): (&str, &str),
+        rate: u32,
+        bytes: u32,
+        seconds: u32,
+    ) -> Result<Crossed, NetError> {
+        self.crossed(&Ask::Datagrams {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            rate,
+            bytes,
+            seconds,
+        })
+    }
+
+    /// Sends as many bytes as one TCP connection carries in a while.
+    ///
+    /// # Errors
+    /// The keeper is gone, or the network fails.
+    pub fn bulk(&self, (from, to): (&str, &str), seconds: u32) -> Result<Crossed, NetError> {
+        self.crossed(&Ask::Bulk {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            seconds,
+        })
+    }
+
+    fn crossed(&self, ask: &Ask) -> Result<Crossed, NetError> {
+        match self.ask(ask)?.0 {
+            Answer::Crossed(crossed) => Ok(crossed),
             other => Err(unexpected(other)),
         }
     }

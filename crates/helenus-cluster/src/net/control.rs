@@ -1,8 +1,9 @@
 //! The words that pass through a keeper's socket: a line of JSON each way, descriptors beside the answer.
 //! Refuses to decide anything.
 
-use super::emulator::{Carried, Work};
 use super::echo::Echo;
+use super::emulator::{Carried, Work};
+use super::traffic::Crossed;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, LinkWords};
 use rustix::net::{
@@ -57,8 +58,28 @@ pub enum Ask {
         /// How many.
         samples: u32,
     },
-    /// End.
-    End,
+    /// Send datagrams from the client's place of one data centre to that of another.
+    Datagrams {
+        /// Data centre.
+        from: String,
+        /// Data centre.
+        to: String,
+        /// A second.
+        rate: u32,
+        /// In each, at most 1,400.
+        bytes: u32,
+        /// How long.
+        seconds: u32,
+    },
+    /// Send what one TCP connection carries.
+    Bulk {
+        /// Data centre.
+        from: String,
+        /// Data centre.
+        to: String,
+        /// How long.
+        seconds: u32,
+    },
 }
 
 /// What a keeper answers.
@@ -71,6 +92,8 @@ pub enum Answer {
     Done,
     /// Round trips.
     Echo(Echo),
+    /// What crossed.
+    Crossed(Crossed),
     /// Not done.
     Refused {
         /// Why.

@@ -138,7 +138,12 @@ pub(super) struct Emulator<'a> {
 
 impl<'a> Emulator<'a> {
     /// Takes over the queues.
-    pub(super) fn new(queues: Queues, shared: &'a Shared, seed: Seed, stamps: Option<OwnedFd>) -> Self {
+    pub(super) fn new(
+        queues: Queues,
+        shared: &'a Shared,
+        seed: Seed,
+        stamps: Option<OwnedFd>,
+    ) -> Self {
         let links = shared.links().into_iter().enumerate();
         let held = links.map(|(k, link)| Held {
             carrier: Carrier::new(link, seed.derive(&format!("link {k}"))),

@@ -6,6 +6,7 @@ use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
 use super::rules;
+use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
 use crate::alive;
 use crate::lifecycle::with_causes;
@@ -195,17 +196,40 @@ fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::Echo { from, to, samples } => {
-                let answer = match kept.echo(&from, &to, samples) {
+                let samples = samples.min(100_000);
+                let measured = kept.between(&from, &to, |way| echo::measure(way, samples));
+                let answer = match measured {
                     Ok(echo) => Answer::Echo(echo),
                     Err(error) => refused(&error),
                 };
                 send(stream, &answer, &[])?;
             }
-            Ask::End => {
-                kept.ending.store(true, Ordering::Release);
-                return send(stream, &Answer::Done, &[]);
+            Ask::Datagrams {
+                from,
+                to,
+                rate,
+                bytes,
+                seconds,
+            } => {
+                let time = Duration::from_secs(seconds.into());
+                let crossed = kept.between(&from, &to, |way| {
+                    traffic::datagrams(way, rate, bytes as usize, time)
+                });
+                send(stream, &crossed_or(crossed), &[])?;
+            }
+            Ask::Bulk { from, to, seconds } => {
+                let time = Duration::from_secs(seconds.into());
+                let crossed = kept.between(&from, &to, |way| traffic::bulk(way, time));
+                send(stream, &crossed_or(crossed), &[])?;
             }
         }
+    }
+}
+
+fn crossed_or(crossed: io::Result<traffic::Crossed>) -> Answer {
+    match crossed {
+        Ok(crossed) => Answer::Crossed(crossed),
+        Err(error) => refused(&error),
     }
 }
 
@@ -251,7 +275,13 @@ impl Kept {
         }
     }
 
-    fn echo(&self, from: &str, to: &str, samples: u32) -> io::Result<super::echo::Echo> {
+    /// Does something between the clients' places of two data centres.
+    fn between<T>(
+        &self,
+        from: &str,
+        to: &str,
+        what: impl FnOnce(&Way<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
         let (here, there) = (client_of(from), client_of(to));
         self.space(&here)?;
         self.space(&there)?;
@@ -270,7 +300,7 @@ impl Kept {
             ),
             asked_us: delay(from, to) + delay(to, from),
         };
-        echo::measure(&way, samples.min(100_000))
+        what(&way)
     }
 
     fn status(&self) -> Status {

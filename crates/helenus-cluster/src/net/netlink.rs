@@ -190,8 +190,7 @@ impl Netlink {
             while answer.len() >= HEADER + 4 {
                 let length = u32::from_ne_bytes([answer[0], answer[1], answer[2], answer[3]]);
                 if u16::from_ne_bytes([answer[4], answer[5]]) == ERROR {
-                    let code =
-                        i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
+                    let code = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
                     if code != 0 {
                         return Err(io::Error::from_raw_os_error(-code));
                     }

@@ -72,8 +72,11 @@ impl Queues {
     pub(super) fn open(count: u16) -> io::Result<Self> {
         let netlink = Netlink::open(Some(netlink::NETFILTER))?;
         // Beyond net.core.rmem_max only with CAP_NET_ADMIN; a smaller one loses packets sooner, and counts them.
-        let _smaller = rustix::net::sockopt::set_socket_recv_buffer_size_force(&netlink, SOCKET_BYTES)
-            .or_else(|_| rustix::net::sockopt::set_socket_recv_buffer_size(&netlink, SOCKET_BYTES));
+        let _smaller =
+            rustix::net::sockopt::set_socket_recv_buffer_size_force(&netlink, SOCKET_BYTES)
+                .or_else(|_| {
+                    rustix::net::sockopt::set_socket_recv_buffer_size(&netlink, SOCKET_BYTES)
+                });
         let mut parameters = [0; 5];
         parameters[..4].copy_from_slice(&COPIED.to_be_bytes());
         parameters[4] = COPY_PACKET;
@@ -202,10 +205,9 @@ fn flow(packet: &[u8]) -> u64 {
     let header = usize::from(packet.first().copied().unwrap_or(0) & 0x0f) * 4;
     let addresses = packet.get(12..20).unwrap_or_default();
     let ports = packet.get(header..header + 4).unwrap_or_default();
-    addresses
-        .iter()
-        .chain(ports)
-        .fold(0, |sum, byte| helenus_model::seed::mix(sum ^ u64::from(*byte)))
+    addresses.iter().chain(ports).fold(0, |sum, byte| {
+        helenus_model::seed::mix(sum ^ u64::from(*byte))
+    })
 }
 
 #[cfg(test)]

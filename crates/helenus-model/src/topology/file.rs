@@ -34,9 +34,24 @@ pub struct FileError {
 }
 
 const TOP: [&str; 8] = [
-    "cassandra", "preset", "set", "jvm", "links", "rtt", "data_center", "link",
+    "cassandra",
+    "preset",
+    "set",
+    "jvm",
+    "links",
+    "rtt",
+    "data_center",
+    "link",
 ];
-const DATA_CENTER: [&str; 7] = ["name", "nodes", "racks", "coordinators", "set", "jvm", "node"];
+const DATA_CENTER: [&str; 7] = [
+    "name",
+    "nodes",
+    "racks",
+    "coordinators",
+    "set",
+    "jvm",
+    "node",
+];
 const NODE: [&str; 3] = ["node", "set", "jvm"];
 const LINK: [&str; 9] = [
     "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
@@ -153,7 +168,12 @@ impl Reader<'_> {
             _ => None,
         };
         let number = number.filter(|n| *n <= super::NODES_MAX);
-        let wrong = || self.wrong(at, format!("{key} wants a number up to {}", super::NODES_MAX));
+        let wrong = || {
+            self.wrong(
+                at,
+                format!("{key} wants a number up to {}", super::NODES_MAX),
+            )
+        };
         number.ok_or_else(wrong).map(Some)
     }
 
@@ -172,10 +192,12 @@ impl Reader<'_> {
         let DeValue::Array(list) = value.get_ref() else {
             return Err(wrong());
         };
-        let each = list.iter().map(|item: &Spanned<DeValue<'i>>| match item.get_ref() {
-            DeValue::Table(table) => Ok((item.span().start, table)),
-            _ => Err(wrong()),
-        });
+        let each = list
+            .iter()
+            .map(|item: &Spanned<DeValue<'i>>| match item.get_ref() {
+                DeValue::Table(table) => Ok((item.span().start, table)),
+                _ => Err(wrong()),
+            });
         each.collect()
     }
 
@@ -271,9 +293,8 @@ impl Reader<'_> {
         let mut words = LinkWords::default();
         let read = |key: &str, of: &dyn Fn(&str) -> Result<u64, LinkError>| {
             let found = self.string(table, key)?;
-            let value = found.map(|(at, text)| {
-                of(&text).map_err(|e| self.refused(at, &TopologyError::Link(e)))
-            });
+            let value = found
+                .map(|(at, text)| of(&text).map_err(|e| self.refused(at, &TopologyError::Link(e))));
             value.transpose()
         };
         words.delay_us = match (read("rtt", &half_us)?, read("delay", &delay_us)?) {
@@ -286,7 +307,10 @@ impl Reader<'_> {
         let ppm = read("loss", &|text| loss_ppm(text).map(u64::from))?;
         words.loss_ppm = ppm.and_then(|ppm| u32::try_from(ppm).ok());
         words.rate_bits = read("rate", &rate_bits)?;
-        words.cut = match table.get("cut").map(|value| (value.span(), value.get_ref())) {
+        words.cut = match table
+            .get("cut")
+            .map(|value| (value.span(), value.get_ref()))
+        {
             None => None,
             Some((_, DeValue::Boolean(cut))) => Some(*cut),
             Some((span, _)) => return Err(self.wrong(span.start, "cut is true or false")),
@@ -301,7 +325,8 @@ impl Reader<'_> {
     /// The directions that a link is about: both of `between`, or the one of `from` and `to`.
     fn ends(&self, at: usize, table: &DeTable<'_>) -> Result<Vec<(String, String)>, FileError> {
         let wrong = || {
-            let what = "a link wants between = [\"DC1\", \"DC2\"], or from and to for one direction";
+            let what =
+                "a link wants between = [\"DC1\", \"DC2\"], or from and to for one direction";
             self.wrong(at, what)
         };
         let one = (self.string(table, "from")?, self.string(table, "to")?);
@@ -377,8 +402,17 @@ rate = "100Mbit"
             .links
             .iter()
             .map(|l| {
-                let Link { delay_us, jitter_us, loss_ppm, rate_bits, .. } = l.link;
-                format!("{}>{} {delay_us} {jitter_us} {loss_ppm} {rate_bits:?}", l.from, l.to)
+                let Link {
+                    delay_us,
+                    jitter_us,
+                    loss_ppm,
+                    rate_bits,
+                    ..
+                } = l.link;
+                format!(
+                    "{}>{} {delay_us} {jitter_us} {loss_ppm} {rate_bits:?}",
+                    l.from, l.to
+                )
             })
             .collect();
         assert_eq!(
@@ -399,7 +433,8 @@ rate = "100Mbit"
 
     #[test]
     fn what_is_not_understood_is_told_with_its_line() {
-        let dc = "[[data_center]]\nname = \"a\"\nnodes = 1\n[[data_center]]\nname = \"b\"\nnodes = 1\n";
+        let dc =
+            "[[data_center]]\nname = \"a\"\nnodes = 1\n[[data_center]]\nname = \"b\"\nnodes = 1\n";
         let and = |more: &str| refused(&format!("{dc}{more}"));
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnods = 1"), @"line 3: unknown key nods (did you mean nodes?)");
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");

@@ -116,12 +116,10 @@ impl Topology {
         let names: Vec<String> = self.data_centers.iter().map(|dc| dc.name.clone()).collect();
         for (a, from) in names.iter().enumerate() {
             for (b, to) in names.iter().enumerate().filter(|(b, _)| *b != a) {
-                let rtt = preset
-                    .rtt_us(a, b)
-                    .ok_or(TopologyError::PresetTooSmall {
-                        preset: preset.name,
-                        data_centers: names.len(),
-                    })?;
+                let rtt = preset.rtt_us(a, b).ok_or(TopologyError::PresetTooSmall {
+                    preset: preset.name,
+                    data_centers: names.len(),
+                })?;
                 let words = LinkWords {
                     delay_us: Some(rtt / 2),
                     ..LinkWords::default()
@@ -171,7 +169,11 @@ impl Topology {
         let names: Vec<&String> = self.data_centers.iter().map(|dc| &dc.name).collect();
         let mut pairs = Vec::new();
         for (a, from) in names.iter().enumerate() {
-            pairs.extend(names[a + 1..].iter().map(|to| ((*from).clone(), (*to).clone())));
+            pairs.extend(
+                names[a + 1..]
+                    .iter()
+                    .map(|to| ((*from).clone(), (*to).clone())),
+            );
         }
         pairs
     }
@@ -191,7 +193,9 @@ mod tests {
 
     #[test]
     fn three_counts_are_three_data_centers() {
-        let t = flags("5:5:5", &["80ms", "DC1:DC2=20ms"]).topology().unwrap();
+        let t = flags("5:5:5", &["80ms", "DC1:DC2=20ms"])
+            .topology()
+            .unwrap();
         let names: Vec<&str> = t.data_centers.iter().map(|d| d.name.as_str()).collect();
         assert_eq!((names, t.nodes()), (vec!["DC1", "DC2", "DC3"], 15));
         assert_eq!(t.links.len(), 6);
@@ -234,7 +238,13 @@ mod tests {
         insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is no time of a link: it is 0ms to 30s one way, such as 80ms"#);
         insta::assert_snapshot!(refused("3", &["80ms"]), @r#"--rtt "80ms" is not understood"#);
         insta::assert_snapshot!(refused("200:200", &[]), @"a cluster has 1 to 254 nodes, not 400");
-        let unknown = TopologyFlags { links: Some("three-continent".into()), ..flags("3:3", &[]) };
-        assert_eq!(unknown.topology().unwrap_err().hint().unwrap(), "did you mean three-continents?");
+        let unknown = TopologyFlags {
+            links: Some("three-continent".into()),
+            ..flags("3:3", &[])
+        };
+        assert_eq!(
+            unknown.topology().unwrap_err().hint().unwrap(),
+            "did you mean three-continents?"
+        );
     }
 }

@@ -180,7 +180,8 @@ pub struct LinkPreset {
 }
 
 /// Where the figures of all presets come from.
-const SOURCE: &str = "IBM Cloud VPC network latency dashboards, average round trips of 18 Oct to 16 Nov 2025";
+const SOURCE: &str =
+    "IBM Cloud VPC network latency dashboards, average round trips of 18 Oct to 16 Nov 2025";
 
 /// All presets of links.
 pub const LINK_PRESETS: [LinkPreset; 4] = [

@@ -38,7 +38,13 @@ pub(crate) struct TopologyArgs {
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub(crate) racks: Option<u32>,
     /// Nodes in each data centre, beside the others, that own no data and only coordinate
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, conflicts_with = "count")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "count"
+    )]
     pub(crate) coordinators: u32,
     /// Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be repeated
     #[arg(long, value_name = "TIME|A:B=TIME", conflicts_with = "count")]
@@ -141,6 +147,11 @@ pub(crate) struct Exec {
     #[arg(value_name = "NAME[/DC|/NODE]")]
     pub(crate) target: String,
     /// Program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
     pub(crate) command: Vec<OsString>,
 }

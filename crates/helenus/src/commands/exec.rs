@@ -25,8 +25,8 @@ pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
         .command
         .split_first()
         .ok_or_else(|| CommandError::new(code::USAGE, "which program?"))?;
-    let mut command =
-        reach::command(&state, &space, program).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut command = reach::command(&state, &space, program)
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     let error = command
         .args(arguments)
         .env("HELENUS_CLUSTER", &state.plan.name)

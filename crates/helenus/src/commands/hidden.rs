@@ -31,7 +31,9 @@ pub(crate) fn within(
     program: &OsString,
     arguments: &[OsString],
 ) -> ExitCode {
-    told(helenus_cluster::shim::within(cluster, space, program, arguments))
+    told(helenus_cluster::shim::within(
+        cluster, space, program, arguments,
+    ))
 }
 
 fn told(failure: std::io::Result<Infallible>) -> ExitCode {

@@ -40,22 +40,25 @@ pub(crate) fn run(flags: &Link, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     };
     if changes && !flags.dry_run {
         for (from, to) in &directions {
-            keeper.change(*from, *to, words).map_err(ClusterError::from)?;
+            keeper
+                .change(*from, *to, words)
+                .map_err(ClusterError::from)?;
         }
     }
     let mut status = keeper.status().map_err(ClusterError::from)?;
     if changes && flags.dry_run {
         for link in &mut status.links {
             let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
-            if directions.iter().any(|(f, t)| is(*f, &link.from) && is(*t, &link.to)) {
+            if directions
+                .iter()
+                .any(|(f, t)| is(*f, &link.from) && is(*t, &link.to))
+            {
                 link.link = words.on(link.link);
             }
         }
     }
     let round_trips = match flags.measure {
-        Some(samples) if !flags.dry_run => {
-            measure(&keeper, network, pair.as_ref(), samples, ui)?
-        }
+        Some(samples) if !flags.dry_run => measure(&keeper, network, pair.as_ref(), samples, ui)?,
         _ => Vec::new(),
     };
     let shown = Shown {
@@ -75,7 +78,10 @@ pub(crate) fn run(flags: &Link, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
 
 fn network_of(state: &ClusterState) -> Result<&NetworkPlan, CommandError> {
     state.plan.network.as_ref().ok_or_else(|| {
-        let what = format!("cluster {} has no links: it lives on loopback", state.plan.name);
+        let what = format!(
+            "cluster {} has no links: it lives on loopback",
+            state.plan.name
+        );
         let cure = "bring one up with distance: helenus up wan -n 3:3 --rtt 40ms";
         CommandError::new(code::USAGE, what).hint(cure.to_owned())
     })
@@ -102,8 +108,9 @@ fn pair(flags: &Link, network: &NetworkPlan) -> Result<Option<(String, String)>,
     };
     let names: Vec<String> = network.sites.iter().map(|s| s.name.clone()).collect();
     let form = || {
-        CommandError::new(code::USAGE, format!("{text:?} is no pair of data centres"))
-            .hint(format!("it looks like {}:{}", names[0], names[names.len() - 1]))
+        CommandError::new(code::USAGE, format!("{text:?} is no pair of data centres")).hint(
+            format!("it looks like {}:{}", names[0], names[names.len() - 1]),
+        )
     };
     let (a, b) = text.split_once(':').ok_or_else(form)?;
     for name in [a, b] {
@@ -151,7 +158,11 @@ fn text(shown: &Shown, network: &NetworkPlan) -> String {
     if !shown.round_trips.is_empty() {
         text.push_str(&format!("\n{}", measured(&shown.round_trips)));
     }
-    text.push_str(&format!("\n{}{}", carried(&status.links, status), work(status)));
+    text.push_str(&format!(
+        "\n{}{}",
+        carried(&status.links, status),
+        work(status)
+    ));
     if shown.dry_run {
         text.push_str("\nnothing was changed (--dry-run)\n");
     }
@@ -159,7 +170,14 @@ fn text(shown: &Shown, network: &NetworkPlan) -> String {
 }
 
 fn measured(echoes: &[Echo]) -> String {
-    let mut table = Table::new(&["measured", ">samples", ">asked", ">p50", ">p99", ">error p50"]);
+    let mut table = Table::new(&[
+        "measured",
+        ">samples",
+        ">asked",
+        ">p50",
+        ">p99",
+        ">error p50",
+    ]);
     let ms = |us: f64| format!("{:.2} ms", us / 1e3);
     for echo in echoes {
         #[expect(clippy::cast_precision_loss, reason = "at most a minute")]

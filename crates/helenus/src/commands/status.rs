@@ -81,7 +81,11 @@ fn matrix(state: &ClusterState, echoes: &[Echo]) -> String {
     let Some(network) = &state.plan.network else {
         return String::new();
     };
-    let names: Vec<&str> = network.sites.iter().map(|site| site.name.as_str()).collect();
+    let names: Vec<&str> = network
+        .sites
+        .iter()
+        .map(|site| site.name.as_str())
+        .collect();
     let heads: Vec<String> = names.iter().map(|name| format!(">{name}")).collect();
     let mut all = vec!["round trip"];
     all.extend(heads.iter().map(String::as_str));
@@ -96,5 +100,8 @@ fn matrix(state: &ClusterState, echoes: &[Echo]) -> String {
         };
         table.row(std::iter::once((*a).to_owned()).chain(names.iter().map(cell)));
     }
-    format!("{}(median of {SAMPLES} echoes of a byte over TCP)\n", table.render())
+    format!(
+        "{}(median of {SAMPLES} echoes of a byte over TCP)\n",
+        table.render()
+    )
 }

@@ -65,10 +65,18 @@ fn of_cluster(state: &ClusterState, ui: &Ui) {
         (name, dc, node.rack.clone(), node.coordinator)
     });
     let network = state.plan.network.as_ref();
-    show(nodes, network.map(|n| n.links.clone()).unwrap_or_default(), ui);
+    show(
+        nodes,
+        network.map(|n| n.links.clone()).unwrap_or_default(),
+        ui,
+    );
 }
 
-fn show(nodes: impl Iterator<Item = (String, String, String, bool)>, links: Vec<Directed>, ui: &Ui) {
+fn show(
+    nodes: impl Iterator<Item = (String, String, String, bool)>,
+    links: Vec<Directed>,
+    ui: &Ui,
+) {
     let mut shown = Shown {
         format: Format::new("topology", 1),
         nodes: 0,
@@ -106,7 +114,11 @@ fn text(shown: &Shown) -> String {
             text.push_str(&format!("  coordinators  {}\n", dc.coordinators.join(" ")));
         }
     }
-    let names: Vec<String> = shown.data_centers.iter().map(|dc| dc.name.clone()).collect();
+    let names: Vec<String> = shown
+        .data_centers
+        .iter()
+        .map(|dc| dc.name.clone())
+        .collect();
     if shown.links.is_empty() {
         text.push_str("\nno distance: the nodes live on loopback\n");
     } else {
@@ -125,7 +137,14 @@ pub(crate) fn ms(micros: u64) -> String {
 /// Links as a table, a row a direction; one row a pair where both directions are alike.
 pub(crate) fn distances(names: &[String], links: &[Directed]) -> String {
     let of = |a: &str, b: &str| links.iter().find(|l| l.from == a && l.to == b);
-    let mut table = Table::new(&["link", ">round trip", ">one way", ">jitter", ">loss", ">rate"]);
+    let mut table = Table::new(&[
+        "link",
+        ">round trip",
+        ">one way",
+        ">jitter",
+        ">loss",
+        ">rate",
+    ]);
     for (k, a) in names.iter().enumerate() {
         for b in &names[k + 1..] {
             let (Some(there), Some(back)) = (of(a, b), of(b, a)) else {
@@ -154,7 +173,11 @@ fn row(name: &str, rtt: &str, directed: &Directed) -> [String; 6] {
         name.to_owned(),
         rtt.to_owned(),
         ms(link.delay_us),
-        if link.jitter_us == 0 { none() } else { ms(link.jitter_us) },
+        if link.jitter_us == 0 {
+            none()
+        } else {
+            ms(link.jitter_us)
+        },
         match link.loss_ppm {
             0 => none(),
             ppm => format!("{} %", f64::from(ppm) / 1e4),

@@ -231,11 +231,10 @@ fn topology(flags: &ClusterFlags, ephemeral: bool) -> Result<Topology, CommandEr
     };
     let topology = said.topology().map_err(|e| shape::usage(&e))?;
     if ephemeral && topology.data_centers.len() > 1 {
-        return Err(CommandError::new(
-            code::USAGE,
-            "an ephemeral cluster has one data centre",
-        )
-        .hint("bring them up with `helenus up`, then measure with --cluster".to_owned()));
+        return Err(
+            CommandError::new(code::USAGE, "an ephemeral cluster has one data centre")
+                .hint("bring them up with `helenus up`, then measure with --cluster".to_owned()),
+        );
     }
     Ok(topology)
 }

@@ -7,6 +7,7 @@ mod lab;
 
 mod baseline;
 mod compare;
+mod distance;
 mod dry;
 mod guard;
 mod help;
