@@ -190,7 +190,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut asker = Asker::begin(
             listener.local_addr().expect("an address"),
-            Access::default(),
+            (Access::default(), None),
         )
         .expect("a thread");
         let begin = Instant::now();
