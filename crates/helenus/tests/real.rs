@@ -8,6 +8,8 @@ mod baseline;
 mod bench;
 #[path = "real/clusters.rs"]
 mod clusters;
+#[path = "real/distance.rs"]
+mod distance;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -107,7 +109,19 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let no_network = lacking.clone().or_else(distance::lacking);
+    let apart = Trial::test(
+        "levels_wait_for_the_other_side_and_a_cut_is_felt",
+        move || match no_network {
+            None => {
+                distance::levels_wait_for_the_other_side_and_a_cut_is_felt();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let trials = vec![
+        apart,
         like_on_4_1,
         like_on_3_11,
         jdk_11,
