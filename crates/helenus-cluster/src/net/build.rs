@@ -190,7 +190,7 @@ fn wire_space(
     links.up(LOOPBACK)?;
     links.address(2, space.address)?;
     links.up(2)?;
-    links.default_route(2, plan.sites[space.data_center].gateway)?;
+    links.beyond(2, plan.sites[space.data_center].gateway)?;
     Ok(holds)
 }
 

@@ -19,6 +19,7 @@ const INFO_DATA: u16 = 2;
 const VETH_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+const RTA_DESTINATION: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const UP: u32 = 1;
@@ -122,12 +123,17 @@ impl Links {
         })
     }
 
-    /// Sends everything that is not on the link's own network to a gateway.
-    pub(super) fn default_route(&self, index: u32, gateway: Ipv4Addr) -> io::Result<()> {
-        // Family, no destination, the main table (254), static (4), everywhere (0), unicast (1).
-        let fixed = [INET, 0, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
+    /// Sends what is for the gateway's /16, beyond the link's own /24, to the gateway.
+    ///
+    /// There is no way anywhere else: who looks for a name server is told so at once, and not after seconds of
+    /// silence (Cassandra asks for the names of its peers).
+    pub(super) fn beyond(&self, index: u32, gateway: Ipv4Addr) -> io::Result<()> {
+        // Family, /16, the main table (254), static (4), everywhere (0), unicast (1).
+        let fixed = [INET, 16, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
+        let [a, b, ..] = gateway.octets();
         self.ask(|m| {
             m.begin(NEW_ROUTE, ACK | CREATE | EXCLUSIVE, &fixed)
+                .attribute(RTA_DESTINATION, &[a, b, 0, 0])
                 .attribute(RTA_GATEWAY, &gateway.octets())
                 .ne32(RTA_OIF, index)
                 .done();
