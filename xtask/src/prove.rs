@@ -19,6 +19,7 @@ mod restore;
 mod rig;
 mod start;
 mod tiny;
+mod wan;
 
 use campaign::{Campaign, order};
 use host::Host;
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 12] = [
+const CAMPAIGNS: [Campaign; 13] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -42,6 +43,7 @@ const CAMPAIGNS: [Campaign; 12] = [
     restore::RESTORE,
     count::COUNT,
     populate::POPULATE,
+    wan::WAN,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -102,13 +102,16 @@ pub fn open_jmx(
     let listener: SocketAddr = format!("{address}:{port}")
         .parse()
         .map_err(io::Error::other)?;
-    let already = std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1));
-    if already.is_ok() && !crate::guard::listens(pid, listener) {
+    let already = in_our_network(pid)
+        && std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1)).is_ok();
+    let ours = crate::guard::listens(pid, listener);
+    // In a network of its own nobody else can listen, and what answers at that address here is somebody else's.
+    if already && !ours {
         // The password would go to a stranger.
         return Err(AttachError::Stranger { listener });
     }
     mark_opened(node_folder, pid)?;
-    if already.is_err() {
+    if !ours {
         let command = format!(
             "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
              jmxremote.rmi.port={port} jmxremote.ssl=false jmxremote.authenticate=true \
@@ -121,6 +124,12 @@ pub fn open_jmx(
     Ok(Jmx {
         password_file: password,
     })
+}
+
+/// Whether a process has the network that we have.
+fn in_our_network(pid: i32) -> bool {
+    let of = |who: &str| fs::read_link(format!("/proc/{who}/ns/net")).ok();
+    of(&pid.to_string()) == of("self")
 }
 
 /// A password that nobody guesses: 48 hexadecimal digits.

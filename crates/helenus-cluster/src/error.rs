@@ -7,6 +7,7 @@ use crate::baseline::BaselineError;
 use crate::given::GivenError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
+use crate::net::client::NetError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
 use crate::reset::ResetError;
@@ -56,6 +57,8 @@ pub enum ClusterError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     State(#[from] StateError),
+    #[error(transparent)]
+    Net(#[from] NetError),
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error(transparent)]
@@ -146,6 +149,7 @@ impl ClusterError {
             | Self::Store(_)
             | Self::Jdk(_)
             | Self::Address(_)
+            | Self::Net(_)
             | Self::NoSpace { .. } => Class::Environment,
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
@@ -168,7 +172,8 @@ impl ClusterError {
             Self::Paths(e) => Some(e.hint()),
             Self::Store(e) => Some(e.hint()),
             Self::Jdk(e) => Some(e.hint()),
-            Self::Topology(_) => None,
+            Self::Topology(e) => e.hint(),
+            Self::Net(e) => e.hint(),
             Self::Plan(e) => Some(e.hint()),
             Self::State(e) => e.hint(),
             Self::Address(e) => e.hint(),

@@ -97,7 +97,7 @@ pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, Cl
         let address = cql_address(&state.plan, node);
         let holder =
             alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
-        if holder.is_none() && !somebody_listens(address) {
+        if holder.is_none() && !somebody_listens(state, address) {
             return Err(ClusterError::NotRunning {
                 cluster: state.plan.name.clone(),
                 node: node.name.clone(),
@@ -164,7 +164,7 @@ pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
         let host = cql_address(&state.plan, node);
         let holder =
             alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
-        if holder.is_some() || !somebody_listens(host) {
+        if holder.is_some() || !somebody_listens(state, host) {
             continue;
         }
         let silent = |source| ClusterError::Silent {
@@ -172,7 +172,10 @@ pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
             source,
         };
         // No password of ours goes to it.
-        let options = ConnectOptions::default();
+        let options = ConnectOptions {
+            dialer: reach::dialer(state),
+            ..ConnectOptions::default()
+        };
         let mut client = Client::connect(host, &options).map_err(silent)?;
         prove_node(state, node, &mut client)?;
     }
@@ -180,8 +183,8 @@ pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
 }
 
 /// Whether anything takes connections at the address.
-fn somebody_listens(address: SocketAddr) -> bool {
-    std::net::TcpStream::connect_timeout(&address, std::time::Duration::from_secs(1)).is_ok()
+fn somebody_listens(state: &ClusterState, address: SocketAddr) -> bool {
+    reach::dial(state, address, std::time::Duration::from_secs(1)).is_ok()
 }
 
 /// The cluster of this user that this very node belongs to, proved.

@@ -154,6 +154,11 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
             .as_ref()
             .and_then(|limits| limits.groups.get(&node.name).cloned())
             .unwrap_or_default(),
+        network: state
+            .plan
+            .network
+            .as_ref()
+            .map(|_| (PathBuf::from(&state.plan.folder), node.name.clone())),
     }
 }
 

@@ -23,6 +23,7 @@ pub mod live_schema;
 pub mod machine;
 pub mod many;
 pub mod mbeans;
+pub mod net;
 pub mod nodetool;
 pub mod observe;
 pub mod old_tables;

@@ -8,7 +8,6 @@ use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::error::ClusterError;
-use crate::jdk;
 use crate::machine;
 use crate::paths::Paths;
 use crate::process;
@@ -18,20 +17,22 @@ use crate::room;
 use crate::state::{
     ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
-use crate::store::{ReleaseFiles, Store, StoreEvent};
+use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
-use helenus_model::plan::{ClusterPlan, NodePlan, PlanRequest, plan};
+use helenus_model::network::NetworkPlan;
+use helenus_model::plan::{ClusterPlan, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
-use helenus_model::release::Verdict;
-use helenus_model::release::{Arch, Release};
+use helenus_model::release::Release;
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+mod network;
+mod runtime;
 mod starting;
 
 /// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
@@ -106,6 +107,8 @@ pub struct UpRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// What single nodes are told after all others; empty where none is told anything.
+    pub by_node: Vec<NodeWords>,
 }
 
 /// What happens on the way, for progress and logs.
@@ -147,6 +150,16 @@ pub enum Event {
     NotLimited {
         /// Why.
         why: String,
+    },
+    /// The network is there, in which the nodes shall live.
+    Network {
+        /// Data centres.
+        data_centers: usize,
+    },
+    /// The network had gone with its keeper: nodes that still ran in what was left of it were ended.
+    Rebuilt {
+        /// Nodes.
+        nodes: usize,
     },
     /// Processes were started.
     Started {
@@ -201,9 +214,12 @@ impl Hands {
             return Err(StateError::Exists(request.name.clone()).into());
         }
         let version = self.version(&request.source)?;
-        let claimed = self.claims.look(request.topology.nodes())?;
         let available = room::available(&self.clusters);
-        Ok(self.plan(request, &version, &claimed, available)?)
+        let claimed = match self.network(request)? {
+            Some(network) => apart(&network),
+            None => self.claims.look(request.topology.nodes())?,
+        };
+        self.plan(request, &version, &claimed, available)
     }
 
     /// The version as far as it is known before anything is read.
@@ -260,19 +276,27 @@ impl Hands {
     ) -> Result<ClusterState, ClusterError> {
         let folder = self.clusters.folder(&request.name);
         let mut saved = None;
-        self.claims
-            .take(request.topology.nodes(), &folder, |claimed| {
-                let available = room::available(&self.clusters);
-                let plan = self.plan(request, version, claimed, available)?;
-                let state = new_state(plan, runtime.clone(), request.ephemeral);
-                self.save(&state)?;
-                saved = Some(state);
-                Ok::<(), ClusterError>(())
-            })?;
+        let mut decide = |claimed: &Claimed| {
+            let available = room::available(&self.clusters);
+            let plan = self.plan(request, version, claimed, available)?;
+            let state = new_state(plan, runtime.clone(), request.ephemeral);
+            self.save(&state)?;
+            saved = Some(state);
+            Ok::<(), ClusterError>(())
+        };
+        match self.network(request)? {
+            // Its addresses are nobody else's: they exist in the cluster's own network only.
+            Some(network) => decide(&apart(&network))?,
+            None => {
+                self.claims
+                    .take(request.topology.nodes(), &folder, decide)?;
+            }
+        }
         let Some(mut state) = saved else {
             unreachable!("claims run the closure or fail")
         };
         events(Event::Planned(Box::new(state.plan.clone())));
+        self.provide_network(&state, events)?;
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
         }
@@ -319,13 +343,16 @@ impl Hands {
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
         state.baseline.may_start(&state.plan.name)?;
+        let nodes = &self.whole_network(state, nodes, events)?;
         let mut names = Vec::new();
         for name in nodes {
             let node = state.node(name)?;
             let alive = alive::holder(Path::new(&node.folder))
                 .map_err(ClusterError::io("the node's claim"))?;
             if alive.is_none() {
-                Claims::prove_free(&[node.address], state.plan.ports)?;
+                if state.plan.network.is_none() {
+                    Claims::prove_free(&[node.address], state.plan.ports)?;
+                }
                 names.push(name.clone());
             }
         }
@@ -385,8 +412,8 @@ impl Hands {
         version: &str,
         claimed: &Claimed,
         available: Bytes,
-    ) -> Result<ClusterPlan, helenus_model::plan::PlanError> {
-        plan(&PlanRequest {
+    ) -> Result<ClusterPlan, ClusterError> {
+        let planned = plan(&PlanRequest {
             name: request.name.clone(),
             topology: request.topology.clone(),
             release: version.to_owned(),
@@ -411,7 +438,19 @@ impl Hands {
                 .folder(&request.name)
                 .to_string_lossy()
                 .into_owned(),
-        })
+            by_node: request.by_node.clone(),
+            network: self.network(request)?,
+        });
+        Ok(planned?)
+    }
+
+    /// The network of a cluster whose data centres are apart.
+    fn network(&self, request: &UpRequest) -> Result<Option<NetworkPlan>, ClusterError> {
+        let folder = self.clusters.folder(&request.name);
+        Ok(NetworkPlan::of(
+            &request.topology,
+            &folder.to_string_lossy(),
+        )?)
     }
 
     pub(crate) fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
@@ -428,100 +467,6 @@ impl Hands {
         } else {
             Ok(())
         }
-    }
-
-    /// Finds release and JDK; fetches the release when it is not in the cache.
-    pub(crate) fn runtime(
-        &self,
-        request: &UpRequest,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<(String, Runtime), ClusterError> {
-        if let Some(fake) = &request.fake {
-            return self.fake_runtime(fake, request);
-        }
-        let store = Store::open(&self.paths.cache, &self.env)?;
-        let explicit = request.java_home.as_deref();
-        let cancel = self.cancel.flag();
-        let files = match &request.source {
-            Source::Known(name) => {
-                let release = Release::find(name)?;
-                // The JDK first: a wrong one is told before anything is fetched.
-                jdk::choose(release, &jdk::find(&self.env), explicit)?;
-                store.ensure(release, Arch::here(), &cancel, &mut |e| {
-                    events(Event::Store(e))
-                })?
-            }
-            Source::Home(path) => Store::from_home(path)?,
-            Source::Tarball(path) => {
-                store.from_tarball(path, &cancel, &mut |e| events(Event::Store(e)))?
-            }
-        };
-        if !files.exact() {
-            events(Event::Inexact {
-                version: files.version.clone(),
-                facts: files.release.version.to_owned(),
-            });
-        }
-        let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
-        let caution = match &chosen.verdict {
-            Verdict::Works(caution) => Some(caution.clone()),
-            Verdict::Supported | Verdict::Refused(_) => None,
-        };
-        events(Event::Jdk {
-            jdk: chosen.jdk.to_string(),
-            caution: caution.clone(),
-            passed_over: chosen.passed_over.map(|(jdk, why)| format!("{jdk}: {why}")),
-        });
-        let module_flags = flags_of(&files, chosen.jdk.feature);
-        let launcher = archive::launcher(&self.paths.cache, &files.jars, &module_flags)
-            .map_err(ClusterError::io("the cache folder"))?;
-        let runtime = Runtime {
-            java: chosen.jdk.home.join("bin/java"),
-            jvm: chosen.jdk.version.clone(),
-            jdk_feature: chosen.jdk.feature,
-            jdk_caution: caution,
-            jars: files.jars,
-            launcher,
-            archive: None,
-            module_flags,
-            fake: None,
-        };
-        Ok((files.version, runtime))
-    }
-
-    /// The runtime of a stand-in: nothing is fetched, but a distribution that is named is read and wants its JDK.
-    fn fake_runtime(
-        &self,
-        behaviour: &str,
-        request: &UpRequest,
-    ) -> Result<(String, Runtime), ClusterError> {
-        let mut runtime = Runtime {
-            java: PathBuf::new(),
-            jvm: "fake".into(),
-            jdk_feature: 17,
-            jdk_caution: None,
-            jars: vec![],
-            launcher: PathBuf::new(),
-            archive: None,
-            module_flags: vec![],
-            fake: Some(behaviour.to_owned()),
-        };
-        let version = match &request.source {
-            Source::Known(name) => Release::find(name)?.version.to_owned(),
-            Source::Tarball(_) => Release::newest().version.to_owned(),
-            Source::Home(path) => {
-                let files = Store::from_home(path)?;
-                let explicit = request.java_home.as_deref();
-                let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
-                runtime.jdk_feature = chosen.jdk.feature;
-                runtime.module_flags = flags_of(&files, chosen.jdk.feature);
-                if let Verdict::Works(caution) = chosen.verdict {
-                    runtime.jdk_caution = Some(caution);
-                }
-                files.version
-            }
-        };
-        Ok((version, runtime))
     }
 
     /// Stops nodes gently and keeps their data; one that has not ended `within` is killed.
@@ -579,7 +524,7 @@ impl Hands {
                 events(Event::Stopped { node, by_itself });
             }
         }
-        Ok(())
+        self.end_empty_network(state)
     }
 
     /// Kills, pauses or resumes one node.
@@ -609,6 +554,14 @@ impl Hands {
             return Ok(());
         }
         process::signal(pid, signal).map_err(ClusterError::io("the node's process"))
+    }
+}
+
+/// The addresses of a network of its own, where every port is free.
+fn apart(network: &NetworkPlan) -> Claimed {
+    Claimed {
+        addresses: network.node_addresses(),
+        ports: STANDARD_PORTS,
     }
 }
 
@@ -646,26 +599,6 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         baseline: BaselineMark::default(),
         given: None,
     }
-}
-
-/// Flags about modules, and the agent that the release's jamm wants on newer JDKs.
-fn flags_of(files: &ReleaseFiles, jdk_feature: u32) -> Vec<String> {
-    let mut flags = files.release.module_flags(jdk_feature);
-    let wants = |from: u32| jdk_feature >= from;
-    if files.release.agent_from_jdk.is_some_and(wants) {
-        let is_jamm = |jar: &&PathBuf| {
-            let name = jar.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("jamm-")
-        };
-        let jamm = files.jars.iter().find(is_jamm);
-        if let Some(jar) = jamm {
-            // Without these two a JVM with an agent writes no archive and uses none; jamm changes no class.
-            flags.push("-XX:+UnlockDiagnosticVMOptions".to_owned());
-            flags.push("-XX:+AllowArchivingWithJavaAgent".to_owned());
-            flags.push(format!("-javaagent:{}", jar.display()));
-        }
-    }
-    flags
 }
 
 /// An error with everything that it was caused by, in one line.

@@ -76,7 +76,7 @@ impl Hands {
             .zip(claimed.split(each))
             .map(|(name, claimed)| {
                 let request = named(request, name, names.len());
-                Ok(self.plan(&request, &version, &claimed, available)?)
+                self.plan(&request, &version, &claimed, available)
             })
             .collect()
     }

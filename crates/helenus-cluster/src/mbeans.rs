@@ -12,13 +12,14 @@ use crate::store::{Store, StoreError};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fs_err as fs;
-use helenus_cql::client::Secret;
+use helenus_cql::client::{Dial, Secret, TcpDialer};
 use helenus_model::plan::NodePlan;
 use helenus_model::release::Tool;
 use serde_json::{Value, json};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Jolokia's own port; the agent gets the first that is free from here on.
@@ -145,6 +146,8 @@ pub struct Mbeans {
     jar: PathBuf,
     address: SocketAddr,
     authorization: Secret,
+    /// Of a cluster with a network of its own.
+    dialer: Option<Arc<dyn Dial + Send + Sync>>,
 }
 
 impl Mbeans {
@@ -175,6 +178,7 @@ impl Mbeans {
             jar: jar.clone(),
             address: SocketAddr::from((plan.address, port)),
             authorization: authorization(password.expose()),
+            dialer: crate::reach::dialer(state),
         };
         if let Some(port) = recorded_port(&folder)
             && listens(pid, SocketAddr::from((plan.address, port)))
@@ -184,7 +188,9 @@ impl Mbeans {
         let mut last = None;
         for port in FIRST_PORT..FIRST_PORT + PORTS {
             let address = SocketAddr::from((plan.address, port));
-            if TcpListener::bind(address).is_err() {
+            // In a network of its own nobody else could have it, and nobody outside could try.
+            let here = state.plan.network.is_none();
+            if here && TcpListener::bind(address).is_err() {
                 continue;
             }
             let mbeans = ask(port);
@@ -290,7 +296,12 @@ impl Mbeans {
             return Ok(Vec::new());
         }
         let body = Value::Array(asks.iter().map(|ask| ask.0.clone()).collect());
+        let dialer: &dyn Dial = match &self.dialer {
+            Some(dialer) => dialer.as_ref(),
+            None => &TcpDialer,
+        };
         let answer = http::post(
+            dialer,
             self.address,
             self.authorization.expose(),
             &body,

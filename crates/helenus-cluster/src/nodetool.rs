@@ -49,7 +49,8 @@ pub fn command(
         .iter()
         .map(|j| j.to_string_lossy().into_owned())
         .collect();
-    let mut command = Command::new(&state.runtime.java);
+    let mut command = crate::reach::command(state, node, &state.runtime.java)
+        .map_err(ClusterError::io("this program"))?;
     command
         .args([
             "-XX:TieredStopAtLevel=1",

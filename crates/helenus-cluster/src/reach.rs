@@ -3,17 +3,20 @@
 
 use crate::alive;
 use crate::guard::listens;
+use crate::net::client::Dialer;
 use crate::ready::cql_address;
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
 use helenus_cql::client::{
-    Client, ClientError, ConnectOptions, Credentials, Identity, Secret, Tls,
+    Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
 };
 use helenus_model::access::{Access, SecretReference, TlsReference};
 use helenus_model::plan::NodePlan;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A connection to a node of ours; `within` limits the dialling and then each request.
@@ -26,7 +29,64 @@ pub fn connect(
     node: &NodePlan,
     within: Duration,
 ) -> Result<Client, ClientError> {
-    connect_as(state, node, &options(&state.access, within)?)
+    connect_as(state, node, &options_of(state, within)?)
+}
+
+/// How to connect to the nodes of a cluster of ours.
+///
+/// # Errors
+/// As [`options`].
+pub fn options_of(state: &ClusterState, within: Duration) -> Result<ConnectOptions, ClientError> {
+    Ok(ConnectOptions {
+        dialer: dialer(state),
+        ..options(&state.access, within)?
+    })
+}
+
+/// Who opens connections to the nodes of a cluster that has a network of its own.
+pub fn dialer(state: &ClusterState) -> Option<Arc<dyn Dial + Send + Sync>> {
+    let network = state.plan.network.as_ref()?;
+    Some(Arc::new(Dialer::new(
+        Path::new(&state.plan.folder),
+        network,
+    )))
+}
+
+/// The command that runs a program where a node's address can be reached: in the cluster's own network, from that of
+/// its namespaces, or right here.
+///
+/// # Errors
+/// This program's own path cannot be had.
+pub fn command(
+    state: &ClusterState,
+    space: &str,
+    program: impl AsRef<std::ffi::OsStr>,
+) -> std::io::Result<Command> {
+    if state.plan.network.is_none() {
+        return Ok(Command::new(program));
+    }
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .arg("__within")
+        .arg(&state.plan.folder)
+        .arg(space)
+        .arg(program);
+    Ok(command)
+}
+
+/// A connection to an address of a cluster of ours, or of this process's own network where it has none.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn dial(
+    state: &ClusterState,
+    addr: SocketAddr,
+    within: Duration,
+) -> std::io::Result<TcpStream> {
+    match dialer(state) {
+        Some(dialer) => dialer.dial(addr, within),
+        None => TcpDialer.dial(addr, within),
+    }
 }
 
 /// [`connect`] with options at hand: for whoever connects often.
@@ -39,6 +99,17 @@ pub fn connect_as(
     options: &ConnectOptions,
 ) -> Result<Client, ClientError> {
     let addr = cql_address(&state.plan, node);
+    let with_dialer;
+    let options = match (&options.dialer, dialer(state)) {
+        (None, Some(dialer)) => {
+            with_dialer = ConnectOptions {
+                dialer: Some(dialer),
+                ..options.clone()
+            };
+            &with_dialer
+        }
+        _ => options,
+    };
     let in_the_clear = options.credentials.is_some() && options.tls.is_none();
     if in_the_clear && !is_node_s_own(node, addr) {
         return Err(ClientError::Refused { addr });
@@ -90,8 +161,13 @@ pub fn options_for(
         return Ok(given.clone());
     }
     match node_at(clusters, host) {
-        Some((state, node)) if is_node_s_own(&node, host) => options(&state.access, given.timeout),
-        _ => Ok(given.clone()),
+        Some((state, node)) if is_node_s_own(&node, host) => options_of(&state, given.timeout),
+        // Where nothing of ours listens nothing is told, and in the cluster's network nobody else is asked.
+        Some((state, _)) => Ok(ConnectOptions {
+            dialer: dialer(&state),
+            ..given.clone()
+        }),
+        None => Ok(given.clone()),
     }
 }
 

@@ -274,14 +274,18 @@ fn complete(
     }
     for (name, sight) in &sights {
         // A node that is down is listed still: those that run must be, others may.
-        let others = host_ids.iter().filter(|(other, _)| *other != name);
+        // One that only coordinates is listed by nobody.
+        let owns = |other: &str| plan.nodes.iter().any(|n| n.name == other && !n.coordinator);
+        let others = host_ids
+            .iter()
+            .filter(|(other, _)| *other != name && owns(other));
         let (seen, missing): (Vec<_>, Vec<_>) =
             others.partition(|(_, id)| sight.peers.contains(*id));
         if !missing.is_empty() {
             return Err(format!(
                 "{name} sees {} of {} peers",
                 seen.len(),
-                host_ids.len() - 1
+                seen.len() + missing.len()
             ));
         }
     }

@@ -49,7 +49,9 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         }
         .into());
     }
-    let claimed = claimed_folders(&folder);
+    let mut claimed = claimed_folders(&folder);
+    // The keeper of its network goes with it, and is no node.
+    claimed.retain(|f| !f.ends_with(crate::net::FOLDER));
     let running = claimed
         .iter()
         .filter(|f| alive::holder(f).is_ok_and(|h| h.is_some()))

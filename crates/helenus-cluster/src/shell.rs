@@ -107,7 +107,7 @@ pub fn run(
 /// A node that answered stops answering, or they do not agree in time.
 pub fn agree(state: &ClusterState) -> Result<(), ClientError> {
     let begin = Instant::now();
-    let options = reach::options(&state.access, AGREE_WITHIN)?;
+    let options = reach::options_of(state, AGREE_WITHIN)?;
     let mut clients: Vec<Client> = state
         .plan
         .nodes

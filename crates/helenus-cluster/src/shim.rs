@@ -2,6 +2,7 @@
 //! Refuses to start what is already alive, removed, or abandoned by the one who asked.
 
 use crate::alive;
+use crate::net::client::Keeper;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ pub struct Launch {
     /// Control groups that the node belongs to.
     #[serde(default)]
     pub cgroups: Vec<PathBuf>,
+    /// Folder of the cluster and namespace of its network, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<(PathBuf, String)>,
 }
 
 /// Name of the launch file in a node's folder.
@@ -52,6 +56,10 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
     if !launch.lock_memory {
         drop_ipc_lock();
     }
+    if let Some((cluster, space)) = &launch.network {
+        let keeper = Keeper::call(cluster).map_err(io::Error::other)?;
+        keeper.enter(space).map_err(io::Error::other)?;
+    }
     crate::limits::join(&launch.cgroups)?;
     let error = Command::new(&launch.program)
         .args(&launch.argv)
@@ -72,7 +80,25 @@ pub fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> io::Resul
     Err(Command::new(program).args(arguments).exec())
 }
 
-fn end_with(parent: i32) -> io::Result<()> {
+/// Becomes a program that stands in a namespace of a cluster's network; returns only on failure.
+///
+/// # Errors
+/// The network is gone, has no such namespace, or `exec` fails.
+pub fn within(
+    cluster: &Path,
+    space: &str,
+    program: &OsString,
+    arguments: &[OsString],
+) -> io::Result<Infallible> {
+    let keeper = Keeper::call(cluster).map_err(io::Error::other)?;
+    keeper.enter(space).map_err(io::Error::other)?;
+    drop(keeper);
+    let error = Command::new(program).args(arguments).exec();
+    let named = format!("{}: {error}", program.to_string_lossy());
+    Err(io::Error::new(error.kind(), named))
+}
+
+pub(crate) fn end_with(parent: i32) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The parent may have ended before the line above.
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {

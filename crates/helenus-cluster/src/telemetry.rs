@@ -65,7 +65,8 @@ impl Sampler {
             .into_iter()
             .flat_map(|state| state.plan.nodes.iter().map(move |node| (state, node)))
             .map(|(state, node)| {
-                Node::watch(node, cql_address(&state.plan, node), state.access.clone())
+                let way = (state.access.clone(), crate::reach::dialer(state));
+                Node::watch(node, cql_address(&state.plan, node), way)
             })
             .collect::<io::Result<Vec<Node>>>()?;
         let (wishes, wished) = channel();

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Rows a page where the caller does not say.
@@ -45,6 +46,8 @@ pub struct ConnectOptions {
     pub tls: Option<Tls>,
     /// The version to speak; a server that does not know v5 is asked for v4.
     pub protocol: Version,
+    /// Who opens connections to a server in another network; none opens them from this process's own.
+    pub dialer: Option<Arc<dyn Dial + Send + Sync>>,
 }
 
 impl Default for ConnectOptions {
@@ -55,6 +58,7 @@ impl Default for ConnectOptions {
             credentials: None,
             tls: None,
             protocol: Version::V5,
+            dialer: None,
         }
     }
 }
@@ -91,7 +95,10 @@ impl Client {
     /// # Errors
     /// Whatever [`ClientError`] says about dialling, opening and logging in.
     pub fn connect(addr: SocketAddr, options: &ConnectOptions) -> Result<Self, ClientError> {
-        Self::connect_through(&TcpDialer, addr, options)
+        match &options.dialer {
+            Some(dialer) => Self::connect_through(dialer.as_ref(), addr, options),
+            None => Self::connect_through(&TcpDialer, addr, options),
+        }
     }
 
     /// [`Client::connect`] through another dialer.

@@ -17,6 +17,7 @@ fn options(protocol: Version) -> ConnectOptions {
     let username = "ada".to_owned();
     let password = Secret::new("love lace");
     ConnectOptions {
+        dialer: None,
         timeout: Duration::from_secs(5),
         credentials: Some(Credentials { username, password }),
         protocol,

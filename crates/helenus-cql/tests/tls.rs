@@ -70,6 +70,7 @@ impl Authority {
 
 fn options(tls: Option<Tls>, protocol: Version) -> ConnectOptions {
     ConnectOptions {
+        dialer: None,
         timeout: Duration::from_secs(5),
         credentials: Some(Credentials {
             username: "ada".to_owned(),

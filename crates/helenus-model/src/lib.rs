@@ -22,6 +22,10 @@ pub mod machine;
 
 pub mod topology;
 
+pub mod network;
+
+pub mod distance;
+
 pub mod yaml;
 
 pub mod ring;

@@ -5,6 +5,7 @@ use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::memory::{LimitPlan, MemoryPlan};
+use crate::network::NetworkPlan;
 use crate::preset::{Heap, HeapRule, Place, PresetName, Written, written};
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
@@ -18,6 +19,7 @@ use std::net::Ipv4Addr;
 
 mod facts;
 mod files;
+mod places;
 mod room;
 mod security;
 pub use facts::facts;
@@ -103,6 +105,19 @@ pub struct PlanRequest {
     pub cpus: Option<f64>,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
+    /// What single nodes are told after all others, in the topology's order; empty where none is told anything.
+    pub by_node: Vec<NodeWords>,
+    /// The cluster's own network, where it has one.
+    pub network: Option<NetworkPlan>,
+}
+
+/// Checked settings and flags of one node.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NodeWords {
+    /// Checked `cassandra.yaml` keys with their values.
+    pub set: Vec<(String, Value)>,
+    /// Flags of the JVM.
+    pub jvm: Vec<String>,
 }
 
 /// The plan of a cluster.
@@ -129,6 +144,9 @@ pub struct ClusterPlan {
     pub security: Security,
     /// Nodes in the topology's order.
     pub nodes: Vec<NodePlan>,
+    /// The cluster's own network, where it has one; else its nodes live on loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkPlan>,
     /// Memory of each node by kind; absent in plans of version 1.
     #[serde(default)]
     pub memory: Option<MemoryPlan>,
@@ -150,6 +168,9 @@ pub struct NodePlan {
     pub address: Ipv4Addr,
     /// Agreed before the start.
     pub tokens: Vec<i64>,
+    /// Whether it only coordinates: it owns no token, and its peers do not list it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub coordinator: bool,
     /// Absolute folder.
     pub folder: String,
     /// Text of cassandra.yaml.
@@ -313,7 +334,8 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     if !(1..=256).contains(&request.tokens) {
         return Err(PlanError::Tokens(request.tokens));
     }
-    for (key, _) in &request.set {
+    let by_node = request.by_node.iter().flat_map(|words| &words.set);
+    for (key, _) in request.set.iter().chain(by_node) {
         let top = key.split('.').next().unwrap_or(key);
         if RESERVED.contains(&top) {
             return Err(PlanError::Reserved(key.clone()));
@@ -322,7 +344,8 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     security::check(request)?;
     let set = own_settings(request, release)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
-    if let Some(flag) = request.jvm.iter().find(says_heap) {
+    let by_node = request.by_node.iter().flat_map(|words| &words.jvm);
+    if let Some(flag) = request.jvm.iter().chain(by_node).find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
     let nodes = node_plans(request, &written(request.preset, release), &set, heap);
@@ -339,6 +362,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         folder: request.folder.clone(),
         security: request.security,
         nodes,
+        network: request.network.clone(),
         memory: Some(memory),
         limits,
     })
@@ -402,29 +426,9 @@ fn node_plans(
     set: &[(String, Value)],
     heap: Heap,
 ) -> Vec<NodePlan> {
-    let tokens: Vec<Vec<i64>> = request
-        .topology
-        .data_centers
-        .iter()
-        .enumerate()
-        .flat_map(|(index, dc)| {
-            crate::ring::even_tokens(dc.racks.len(), request.tokens as usize, index)
-        })
-        .collect();
-    let tokens = match request.initial_tokens.len() == request.tokens as usize && tokens.len() == 1
-    {
-        true => vec![request.initial_tokens.clone()],
-        false => tokens,
-    };
-    let places = request.topology.data_centers.iter().flat_map(|dc| {
-        dc.racks
-            .iter()
-            .map(move |rack| (dc.name.clone(), rack.clone()))
-    });
-    places
-        .zip(tokens)
-        .enumerate()
-        .map(|(index, ((data_center, rack), tokens))| {
+    let nodes = places::tokens(request).into_iter().enumerate();
+    nodes
+        .map(|(index, (place, tokens))| {
             let name = format!("node{}", index + 1);
             // Evenly spread tokens are Murmur3's; with another partitioner Cassandra draws its own.
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
@@ -432,18 +436,29 @@ fn node_plans(
             let address = request.addresses[index];
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
-            let settings = own_of(written, Place::Yaml).chain(&security).chain(set);
+            let own = request.by_node.get(index);
+            let settings = own_of(written, Place::Yaml)
+                .chain(&security)
+                .chain(set)
+                .chain(own.map(|own| own.set.as_slice()).unwrap_or_default());
             let yaml = yaml::render(&cassandra_yaml(request, settings, index, &folder, &tokens));
-            let jvm = jvm_flags(request, written, heap, address);
+            let mut jvm = jvm_flags(request, written, heap, address);
+            jvm.extend(own.map(|own| own.jvm.clone()).unwrap_or_default());
+            if place.coordinator {
+                jvm.push(places::COORDINATOR.to_owned());
+            }
             let environment = own_of(written, Place::Environment)
                 .map(|(key, value)| (key.clone(), text(value)))
                 .collect();
             NodePlan {
                 name,
-                data_center,
-                rack,
+                data_center: request.topology.data_centers[place.data_center]
+                    .name
+                    .clone(),
+                rack: place.rack,
                 address,
                 tokens,
+                coordinator: place.coordinator,
                 folder,
                 yaml,
                 jvm,
@@ -464,23 +479,6 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The seeds of node `index`: itself, without which it could not start beside the others; the next one, so
-/// that every node is found at the first round of gossip; and in larger clusters the first, who knows all.
-fn seeds(request: &PlanRequest, index: usize) -> String {
-    let count = request.addresses.len();
-    let mut wanted = vec![index, (index + 1) % count];
-    if count > 3 {
-        wanted.push(0);
-    }
-    wanted.sort_unstable();
-    wanted.dedup();
-    let seeds: Vec<String> = wanted
-        .iter()
-        .map(|k| request.addresses[*k].to_string())
-        .collect();
-    seeds.join(",")
 }
 
 fn cassandra_yaml<'a>(
@@ -511,7 +509,7 @@ fn cassandra_yaml<'a>(
         "cdc_raw_directory": format!("{folder}/cdc_raw"),
         "seed_provider": [{
             "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
-            "parameters": [{"seeds": seeds(request, index)}],
+            "parameters": [{"seeds": places::seeds(request, index)}],
         }],
     });
     if let Value::Object(fixed) = fixed {

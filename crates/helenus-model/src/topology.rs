@@ -4,26 +4,100 @@
 use crate::nearest::nearest;
 use serde::{Deserialize, Serialize};
 
+pub mod file;
+pub mod flags;
+pub mod link;
+
+use link::{Directed, Link, LinkWords};
+
 /// Name of a single data centre: what everybody's driver settings already say.
 pub const SINGLE_DATA_CENTER: &str = "datacenter1";
 
 /// The most nodes of one cluster on loopback: one /24 of addresses, less the ends.
 pub const NODES_MAX: u32 = 254;
 
+/// The most nodes of one data centre with a network of its own: a /24 less its ends, its gateway and its client.
+pub const DATA_CENTER_NODES_MAX: u32 = 250;
+
+/// The most data centres: a queue a directed pair, and a /24 each.
+pub const DATA_CENTERS_MAX: usize = 16;
+
 /// The shape of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
     /// In order; names are unique.
     pub data_centers: Vec<DataCenter>,
+    /// Every directed pair of data centres; empty where the cluster lives on loopback, without distance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Directed>,
 }
 
 /// One data centre.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DataCenter {
     /// `datacenter1` where there is one, else `DC1`, `DC2` ….
     pub name: String,
     /// Rack of each node, in order.
     pub racks: Vec<String>,
+    /// How many of them, the last ones, only coordinate: they own no token and hold no data.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub coordinators: u32,
+    /// What its nodes are told beside the others.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub words: Words,
+    /// What single nodes of it are told, by their number in the data centre, from 1.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub nodes: std::collections::BTreeMap<u32, Words>,
+}
+
+/// Settings and flags that a person gives to some of the nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Words {
+    /// `KEY=VALUE` of cassandra.yaml.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
+    /// Flags of the JVM.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jvm: Vec<String>,
+}
+
+impl Words {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.jvm.is_empty()
+    }
+
+    fn and(&self, more: Option<&Self>) -> Self {
+        let mut all = self.clone();
+        if let Some(more) = more {
+            all.set.extend(more.set.iter().cloned());
+            all.jvm.extend(more.jvm.iter().cloned());
+        }
+        all
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Where one node stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Number of its data centre, from 0.
+    pub data_center: usize,
+    /// Its number in the data centre, from 0.
+    pub index: usize,
+    /// Rack.
+    pub rack: String,
+    /// Whether it only coordinates.
+    pub coordinator: bool,
+    /// What it is told beside the others.
+    pub words: Words,
 }
 
 /// Why a topology or a name is refused.
@@ -35,6 +109,90 @@ pub enum TopologyError {
     /// The name cannot be a folder, a Cassandra cluster and a shell word at once.
     #[error("{0:?} cannot name a cluster: use 1 to 40 letters, digits, - and _, a letter first")]
     Name(String),
+    /// A data centre's name.
+    #[error(
+        "{0:?} cannot name a data centre: use 1 to 40 letters, digits, - and _, a letter first, and none that a node has"
+    )]
+    DataCenterName(String),
+    /// Two data centres of one name.
+    #[error("there are two data centres named {0}")]
+    Twice(String),
+    /// Nodes or racks of a data centre.
+    #[error(
+        "{data_center} has {nodes} nodes in {racks} racks, {coordinators} of them coordinators"
+    )]
+    DataCenter {
+        /// Name.
+        data_center: String,
+        /// Nodes.
+        nodes: u32,
+        /// Racks.
+        racks: u32,
+        /// Nodes that only coordinate.
+        coordinators: u32,
+    },
+    /// Too many data centres.
+    #[error("a cluster has 1 to {DATA_CENTERS_MAX} data centres, not {0}")]
+    DataCenters(usize),
+    /// A name that no data centre has.
+    #[error("there is no data centre named {name}")]
+    Unknown {
+        /// Asked for.
+        name: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// A link from a data centre to itself.
+    #[error("a link leads from one data centre to another, not from {0} to itself")]
+    ToItself(String),
+    /// A figure of a link.
+    #[error(transparent)]
+    Link(#[from] link::LinkError),
+    /// A flag of another form.
+    #[error("{flag} {text:?} is not understood")]
+    Flag {
+        /// Flag.
+        flag: &'static str,
+        /// Its text.
+        text: String,
+        /// What it looks like.
+        form: &'static str,
+    },
+    /// No such preset of links.
+    #[error("there are no links named {0}")]
+    Preset(String),
+    /// A preset of links for more data centres than it has places.
+    #[error("the links {preset} are of three places, and there are {data_centers} data centres")]
+    PresetTooSmall {
+        /// Preset.
+        preset: &'static str,
+        /// How many there are.
+        data_centers: usize,
+    },
+}
+
+impl TopologyError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { name, known } => Some(name_hint(name, known)),
+            Self::DataCenter { .. } => Some(format!(
+                "a data centre has 1 to {DATA_CENTER_NODES_MAX} nodes, at most as many racks, and a node that is no coordinator"
+            )),
+            Self::Flag { form, .. } => Some(format!("it looks like {form}")),
+            Self::Preset(name) => {
+                let known: Vec<String> = link::LINK_PRESETS
+                    .iter()
+                    .map(|p| p.name.to_owned())
+                    .collect();
+                Some(name_hint(name, &known))
+            }
+            Self::PresetTooSmall { .. } => {
+                Some("give each pair its --rtt, or write the links into a file".into())
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Topology {
@@ -46,18 +204,142 @@ impl Topology {
         if nodes == 0 || nodes > NODES_MAX {
             return Err(TopologyError::Nodes(nodes));
         }
-        let racks = (0..nodes).map(|_| "rack1".to_owned()).collect();
         Ok(Self {
-            data_centers: vec![DataCenter {
-                name: SINGLE_DATA_CENTER.into(),
-                racks,
-            }],
+            data_centers: vec![DataCenter::new(SINGLE_DATA_CENTER, nodes, 1)],
+            links: Vec::new(),
         })
     }
 
     /// Nodes in all data centres.
     pub fn nodes(&self) -> usize {
         self.data_centers.iter().map(|dc| dc.racks.len()).sum()
+    }
+
+    /// Whether the cluster has a network of its own, in which distance can be held.
+    pub fn has_network(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Every node with its place, in order.
+    pub fn places(&self) -> Vec<Place> {
+        let of = |(data_center, dc): (usize, &DataCenter)| -> Vec<Place> {
+            let first = dc.racks.len().saturating_sub(dc.coordinators as usize);
+            let place = |(index, rack): (usize, &String)| Place {
+                data_center,
+                index,
+                rack: rack.clone(),
+                coordinator: index >= first,
+                words: dc.words.and(dc.nodes.get(&(index as u32 + 1))),
+            };
+            dc.racks.iter().enumerate().map(place).collect()
+        };
+        self.data_centers.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Number of the data centre of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn data_center(&self, name: &str) -> Result<usize, TopologyError> {
+        let found = self.data_centers.iter().position(|dc| dc.name == name);
+        found.ok_or_else(|| TopologyError::Unknown {
+            name: name.to_owned(),
+            known: self.data_centers.iter().map(|dc| dc.name.clone()).collect(),
+        })
+    }
+
+    /// Gives every pair of data centres a link, without distance where none is there yet.
+    pub fn link_all(&mut self) {
+        let names: Vec<String> = self.data_centers.iter().map(|dc| dc.name.clone()).collect();
+        for from in &names {
+            for to in names.iter().filter(|to| *to != from) {
+                let known = self.links.iter().any(|l| l.from == *from && l.to == *to);
+                if !known {
+                    self.links.push(Directed {
+                        from: from.clone(),
+                        to: to.clone(),
+                        link: Link::default(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Changes the link of one direction.
+    ///
+    /// # Errors
+    /// No such data centre, or twice the same one.
+    pub fn set_link(
+        &mut self,
+        from: &str,
+        to: &str,
+        words: LinkWords,
+    ) -> Result<(), TopologyError> {
+        self.data_center(from)?;
+        self.data_center(to)?;
+        if from == to {
+            return Err(TopologyError::ToItself(from.to_owned()));
+        }
+        self.link_all();
+        for link in &mut self.links {
+            if link.from == from && link.to == to {
+                link.link = words.on(link.link);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks names and numbers.
+    ///
+    /// # Errors
+    /// The first that cannot be.
+    pub fn check(&self) -> Result<(), TopologyError> {
+        let count = self.data_centers.len();
+        if count == 0 || count > DATA_CENTERS_MAX {
+            return Err(TopologyError::DataCenters(count));
+        }
+        for (index, dc) in self.data_centers.iter().enumerate() {
+            let like_a_node = dc.name.starts_with("node") || dc.name == "all";
+            if check_cluster_name(&dc.name).is_err() || like_a_node {
+                return Err(TopologyError::DataCenterName(dc.name.clone()));
+            }
+            if self.data_centers[..index].iter().any(|o| o.name == dc.name) {
+                return Err(TopologyError::Twice(dc.name.clone()));
+            }
+            let nodes = u32::try_from(dc.racks.len()).unwrap_or(u32::MAX);
+            let last = dc.nodes.keys().next_back().copied().unwrap_or(0);
+            if !(1..=DATA_CENTER_NODES_MAX).contains(&nodes)
+                || dc.coordinators >= nodes
+                || last > nodes
+            {
+                let mut racks = dc.racks.clone();
+                racks.sort();
+                racks.dedup();
+                return Err(TopologyError::DataCenter {
+                    data_center: dc.name.clone(),
+                    nodes: nodes.max(last),
+                    racks: u32::try_from(racks.len()).unwrap_or(u32::MAX),
+                    coordinators: dc.coordinators,
+                });
+            }
+        }
+        let nodes = u32::try_from(self.nodes()).unwrap_or(u32::MAX);
+        if nodes > NODES_MAX {
+            return Err(TopologyError::Nodes(nodes));
+        }
+        Ok(())
+    }
+}
+
+impl DataCenter {
+    /// A data centre whose nodes stand in `rack1` … `rackN` in turn.
+    pub fn new(name: &str, nodes: u32, racks: u32) -> Self {
+        let rack = |k: u32| format!("rack{}", k % racks.max(1) + 1);
+        Self {
+            name: name.to_owned(),
+            racks: (0..nodes).map(rack).collect(),
+            ..Self::default()
+        }
     }
 }
 

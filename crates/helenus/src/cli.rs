@@ -12,6 +12,7 @@ pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
 pub(crate) mod stress;
+pub(crate) mod topology;
 pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -97,6 +98,12 @@ pub(crate) enum Verb {
     List(many::List),
     /// A cluster as `nodetool status` tells it, from data
     Status(Status),
+    /// Data centres, racks and the distance between them: check a file, show it
+    Topology(topology::TopologyVerb),
+    /// The links between data centres: show, measure, change while they work
+    Link(topology::Link),
+    /// Run a program where a client of a data centre, or a node, stands
+    Exec(topology::Exec),
     /// A node's log
     Logs(Logs),
     /// Kill a node with SIGKILL; its data stays
@@ -148,6 +155,18 @@ pub(crate) enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Holds a cluster's network (internal)
+    #[command(name = "__keep", hide = true)]
+    Keep { folder: PathBuf },
+    /// Becomes a program in a namespace of a cluster's network (internal)
+    #[command(name = "__within", hide = true)]
+    Within {
+        cluster: PathBuf,
+        space: String,
+        program: OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// The load generator (internal): plan on standard input, JSON lines on standard output
     #[command(name = "__load", hide = true)]
     Load {
@@ -163,9 +182,9 @@ pub(crate) enum Verb {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterFlags {
-    /// Nodes
-    #[arg(short = 'n', long, default_value_t = 1, value_name = "N")]
-    pub(crate) nodes: u32,
+    /// Nodes, or 5:5:5 for three data centres
+    #[arg(short = 'n', long, default_value = "1", value_name = "N", value_parser = topology::parse_nodes)]
+    pub(crate) nodes: topology::Nodes,
     /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
     #[arg(long, value_name = "RELEASE", default_value = "5.0")]
     pub(crate) cassandra: String,
@@ -249,13 +268,16 @@ impl From<PresetArg> for PresetName {
                                          what would be as in production, and what not
   helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
   helenus up c --auth --tls              who has no password and trusts another authority stays out
+  helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
+  helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
     pub(crate) name: Option<String>,
     /// Settings to start from; `helenus presets` tells them
-    #[arg(long, value_enum, default_value_t = PresetArg::Tiny)]
-    pub(crate) preset: PresetArg,
+    /// [default: tiny]
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<PresetArg>,
     /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
@@ -267,6 +289,8 @@ pub(crate) struct Up {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) many: many::Many,
+    #[command(flatten)]
+    pub(crate) topology: topology::TopologyArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterFlags,
 }

@@ -26,6 +26,13 @@ fn main() -> ExitCode {
             program,
             arguments,
         } => return commands::hidden::leashed(*parent, program, arguments),
+        Verb::Keep { folder } => return commands::hidden::keep(folder),
+        Verb::Within {
+            cluster,
+            space,
+            program,
+            arguments,
+        } => return commands::hidden::within(cluster, space, program, arguments),
         Verb::Load { secrets } => return commands::hidden::load(*secrets),
         Verb::FakeNode { behaviour, folder } => {
             return commands::fake_node::run(behaviour, folder);
@@ -74,6 +81,9 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
         Verb::List(flags) => commands::list::run(&flags, &hands, ui),
         Verb::Status(flags) => commands::status::run(&flags, &hands, ui),
+        Verb::Topology(flags) => commands::topology::run(&flags, &hands, ui),
+        Verb::Link(flags) => commands::link::run(&flags, &hands, ui),
+        Verb::Exec(flags) => commands::exec::run(&flags, &hands),
         Verb::Logs(flags) => commands::logs::run(&flags, &hands, ui),
         Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
         Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
@@ -93,6 +103,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::Presets(_)
         | Verb::Node { .. }
         | Verb::Leashed { .. }
+        | Verb::Keep { .. }
+        | Verb::Within { .. }
         | Verb::Load { .. }
         | Verb::FakeNode { .. } => Ok(0),
     }

@@ -10,6 +10,8 @@ mod bench;
 mod clusters;
 #[path = "real/count.rs"]
 mod count;
+#[path = "real/distance.rs"]
+mod distance;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -131,6 +133,17 @@ fn main() {
         }
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
+    let no_network = lacking.clone().or_else(distance::lacking);
+    let apart = Trial::test(
+        "levels_wait_for_the_other_side_and_a_cut_is_felt",
+        move || match no_network {
+            None => {
+                distance::levels_wait_for_the_other_side_and_a_cut_is_felt();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -145,6 +158,7 @@ fn main() {
             stress::text_is_that_of_cassandra_stress,
         ),
         vectors,
+        apart,
         like_on_4_1,
         like_on_3_11,
         jdk_11,

@@ -61,7 +61,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("indicatif", &["helenus"]),
     ("owo-colors", &["helenus"]),
     ("signal-hook", &["helenus"]),
-    ("toml", &["helenus"]),
+    // Topologies are a file that people write; its lines are told by the reader of them.
+    ("toml", &["helenus", "helenus-model"]),
     ("tracing-subscriber", &["helenus"]),
     // The hands: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),

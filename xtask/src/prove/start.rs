@@ -245,6 +245,7 @@ fn launch(
         // A container has no CAP_IPC_LOCK; a stock installation has, and asks for unlimited memlock.
         lock_memory: name == "stock",
         cgroups: Vec::new(),
+        network: None,
     })
 }
 

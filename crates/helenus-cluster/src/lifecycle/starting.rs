@@ -27,6 +27,9 @@ impl Hands {
             crate::tools::write(state, &self.env, &self.helenus)
                 .map_err(ClusterError::io("the cluster's nodetool and cqlsh"))?;
         }
+        if let Err(error) = self.provide_network(state, events) {
+            return Err(self.give_up(state, names, Vec::new(), error));
+        }
         let mut started: Vec<Started> = Vec::new();
         match self.spawn(state, names, &mut started) {
             Ok(()) => {
@@ -86,6 +89,8 @@ impl Hands {
         error: ClusterError,
     ) -> ClusterError {
         end_all(started);
+        // Nothing is left that would need it; the error to tell is the first one.
+        let _second = self.end_empty_network(state);
         want(state, names, Wanted::Stopped);
         // The first error is the one to tell.
         let _second = self.clusters.save(state);

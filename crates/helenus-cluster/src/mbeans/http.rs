@@ -3,9 +3,10 @@
 //!
 //! HTTP/1.0 is spoken on purpose: the answer then ends with the connection, in one piece and without chunks.
 
+use helenus_cql::client::Dial;
 use serde_json::Value;
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Longest wait for a connection to loopback.
@@ -16,14 +17,14 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// # Errors
 /// The connection, an answer that is not 200 with JSON, or none `within`.
 pub(super) fn post(
+    dialer: &dyn Dial,
     address: SocketAddr,
     authorization: &str,
     body: &Value,
     within: Duration,
 ) -> io::Result<Value> {
     let body = body.to_string();
-    let mut stream = TcpStream::connect_timeout(&address, CONNECT_WITHIN)?;
-    stream.set_nodelay(true)?;
+    let mut stream = dialer.dial(address, CONNECT_WITHIN)?;
     stream.set_read_timeout(Some(within))?;
     stream.set_write_timeout(Some(within))?;
     let head = format!(

@@ -47,7 +47,7 @@ pub(crate) fn connect_before(
 }
 
 fn stock(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
-    let mut options = reach::options(&state.access, within)?;
+    let mut options = reach::options_of(state, within)?;
     options.credentials = Some(Credentials {
         username: STOCK.to_owned(),
         password: Secret::new(STOCK),
@@ -166,7 +166,7 @@ fn create(state: &ClusterState, node: &NodePlan) -> Result<(), ClientError> {
         }
         other => other?,
     };
-    let options = reach::options(&state.access, ANSWER_WITHIN)?;
+    let options = reach::options_of(state, ANSWER_WITHIN)?;
     let Some(own) = options.credentials else {
         return Ok(());
     };

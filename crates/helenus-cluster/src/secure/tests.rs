@@ -38,6 +38,8 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         memory_limit: None,
         cpus: None,
         archive: true,
+        by_node: Vec::new(),
+        network: None,
     })
     .unwrap()
 }

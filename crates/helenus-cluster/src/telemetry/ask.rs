@@ -3,13 +3,14 @@
 
 use crate::reach;
 use helenus_cql::ClientError;
-use helenus_cql::client::Client;
+use helenus_cql::client::{Client, ConnectOptions, Dial};
 use helenus_cql::codec::{Consistency, Prepared, ServerErrorKind};
 use helenus_cql::rows::RowView;
 use helenus_model::access::Access;
 use helenus_model::telemetry::{CompactionSample, PoolSample};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,9 @@ pub(super) struct Answer {
     pub(super) compactions: Vec<CompactionSample>,
 }
 
+/// How a node is got at: with what, and through whom where it is in a network of its own.
+pub(super) type Way = (Access, Option<Arc<dyn Dial + Send + Sync>>);
+
 /// The thread's near end.
 #[derive(Debug)]
 pub(super) struct Asker {
@@ -36,7 +40,7 @@ pub(super) struct Asker {
 impl Asker {
     /// # Errors
     /// No thread can be had.
-    pub(super) fn begin(node: SocketAddr, access: Access) -> io::Result<Self> {
+    pub(super) fn begin(node: SocketAddr, way: Way) -> io::Result<Self> {
         let (questions, asked) = channel::<()>();
         let (answer, answers) = channel();
         let mut line = Line::Closed;
@@ -44,7 +48,7 @@ impl Asker {
             .name("telemetry-ask".into())
             .spawn(move || {
                 for () in asked {
-                    if answer.send(line.ask(node, &access)).is_err() {
+                    if answer.send(line.ask(node, &way)).is_err() {
                         return;
                     }
                 }
@@ -91,13 +95,13 @@ struct Open {
 }
 
 impl Line {
-    fn ask(&mut self, node: SocketAddr, access: &Access) -> Option<Answer> {
+    fn ask(&mut self, node: SocketAddr, way: &Way) -> Option<Answer> {
         if matches!(self, Self::Useless) {
             return None;
         }
         let said = match self {
             Self::Open(open) => open.ask(),
-            Self::Closed | Self::Useless => Open::to(node, access).and_then(|mut open| {
+            Self::Closed | Self::Useless => Open::to(node, way).and_then(|mut open| {
                 let answer = open.ask();
                 *self = Self::Open(Box::new(open));
                 answer
@@ -115,8 +119,11 @@ impl Line {
 }
 
 impl Open {
-    fn to(node: SocketAddr, access: &Access) -> Result<Self, ClientError> {
-        let options = reach::options(access, ANSWER_WITHIN)?;
+    fn to(node: SocketAddr, (access, dialer): &Way) -> Result<Self, ClientError> {
+        let options = ConnectOptions {
+            dialer: dialer.clone(),
+            ..reach::options(access, ANSWER_WITHIN)?
+        };
         let mut client = Client::connect(node, &options)?;
         let tasks = client.prepare("SELECT * FROM system_views.sstable_tasks")?;
         let pools = client.prepare("SELECT * FROM system_views.thread_pools")?;
@@ -183,7 +190,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let mut asker = Asker::begin(
             listener.local_addr().expect("an address"),
-            Access::default(),
+            (Access::default(), None),
         )
         .expect("a thread");
         let begin = Instant::now();

@@ -1,11 +1,10 @@
 //! One node beside a run: its process, its log and its own answers, as readings.
 //! Refuses to take another process for the one it saw: a new one is a death and a beginning.
 
-use super::ask::Asker;
+use super::ask::{Asker, Way};
 use super::gc_tail::GcTail;
 use super::kernel::{self, Process};
 use crate::alive;
-use helenus_model::access::Access;
 use helenus_model::gc_log::Stop;
 use helenus_model::plan::{GC_LOG, NodePlan};
 use helenus_model::telemetry::{Event, EventKind, NodeSample, Reading, Seen};
@@ -33,11 +32,11 @@ pub(super) struct Node {
 impl Node {
     /// # Errors
     /// No thread can be had.
-    pub(super) fn watch(plan: &NodePlan, cql: SocketAddr, access: Access) -> io::Result<Self> {
+    pub(super) fn watch(plan: &NodePlan, cql: SocketAddr, way: Way) -> io::Result<Self> {
         let folder = PathBuf::from(&plan.folder);
         Ok(Self {
             name: plan.name.clone(),
-            asker: Asker::begin(cql, access)?,
+            asker: Asker::begin(cql, way)?,
             log: GcTail::join(folder.join(GC_LOG)),
             folder,
             life: Life::default(),

@@ -22,7 +22,7 @@ impl Stream for TcpStream {
 }
 
 /// Opens connections: directly, or by asking somebody inside another network.
-pub trait Dial {
+pub trait Dial: std::fmt::Debug {
     /// Connects to `addr` within `timeout`.
     ///
     /// # Errors

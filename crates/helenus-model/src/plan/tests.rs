@@ -33,6 +33,8 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         memory_limit: None,
         cpus: None,
         archive: true,
+        by_node: Vec::new(),
+        network: None,
     }
 }
 

@@ -41,7 +41,12 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    carry_out(&request, flags.cluster_flags.nodes as usize, hands, ui)
+    carry_out(
+        &request,
+        flags.cluster_flags.nodes.total as usize,
+        hands,
+        ui,
+    )
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.

@@ -5,6 +5,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::reach;
 use helenus_cluster::secure;
 use helenus_cluster::shell::{self, Answer};
 use helenus_model::format::Format;
@@ -124,7 +125,8 @@ fn interactive(
         Some(name) => state.node(name)?,
         None => &state.plan.nodes[0],
     };
-    let mut command = std::process::Command::new(program);
+    let mut command = reach::command(state, &node.name, program)
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     if let Some(cqlshrc) = secure::cqlshrc_of(state) {
         // It names the file with the password; a password itself would be seen in the list of processes.
         command.arg(format!("--cqlshrc={}", cqlshrc.display()));
@@ -165,7 +167,8 @@ pub(crate) fn on_disk(
         None => &state.plan.nodes[0],
     };
     if let Some(program) = installed(hands) {
-        let error = std::process::Command::new(program)
+        let error = reach::command(&state, &node.name, program)
+            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
             .args(arguments)
             .env("CQLSH_HOST", node.address.to_string())
             .env("CQLSH_PORT", state.plan.ports.cql.to_string())

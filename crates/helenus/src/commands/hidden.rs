@@ -16,6 +16,26 @@ pub(crate) fn leashed(parent: i32, program: &Path, arguments: &[OsString]) -> Ex
     told(helenus_cluster::shim::leashed(parent, program, arguments))
 }
 
+/// Holds a cluster's network; whoever started us reads how that began.
+pub(crate) fn keep(folder: &Path) -> ExitCode {
+    match helenus_cluster::net::keep::run(folder) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => told(Err(error)),
+    }
+}
+
+/// Becomes a program in a namespace of a cluster's network.
+pub(crate) fn within(
+    cluster: &Path,
+    space: &str,
+    program: &OsString,
+    arguments: &[OsString],
+) -> ExitCode {
+    told(helenus_cluster::shim::within(
+        cluster, space, program, arguments,
+    ))
+}
+
 fn told(failure: std::io::Result<Infallible>) -> ExitCode {
     use std::io::Write as _;
     match failure {

@@ -7,14 +7,16 @@ use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::limits::Limits;
 use helenus_cluster::many::has_prefix;
+use helenus_cluster::net;
 use helenus_cluster::observe::{self, NodeView};
-use helenus_cluster::state::NodeCondition;
+use helenus_cluster::state::{ClusterState, NodeCondition};
 use helenus_model::format::Format;
 use helenus_model::memory::MemoryPlan;
 use helenus_model::preset::PresetName;
 use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Listed {
@@ -25,7 +27,7 @@ struct Listed {
 #[derive(Serialize)]
 struct ClusterView {
     name: String,
-    /// `running`, `partly`, `stopped`, `died`, `abandoned` or `broken`.
+    /// `running`, `partly`, `stopped`, `died`, `abandoned`, `degraded` or `broken`.
     state: &'static str,
     /// Why it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +110,8 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
             name: name.to_owned(),
             state: if state.abandoned() {
                 "abandoned"
+            } else if network_gone(&state, &nodes) {
+                "degraded"
             } else {
                 whole(&nodes)
             },
@@ -230,9 +234,23 @@ fn memory_text(clusters: &[ClusterView]) -> String {
     text + &problems(clusters)
 }
 
+/// Whether nodes live in a network that is gone with its keeper.
+fn network_gone(state: &ClusterState, nodes: &[NodeView]) -> bool {
+    let keeper = net::client::runs(Path::new(&state.plan.folder));
+    state.plan.network.is_some()
+        && nodes.iter().any(|node| node.pid.is_some())
+        && keeper.is_ok_and(|runs| !runs)
+}
+
 fn problems(clusters: &[ClusterView]) -> String {
     let mut text = String::new();
     for cluster in clusters {
+        if cluster.state == "degraded" {
+            let name = &cluster.name;
+            text.push_str(&format!(
+                "\n{name} is degraded: the process that held its network is gone, its nodes reach nobody\n`helenus start {name}` makes the network anew and starts them in it\n"
+            ));
+        }
         if let Some(problem) = &cluster.problem {
             let name = &cluster.name;
             text.push_str(&format!(

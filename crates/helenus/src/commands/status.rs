@@ -2,10 +2,18 @@
 
 use crate::cli::Status;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::net::client::Keeper;
+use helenus_cluster::net::echo::Echo;
 use helenus_cluster::ring_view;
+use helenus_cluster::state::ClusterState;
 use helenus_model::status::{Report, StatusError};
+use serde::Serialize;
+use std::path::Path;
+
+/// Round trips a pair: a second and a half at the longest distance of the presets.
+const SAMPLES: u32 = 7;
 
 pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let state = hands.clusters.resolve(flags.named.name.as_deref())?;
@@ -21,6 +29,79 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     };
     let report = Report::new(view.clone(), keyspace).map_err(usage)?;
     let printed = view.nodetool(keyspace).map_err(usage)?;
-    ui.result(&report, || printed.stdout);
+    let round_trips = round_trips(&state);
+    let told = Told {
+        report: &report,
+        round_trips: &round_trips,
+    };
+    ui.result(&told, || printed.stdout + &matrix(&state, &round_trips));
     Ok(printed.exit)
+}
+
+/// What the nodes say, and what was measured between their data centres.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "<[Echo]>::is_empty")]
+    round_trips: &'a [Echo],
+}
+
+/// Round trips between each two data centres that are apart; a pair of which nothing comes back is left out.
+fn round_trips(state: &ClusterState) -> Vec<Echo> {
+    let Some(network) = &state.plan.network else {
+        return Vec::new();
+    };
+    let folder = Path::new(&state.plan.folder);
+    let Ok(links) = Keeper::call(folder).and_then(|keeper| keeper.status()) else {
+        return Vec::new();
+    };
+    let cut = |a: &str, b: &str| {
+        let mut these = links.links.iter();
+        these.any(|l| l.link.cut && ((l.from == a && l.to == b) || (l.from == b && l.to == a)))
+    };
+    let mut asked = Vec::new();
+    for (k, a) in network.sites.iter().enumerate() {
+        for b in &network.sites[k + 1..] {
+            if !cut(&a.name, &b.name) {
+                // All at once: each takes as many round trips as it has samples.
+                let (folder, a, b) = (folder.to_owned(), a.name.clone(), b.name.clone());
+                asked.push(std::thread::spawn(move || {
+                    Keeper::call(&folder)?.echo(&a, &b, SAMPLES)
+                }));
+            }
+        }
+    }
+    let ended = asked.into_iter().filter_map(|one| one.join().ok());
+    ended.filter_map(Result::ok).collect()
+}
+
+/// The round trips below the nodes.
+fn matrix(state: &ClusterState, echoes: &[Echo]) -> String {
+    let Some(network) = &state.plan.network else {
+        return String::new();
+    };
+    let names: Vec<&str> = network
+        .sites
+        .iter()
+        .map(|site| site.name.as_str())
+        .collect();
+    let heads: Vec<String> = names.iter().map(|name| format!(">{name}")).collect();
+    let mut all = vec!["round trip"];
+    all.extend(heads.iter().map(String::as_str));
+    let mut table = Table::new(&all);
+    for a in &names {
+        let cell = |b: &&str| {
+            let is = |e: &&Echo| (e.from == *a && e.to == **b) || (e.from == **b && e.to == *a);
+            echoes
+                .iter()
+                .find(is)
+                .map_or_else(|| "-".to_owned(), |e| format!("{:.1} ms", e.p50_us / 1e3))
+        };
+        table.row(std::iter::once((*a).to_owned()).chain(names.iter().map(cell)));
+    }
+    format!(
+        "{}(median of {SAMPLES} echoes of a byte over TCP)\n",
+        table.render()
+    )
 }

@@ -1,6 +1,6 @@
 //! `helenus up`: flags into a request, events into progress, the result into a table.
 
-use crate::cli::{ClusterFlags, Up};
+use crate::cli::{ClusterFlags, PresetArg, Up};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Table, Ui};
 use helenus_cluster::error::ClusterError;
@@ -16,6 +16,7 @@ use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::topology::Topology;
+use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use std::time::Instant;
 /// Last line of a dry run.
 pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
 mod like;
+pub(crate) mod shape;
 
 /// A cluster as `up` and `start` answer.
 #[derive(Serialize)]
@@ -40,11 +42,14 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     if let (Some(count), Some(prefix)) = (flags.many.count, flags.many.prefix.clone()) {
         return super::up_many::run(&flags, &prefix, count, hands, ui);
     }
-    let name = match flags.name {
+    let name = match flags.name.clone() {
         Some(name) => name,
         None => free_name(hands)?,
     };
-    let mut request = request(name, flags.preset.into(), &flags.cluster, false, ui)?;
+    let shape = shape::of(&flags)?;
+    let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
+    let mut request = request(name, preset, &shape.cluster, false, ui)?;
+    shape.put(&mut request)?;
     let schema = schema(flags.schema.as_deref())?;
     let like = match &flags.like {
         Some(path) => Some(like::follow(path, &flags.cluster, &mut request)?),
@@ -178,7 +183,7 @@ pub(crate) fn request(
     }
     Ok(UpRequest {
         name,
-        topology: Topology::single(flags.nodes).map_err(|e| CommandError::of(code::USAGE, &e))?,
+        topology: topology(flags, ephemeral)?,
         preset,
         heap: flags.heap,
         new_heap: flags.new_heap,
@@ -202,6 +207,7 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
+        by_node: Vec::new(),
     })
 }
 
@@ -215,6 +221,22 @@ fn facts(source: &Source) -> Result<&'static Release, CommandError> {
         // The keys of the newest known release; its own version is known once it is unpacked.
         Source::Tarball(_) => Release::newest(),
     })
+}
+
+/// The data centres of `-n`; a measured cluster has one.
+fn topology(flags: &ClusterFlags, ephemeral: bool) -> Result<Topology, CommandError> {
+    let said = TopologyFlags {
+        nodes: Some(flags.nodes.text.clone()),
+        ..TopologyFlags::default()
+    };
+    let topology = said.topology().map_err(|e| shape::usage(&e))?;
+    if ephemeral && topology.data_centers.len() > 1 {
+        return Err(
+            CommandError::new(code::USAGE, "an ephemeral cluster has one data centre")
+                .hint("bring them up with `helenus up`, then measure with --cluster".to_owned()),
+        );
+    }
+    Ok(topology)
 }
 
 fn source(flags: &ClusterFlags) -> Source {
@@ -237,6 +259,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
         plan.folder
     );
     text.push_str(&super::memory::plan_text(plan));
+    text.push_str(&shape::network_text(plan));
     for node in &plan.nodes {
         text.push_str(&format!(
             "\n{}  {}:{}  {} {}\n  jvm: {}\n  cassandra.yaml:\n",
@@ -337,6 +360,13 @@ impl<'a> Watcher<'a> {
             Event::NotLimited { why } => self
                 .ui
                 .caution(&format!("the limits of its nodes are not enforced: {why}")),
+            Event::Network { data_centers } => self
+                .progress
+                .say(format!("the network of {data_centers} data centres is there")),
+            Event::Rebuilt { nodes } => self.ui.caution(&format!(
+                "the cluster's network had gone: {} in what was left of it ended, to start in a new one",
+                plural(*nodes, "node")
+            )),
             Event::Started { nodes } => {
                 self.progress
                     .say(format!("{} starting", plural(*nodes, "node")));

@@ -55,7 +55,7 @@ pub(crate) fn run(
     let names = names(prefix, count);
     let mut request = request(
         names[0].clone(),
-        flags.preset.into(),
+        flags.preset.unwrap_or(crate::cli::PresetArg::Tiny).into(),
         &flags.cluster,
         false,
         ui,

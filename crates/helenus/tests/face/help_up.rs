@@ -26,6 +26,9 @@ fn the_program() {
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
+      topology     Data centres, racks and the distance between them: check a file, show it
+      link         The links between data centres: show, measure, change while they work
+      exec         Run a program where a client of a data centre, or a node, stands
       logs         A node's log
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
@@ -90,6 +93,9 @@ fn no_verb_at_all() {
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
+      topology     Data centres, racks and the distance between them: check a file, show it
+      link         The links between data centres: show, measure, change while they work
+      exec         Run a program where a client of a data centre, or a node, stands
       logs         A node's log
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
@@ -152,15 +158,13 @@ fn up() {
               [possible values: text, json]
 
           --preset <PRESET>
-              Settings to start from; `helenus presets` tells them
+              Settings to start from; `helenus presets` tells them [default: tiny]
 
               Possible values:
               - tiny:   64 MB heap
               - dev:    500 MB heap
               - bench:  Full JIT, memory by the machine
               - doc001: The settings of 2013 in 64 MB: what tiny is measured against
-              
-              [default: tiny]
 
           --like <FILE>
               A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
@@ -191,9 +195,29 @@ fn up() {
           --at-once <N>
               Nodes that start at a time [default: two for each processor]
 
+    Topology:
+          --dc <NAME=N>
+              A data centre and its nodes, instead of -n; may be repeated
+
+          --racks <N>
+              Racks in each data centre; nodes stand in them in turn
+
+          --coordinators <N>
+              Nodes in each data centre, beside the others, that own no data and only coordinate
+
+          --rtt <TIME|A:B=TIME>
+              Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be
+              repeated
+
+          --links <PRESET>
+              Measured distances: one-building, one-city, one-continent, three-continents
+
+          --topology <FILE>
+              A file that says all of this, and settings by data centre and node
+
     Cluster:
       -n, --nodes <N>
-              Nodes
+              Nodes, or 5:5:5 for three data centres
               
               [default: 1]
 
@@ -260,13 +284,15 @@ fn up() {
                                              what would be as in production, and what not
       helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
       helenus up c --auth --tls              who has no password and trusts another authority stays out
+      helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
+      helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
     ");
 }
 
 #[test]
 fn bench() {
-    shot!(TestLab::new().run(&["bench", "--help"]), @r"
+    shot!(TestLab::new().run(&["bench", "--help"]), @r#"
     exit code: 0
     --- standard output
     Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
@@ -302,7 +328,7 @@ fn bench() {
 
     Cluster:
       -n, --nodes <N>
-              Nodes
+              Nodes, or 5:5:5 for three data centres
               
               [default: 1]
 
@@ -484,5 +510,5 @@ fn bench() {
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 
     A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.
-    ");
+    "#);
 }

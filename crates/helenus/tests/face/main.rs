@@ -8,6 +8,7 @@ mod lab;
 mod baseline;
 mod compare;
 mod count;
+mod distance;
 mod dry;
 mod guard;
 mod help;

@@ -156,13 +156,13 @@ fn numbers() {
 
     For more information, try '--help'.
     ");
-    shot!(bare().run(&["up", "-n", "two"]), @"
+    shot!(bare().run(&["up", "-n", "two"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'two' for '--nodes <N>': invalid digit found in string
+    error: invalid value 'two' for '--nodes <N>': "two": invalid digit found in string; write 3, or 5:5:5 for three data centres
 
     For more information, try '--help'.
-    ");
+    "#);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod lab;
 mod baseline;
 mod bench;
 mod compare;
+mod distance;
 mod given;
 mod hdr_log;
 mod history;

@@ -20,7 +20,7 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn new(ui: &'a Ui, request: &AbRequest, flags: [&crate::cli::Bench; 2]) -> Self {
-        let nodes = flags.map(|f| f.cluster_flags.nodes as usize);
+        let nodes = flags.map(|f| f.cluster_flags.nodes.total as usize);
         Self {
             ui,
             within: bench::Live::new(ui, nodes[0].max(nodes[1])),

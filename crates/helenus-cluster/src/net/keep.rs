@@ -1,0 +1,322 @@
+//! The keeper: the hidden verb that makes a cluster's network, holds it, and serves its socket.
+//! Refuses to start anything, and to live on when its folder is gone.
+
+use super::build::{self, Network};
+use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
+use super::echo::{self, Way};
+use super::emulator::{Emulator, Shared, stamps};
+use super::rules;
+use super::traffic;
+use super::{Keep, PLAN_FILE, SOCKET};
+use crate::alive;
+use crate::lifecycle::with_causes;
+use fs_err as fs;
+use helenus_model::format::Format;
+use helenus_model::network::{NetworkPlan, client_of};
+use helenus_model::seed::Seed;
+use helenus_model::topology::link::{Directed, Link, LinkWords};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the keeper looks whether its folder is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The first line that a keeper says to whoever started it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum First {
+    /// The network is there.
+    Ready,
+    /// It could not be made.
+    Failed {
+        /// Why, with causes.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+struct Kept {
+    plan: NetworkPlan,
+    network: Held,
+    shared: Shared,
+    ending: AtomicBool,
+}
+
+/// The network, less the queues that the emulator took.
+struct Held {
+    user: Option<std::os::fd::OwnedFd>,
+    spaces: BTreeMap<String, std::os::fd::OwnedFd>,
+    way: rules::Way,
+    settings: BTreeMap<String, String>,
+}
+
+/// Becomes the keeper of the cluster whose keeper's folder this is; says one line on standard output when the
+/// network is there, or why it is not.
+///
+/// # Errors
+/// The folder cannot be read, the claim is held, or the network cannot be made.
+pub fn run(folder: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(folder.join(PLAN_FILE))?;
+    let keep: Keep = serde_json::from_str(&text).map_err(io::Error::other)?;
+    if let Some(parent) = keep.leash {
+        crate::shim::end_with(parent)?;
+    }
+    // First of all, as with a node: until it is taken, nobody knows of this process.
+    let claim = alive::take(folder)?;
+    let flags = rustix::io::fcntl_getfd(&claim)?;
+    rustix::io::fcntl_setfd(&claim, flags | rustix::io::FdFlags::CLOEXEC)?;
+    rustix::process::setsid()?;
+    let network = match build::build(&keep.plan) {
+        Ok(network) => network,
+        Err(error) => {
+            let hint = error.cure.to_owned();
+            let why = with_causes(&error);
+            say(&First::Failed { why, hint })?;
+            return Err(io::Error::other(error));
+        }
+    };
+    serve(folder, keep.plan, network)
+}
+
+fn say(first: &First) -> io::Result<()> {
+    let mut line = serde_json::to_string(first).map_err(io::Error::other)?;
+    line.push('\n');
+    let mut out = io::stdout();
+    out.write_all(line.as_bytes())?;
+    out.flush()
+}
+
+fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
+    let Network {
+        user,
+        spaces,
+        queues,
+        way,
+        tcp,
+    } = network;
+    let settings = tcp.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    let links = plan.links.iter().map(|l| l.link).collect();
+    let kept = Arc::new(Kept {
+        shared: Shared::new(links)?,
+        network: Held {
+            user,
+            spaces,
+            way,
+            settings,
+        },
+        plan,
+        ending: AtomicBool::new(false),
+    });
+    let listener = listen(folder)?;
+    let seed = Seed(kept.plan.seed);
+    let working = Arc::clone(&kept);
+    let stamps = stamps();
+    // Of this very thread's namespace, the router: threads are born where their maker stands.
+    std::thread::Builder::new()
+        .name("emulator".into())
+        .spawn(move || {
+            let emulator = Emulator::new(queues, &working.shared, seed, stamps);
+            let end = emulator.run();
+            tracing::error!(?end, "the emulator ended");
+            working.ending.store(true, Ordering::Release);
+        })?;
+    say(&First::Ready)?;
+    accept(folder, &kept, &listener)
+}
+
+/// Through the folder's descriptor: a socket's path has room for 107 bytes only.
+fn listen(folder: &Path) -> io::Result<UnixListener> {
+    match fs::remove_file(folder.join(SOCKET)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    UnixListener::bind(super::client::short(folder)?.path())
+}
+
+fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let look = Timespec {
+        tv_sec: LOOK_EVERY.as_secs().cast_signed(),
+        tv_nsec: 0,
+    };
+    loop {
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        let ready = match poll(&mut fds, Some(&look)) {
+            Ok(ready) => ready,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(e) => return Err(e.into()),
+        };
+        if kept.ending.load(Ordering::Acquire) || !folder.join(PLAN_FILE).exists() {
+            return Ok(());
+        }
+        if ready == 0 {
+            continue;
+        }
+        let (stream, _) = listener.accept()?;
+        let kept = Arc::clone(kept);
+        std::thread::spawn(move || {
+            let end = talk(&kept, &stream);
+            tracing::debug!(?end, "a conversation ended");
+        });
+    }
+}
+
+fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
+    loop {
+        let (ask, _) = receive::<Ask>(stream)?;
+        match ask {
+            Ask::Status => send(stream, &Answer::Status(Box::new(kept.status())), &[])?,
+            Ask::Dial {
+                space,
+                to,
+                within_ms,
+            } => match kept.dial(&space, to, Duration::from_millis(within_ms)) {
+                Ok(connection) => send(stream, &Answer::Done, &[connection.as_fd()])?,
+                Err(error) => send(stream, &refused(&error), &[])?,
+            },
+            Ask::Enter { space } => match kept.space(&space) {
+                Ok(network) => {
+                    let user = kept.network.user.as_ref().map(|user| user.as_fd());
+                    let both: Vec<BorrowedFd<'_>> = user.into_iter().chain([network]).collect();
+                    send(stream, &Answer::Done, &both)?;
+                }
+                Err(error) => send(stream, &refused(&error), &[])?,
+            },
+            Ask::Link { from, to, words } => {
+                kept.change(from.as_deref(), to.as_deref(), words);
+                send(stream, &Answer::Done, &[])?;
+            }
+            Ask::Echo { from, to, samples } => {
+                let samples = samples.min(100_000);
+                let measured = kept.between(&from, &to, |way| echo::measure(way, samples));
+                let answer = match measured {
+                    Ok(echo) => Answer::Echo(echo),
+                    Err(error) => refused(&error),
+                };
+                send(stream, &answer, &[])?;
+            }
+            Ask::Datagrams {
+                from,
+                to,
+                rate,
+                bytes,
+                seconds,
+            } => {
+                let time = Duration::from_secs(seconds.into());
+                let crossed = kept.between(&from, &to, |way| {
+                    traffic::datagrams(way, rate, bytes as usize, time)
+                });
+                send(stream, &crossed_or(crossed), &[])?;
+            }
+            Ask::Bulk { from, to, seconds } => {
+                let time = Duration::from_secs(seconds.into());
+                let crossed = kept.between(&from, &to, |way| traffic::bulk(way, time));
+                send(stream, &crossed_or(crossed), &[])?;
+            }
+        }
+    }
+}
+
+fn crossed_or(crossed: io::Result<traffic::Crossed>) -> Answer {
+    match crossed {
+        Ok(crossed) => Answer::Crossed(crossed),
+        Err(error) => refused(&error),
+    }
+}
+
+fn refused(error: &io::Error) -> Answer {
+    Answer::Refused {
+        why: error.to_string(),
+        os: error.raw_os_error().or(match error.kind() {
+            io::ErrorKind::TimedOut => Some(libc::ETIMEDOUT),
+            _ => None,
+        }),
+    }
+}
+
+impl Kept {
+    fn space(&self, name: &str) -> io::Result<BorrowedFd<'_>> {
+        let space = self.network.spaces.get(name);
+        let none = || io::Error::new(io::ErrorKind::NotFound, format!("no namespace {name}"));
+        Ok(space.ok_or_else(none)?.as_fd())
+    }
+
+    fn dial(&self, space: &str, to: SocketAddr, within: Duration) -> io::Result<TcpStream> {
+        self.space(space)?;
+        echo::within(&self.network.spaces[space], || {
+            TcpStream::connect_timeout(&to, within.max(Duration::from_millis(1)))
+        })
+    }
+
+    fn links(&self) -> Vec<Directed> {
+        let now = self.shared.links();
+        let with = |(known, link): (&Directed, Link)| Directed {
+            link,
+            ..known.clone()
+        };
+        self.plan.links.iter().zip(now).map(with).collect()
+    }
+
+    fn change(&self, from: Option<&str>, to: Option<&str>, words: LinkWords) {
+        let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
+        for (queue, known) in self.links().iter().enumerate() {
+            if is(from, &known.from) && is(to, &known.to) {
+                self.shared.change(queue, words.on(known.link));
+            }
+        }
+    }
+
+    /// Does something between the clients' places of two data centres.
+    fn between<T>(
+        &self,
+        from: &str,
+        to: &str,
+        what: impl FnOnce(&Way<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let (here, there) = (client_of(from), client_of(to));
+        self.space(&here)?;
+        self.space(&there)?;
+        let links = self.links();
+        let delay = |a: &str, b: &str| {
+            let found = links.iter().find(|l| l.from == a && l.to == b);
+            found.map_or(0, |l| l.link.delay_us)
+        };
+        let address = self.plan.space(&there).map(|space| space.address);
+        let way = Way {
+            from: (from, &self.network.spaces[&here]),
+            to: (
+                to,
+                &self.network.spaces[&there],
+                address.unwrap_or(std::net::Ipv4Addr::UNSPECIFIED),
+            ),
+            asked_us: delay(from, to) + delay(to, from),
+        };
+        what(&way)
+    }
+
+    fn status(&self) -> Status {
+        let (work, carried) = self.shared.told();
+        Status {
+            format: Format::new("network-status", STATUS_VERSION),
+            links: self.links(),
+            carried,
+            work,
+            way: match self.network.way {
+                rules::Way::Statement => "statement",
+                rules::Way::Target => "target",
+            }
+            .to_owned(),
+            user_namespace: self.network.user.is_some(),
+            settings: self.network.settings.clone(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Links, addresses and routes of a namespace, through rtnetlink.
+//! Refuses to touch a namespace that is not this thread's.
+
+use super::netlink::{ACK, CREATE, EXCLUSIVE, Messages, Netlink};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+
+const NEW_LINK: u16 = 16;
+const NEW_ADDRESS: u16 = 20;
+const NEW_ROUTE: u16 = 24;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MASTER: u16 = 10;
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const INFO_KIND: u16 = 1;
+const INFO_DATA: u16 = 2;
+const VETH_PEER: u16 = 1;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const RTA_DESTINATION: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const UP: u32 = 1;
+const INET: u8 = 2;
+
+/// The index of `lo` in every namespace.
+pub(super) const LOOPBACK: u32 = 1;
+
+/// Packets that may wait in a link of ours.
+pub(super) const LINK_QUEUE: u32 = 10_000;
+
+/// The links of this thread's namespace.
+pub(super) struct Links {
+    netlink: Netlink,
+}
+
+/// `struct ifinfomsg`.
+fn link(index: u32, up: bool) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[4..8].copy_from_slice(&index.to_ne_bytes());
+    if up {
+        bytes[8..12].copy_from_slice(&UP.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&UP.to_ne_bytes());
+    }
+    bytes
+}
+
+impl Links {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// The kernel refuses a socket.
+    pub(super) fn open() -> io::Result<Self> {
+        let netlink = Netlink::open(None)?;
+        Ok(Self { netlink })
+    }
+
+    fn ask(&self, build: impl FnOnce(&mut Messages)) -> io::Result<()> {
+        let mut messages = Messages::default();
+        build(&mut messages);
+        self.netlink.ask(&messages)
+    }
+
+    /// Makes a bridge with that index and name, up.
+    pub(super) fn bridge(&self, index: u32, name: &str) -> io::Result<()> {
+        self.ask(|m| {
+            m.begin(NEW_LINK, ACK | CREATE | EXCLUSIVE, &link(index, true))
+                .text(IFLA_IFNAME, name)
+                .nest(IFLA_LINKINFO)
+                .text(INFO_KIND, "bridge")
+                .end()
+                .done();
+        })
+    }
+
+    /// Makes a pair of links: this end at a bridge here, the other as `eth0` with index 2 in another namespace.
+    pub(super) fn pair(
+        &self,
+        index: u32,
+        name: &str,
+        bridge: u32,
+        other: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let namespace = other.as_raw_fd().cast_unsigned();
+        self.ask(|m| {
+            m.begin(NEW_LINK, ACK | CREATE | EXCLUSIVE, &link(index, false))
+                .text(IFLA_IFNAME, name)
+                .ne32(IFLA_TXQLEN, LINK_QUEUE)
+                .nest(IFLA_LINKINFO)
+                .text(INFO_KIND, "veth")
+                .nest(INFO_DATA)
+                .nest(VETH_PEER)
+                .fixed(&link(2, false))
+                .text(IFLA_IFNAME, "eth0")
+                .ne32(IFLA_TXQLEN, LINK_QUEUE)
+                .ne32(IFLA_NET_NS_FD, namespace)
+                .end()
+                .end()
+                .end()
+                .done();
+            m.begin(NEW_LINK, ACK, &link(index, true))
+                .ne32(IFLA_MASTER, bridge)
+                .done();
+        })
+    }
+
+    /// Switches a link on.
+    pub(super) fn up(&self, index: u32) -> io::Result<()> {
+        self.ask(|m| m.begin(NEW_LINK, ACK, &link(index, true)).done())
+    }
+
+    /// Gives a link an address in a /24.
+    pub(super) fn address(&self, index: u32, address: Ipv4Addr) -> io::Result<()> {
+        let mut fixed = [INET, 24, 0, 0, 0, 0, 0, 0];
+        fixed[4..].copy_from_slice(&index.to_ne_bytes());
+        self.ask(|m| {
+            m.begin(NEW_ADDRESS, ACK | CREATE | EXCLUSIVE, &fixed)
+                .attribute(IFA_LOCAL, &address.octets())
+                .attribute(IFA_ADDRESS, &address.octets())
+                .done();
+        })
+    }
+
+    /// Sends what is for the gateway's /16, beyond the link's own /24, to the gateway.
+    ///
+    /// There is no way anywhere else: who looks for a name server is told so at once, and not after seconds of
+    /// silence (Cassandra asks for the names of its peers).
+    pub(super) fn beyond(&self, index: u32, gateway: Ipv4Addr) -> io::Result<()> {
+        // Family, /16, the main table (254), static (4), everywhere (0), unicast (1).
+        let fixed = [INET, 16, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
+        let [a, b, ..] = gateway.octets();
+        self.ask(|m| {
+            m.begin(NEW_ROUTE, ACK | CREATE | EXCLUSIVE, &fixed)
+                .attribute(RTA_DESTINATION, &[a, b, 0, 0])
+                .attribute(RTA_GATEWAY, &gateway.octets())
+                .ne32(RTA_OIF, index)
+                .done();
+        })
+    }
+}

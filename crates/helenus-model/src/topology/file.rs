@@ -1,0 +1,449 @@
+//! A topology as a TOML file: data centres, racks, nodes, what each is told, and the links between.
+//! Refuses unknown keys, with their line and the nearest known one.
+
+use super::link::{LinkError, LinkPreset, LinkWords, delay_us, half_us, loss_ppm, rate_bits};
+use super::{DataCenter, Topology, TopologyError, Words};
+use crate::nearest::nearest;
+use std::borrow::Cow;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopologyFile {
+    /// Shape and distance.
+    pub topology: Topology,
+    /// Release, where the file says one.
+    pub cassandra: Option<String>,
+    /// Preset, where the file says one.
+    pub preset: Option<String>,
+    /// What all nodes are told.
+    pub words: Words,
+}
+
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line}: {what}")]
+pub struct FileError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+const TOP: [&str; 8] = [
+    "cassandra",
+    "preset",
+    "set",
+    "jvm",
+    "links",
+    "rtt",
+    "data_center",
+    "link",
+];
+const DATA_CENTER: [&str; 7] = [
+    "name",
+    "nodes",
+    "racks",
+    "coordinators",
+    "set",
+    "jvm",
+    "node",
+];
+const NODE: [&str; 3] = ["node", "set", "jvm"];
+const LINK: [&str; 9] = [
+    "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
+];
+
+/// Reads a file's text.
+///
+/// # Errors
+/// The first line that is not understood.
+pub fn read(text: &str) -> Result<TopologyFile, FileError> {
+    let reader = Reader { text };
+    let document = DeTable::parse(text).map_err(|error| FileError {
+        line: reader.line(error.span().map_or(0, |span| span.start)),
+        what: error.message().to_owned(),
+        hint: None,
+    })?;
+    let top = document.get_ref();
+    reader.known(top, &TOP)?;
+    let mut topology = Topology {
+        data_centers: Vec::new(),
+        links: Vec::new(),
+    };
+    for (at, table) in reader.tables(top, "data_center")? {
+        topology.data_centers.push(reader.data_center(at, table)?);
+    }
+    topology.check().map_err(|e| reader.refused(0, &e))?;
+    if let Some((at, name)) = reader.string(top, "links")? {
+        let preset = LinkPreset::find(&name)
+            .ok_or_else(|| reader.refused(at, &TopologyError::Preset(name.into_owned())))?;
+        topology
+            .use_links(preset)
+            .map_err(|e| reader.refused(at, &e))?;
+    }
+    if let Some((at, rtt)) = reader.string(top, "rtt")? {
+        topology.set_rtt(&rtt).map_err(|e| reader.refused(at, &e))?;
+    }
+    for (at, table) in reader.tables(top, "link")? {
+        reader.link(at, table, &mut topology)?;
+    }
+    let owned = |found: Option<(usize, Cow<'_, str>)>| found.map(|(_, text)| text.into_owned());
+    Ok(TopologyFile {
+        cassandra: owned(reader.string(top, "cassandra")?),
+        preset: owned(reader.string(top, "preset")?),
+        words: reader.words(top)?,
+        topology,
+    })
+}
+
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn line(&self, at: usize) -> usize {
+        let before = &self.text.as_bytes()[..at.min(self.text.len())];
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn wrong(&self, at: usize, what: impl Into<String>) -> FileError {
+        FileError {
+            line: self.line(at),
+            what: what.into(),
+            hint: None,
+        }
+    }
+
+    fn refused(&self, at: usize, error: &TopologyError) -> FileError {
+        FileError {
+            line: self.line(at),
+            what: error.to_string(),
+            hint: error.hint(),
+        }
+    }
+
+    fn known(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if !keys.contains(&name) {
+                let hint = match nearest(name, keys.iter().copied()) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("known: {}", keys.join(", ")),
+                };
+                return Err(FileError {
+                    hint: Some(hint),
+                    ..self.wrong(key.span().start, format!("unknown key {name}"))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn string<'t>(
+        &self,
+        table: &'t DeTable<'_>,
+        key: &str,
+    ) -> Result<Option<(usize, Cow<'t, str>)>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(None);
+        };
+        let at = value.span().start;
+        match value.get_ref() {
+            DeValue::String(text) => Ok(Some((at, Cow::Borrowed(text.as_ref())))),
+            _ => Err(self.wrong(at, format!("{key} wants a text in quotes"))),
+        }
+    }
+
+    fn number(&self, table: &DeTable<'_>, key: &str) -> Result<Option<u32>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(None);
+        };
+        let at = value.span().start;
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => u32::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        let number = number.filter(|n| *n <= super::NODES_MAX);
+        let wrong = || {
+            self.wrong(
+                at,
+                format!("{key} wants a number up to {}", super::NODES_MAX),
+            )
+        };
+        number.ok_or_else(wrong).map(Some)
+    }
+
+    fn tables<'t, 'i>(
+        &self,
+        table: &'t DeTable<'i>,
+        key: &str,
+    ) -> Result<Vec<(usize, &'t DeTable<'i>)>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(Vec::new());
+        };
+        let wrong = || {
+            let what = format!("{key} wants tables: write [[{key}]]");
+            self.wrong(value.span().start, what)
+        };
+        let DeValue::Array(list) = value.get_ref() else {
+            return Err(wrong());
+        };
+        let each = list
+            .iter()
+            .map(|item: &Spanned<DeValue<'i>>| match item.get_ref() {
+                DeValue::Table(table) => Ok((item.span().start, table)),
+                _ => Err(wrong()),
+            });
+        each.collect()
+    }
+
+    /// `set` as a table of scalars, `jvm` as a list of flags.
+    fn words(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
+        let mut words = Words::default();
+        if let Some(value) = table.get("set") {
+            let DeValue::Table(set) = value.get_ref() else {
+                return Err(self.wrong(value.span().start, "set wants a table of keys and values"));
+            };
+            self.settings("", set, &mut words.set)?;
+        }
+        if let Some(value) = table.get("jvm") {
+            let wrong = |at| self.wrong(at, "jvm wants a list of flags in quotes");
+            let DeValue::Array(flags) = value.get_ref() else {
+                return Err(wrong(value.span().start));
+            };
+            for flag in flags {
+                match flag.get_ref() {
+                    DeValue::String(flag) => words.jvm.push(flag.to_string()),
+                    _ => return Err(wrong(flag.span().start)),
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    fn settings(
+        &self,
+        above: &str,
+        table: &DeTable<'_>,
+        to: &mut Vec<String>,
+    ) -> Result<(), FileError> {
+        for (key, value) in table {
+            let name = format!("{above}{}", key.get_ref());
+            let text = match value.get_ref() {
+                DeValue::Table(inner) => {
+                    self.settings(&format!("{name}."), inner, to)?;
+                    continue;
+                }
+                DeValue::String(text) => text.to_string(),
+                DeValue::Integer(number) => number.as_str().to_owned(),
+                DeValue::Float(number) => number.as_str().to_owned(),
+                DeValue::Boolean(flag) => flag.to_string(),
+                _ => {
+                    let what = format!("{name} wants a text, a number, true or false");
+                    return Err(self.wrong(value.span().start, what));
+                }
+            };
+            to.push(format!("{name}={text}"));
+        }
+        Ok(())
+    }
+
+    fn data_center(&self, at: usize, table: &DeTable<'_>) -> Result<DataCenter, FileError> {
+        self.known(table, &DATA_CENTER)?;
+        let name = self.string(table, "name")?;
+        let (_, name) = name.ok_or_else(|| self.wrong(at, "a data centre wants a name"))?;
+        let nodes = self.number(table, "nodes")?;
+        let nodes = nodes.ok_or_else(|| self.wrong(at, format!("{name} wants nodes = N")))?;
+        let coordinators = self.number(table, "coordinators")?.unwrap_or(0);
+        let racks = self.number(table, "racks")?.unwrap_or(1);
+        let all = nodes + coordinators;
+        if nodes == 0 || racks == 0 || racks > nodes || all > super::DATA_CENTER_NODES_MAX {
+            let error = TopologyError::DataCenter {
+                data_center: name.into_owned(),
+                nodes: all,
+                racks,
+                coordinators,
+            };
+            return Err(self.refused(at, &error));
+        }
+        let mut dc = DataCenter {
+            coordinators,
+            words: self.words(table)?,
+            ..DataCenter::new(&name, all, racks)
+        };
+        for (at, node) in self.tables(table, "node")? {
+            self.known(node, &NODE)?;
+            let number = self.number(node, "node")?;
+            let number = number.filter(|n| (1..=all).contains(n)).ok_or_else(|| {
+                self.wrong(at, format!("a node of {name} wants node = 1 to {all}"))
+            })?;
+            if dc.nodes.insert(number, self.words(node)?).is_some() {
+                return Err(self.wrong(at, format!("node {number} of {name} is told twice")));
+            }
+        }
+        Ok(dc)
+    }
+
+    fn link(&self, at: usize, table: &DeTable<'_>, to: &mut Topology) -> Result<(), FileError> {
+        self.known(table, &LINK)?;
+        let mut words = LinkWords::default();
+        let read = |key: &str, of: &dyn Fn(&str) -> Result<u64, LinkError>| {
+            let found = self.string(table, key)?;
+            let value = found
+                .map(|(at, text)| of(&text).map_err(|e| self.refused(at, &TopologyError::Link(e))));
+            value.transpose()
+        };
+        words.delay_us = match (read("rtt", &half_us)?, read("delay", &delay_us)?) {
+            (Some(_), Some(_)) => {
+                return Err(self.wrong(at, "a link wants rtt or delay, not both"));
+            }
+            (rtt, delay) => rtt.or(delay),
+        };
+        words.jitter_us = read("jitter", &delay_us)?;
+        let ppm = read("loss", &|text| loss_ppm(text).map(u64::from))?;
+        words.loss_ppm = ppm.and_then(|ppm| u32::try_from(ppm).ok());
+        words.rate_bits = read("rate", &rate_bits)?;
+        words.cut = match table
+            .get("cut")
+            .map(|value| (value.span(), value.get_ref()))
+        {
+            None => None,
+            Some((_, DeValue::Boolean(cut))) => Some(*cut),
+            Some((span, _)) => return Err(self.wrong(span.start, "cut is true or false")),
+        };
+        for (from, to_) in self.ends(at, table)? {
+            to.set_link(&from, &to_, words)
+                .map_err(|e| self.refused(at, &e))?;
+        }
+        Ok(())
+    }
+
+    /// The directions that a link is about: both of `between`, or the one of `from` and `to`.
+    fn ends(&self, at: usize, table: &DeTable<'_>) -> Result<Vec<(String, String)>, FileError> {
+        let wrong = || {
+            let what =
+                "a link wants between = [\"DC1\", \"DC2\"], or from and to for one direction";
+            self.wrong(at, what)
+        };
+        let one = (self.string(table, "from")?, self.string(table, "to")?);
+        match (table.get("between").map(Spanned::get_ref), one) {
+            (None, (Some((_, from)), Some((_, to)))) => {
+                Ok(vec![(from.into_owned(), to.into_owned())])
+            }
+            (Some(DeValue::Array(pair)), (None, None)) => {
+                let text = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+                    DeValue::String(text) => Some(text.to_string()),
+                    _ => None,
+                };
+                let names: Option<Vec<String>> = pair.iter().map(text).collect();
+                match names.as_deref() {
+                    Some([a, b]) => Ok(vec![(a.clone(), b.clone()), (b.clone(), a.clone())]),
+                    _ => Err(wrong()),
+                }
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::link::Link;
+    use super::*;
+
+    const WHOLE: &str = r#"
+cassandra = "5.0"
+preset = "tiny"
+rtt = "80ms"
+set = { concurrent_reads = 4 }
+
+[[data_center]]
+name = "east"
+nodes = 3
+racks = 3
+coordinators = 1
+jvm = ["-XX:+UseSerialGC"]
+  [[data_center.node]]
+  node = 2
+  set = { memtable = { flush = 2 } }
+
+[[data_center]]
+name = "west"
+nodes = 2
+
+[[link]]
+between = ["east", "west"]
+jitter = "1ms"
+loss = "0.1%"
+
+[[link]]
+from = "west"
+to = "east"
+delay = "30ms"
+rate = "100Mbit"
+"#;
+
+    #[test]
+    fn a_file_says_everything() {
+        let file = read(WHOLE).unwrap();
+        assert_eq!(file.cassandra.as_deref(), Some("5.0"));
+        assert_eq!(file.words.set, ["concurrent_reads=4"]);
+        let places = file.topology.places();
+        assert_eq!(places.len(), 6);
+        assert_eq!(places[1].words.set, ["memtable.flush=2"]);
+        assert_eq!(places[1].words.jvm, ["-XX:+UseSerialGC"]);
+        assert!(places[3].coordinator && places[4].words.is_empty());
+        let links: Vec<String> = file
+            .topology
+            .links
+            .iter()
+            .map(|l| {
+                let Link {
+                    delay_us,
+                    jitter_us,
+                    loss_ppm,
+                    rate_bits,
+                    ..
+                } = l.link;
+                format!(
+                    "{}>{} {delay_us} {jitter_us} {loss_ppm} {rate_bits:?}",
+                    l.from, l.to
+                )
+            })
+            .collect();
+        assert_eq!(
+            links,
+            [
+                "east>west 40000 1000 1000 None",
+                "west>east 30000 1000 1000 Some(100000000)"
+            ]
+        );
+    }
+    fn refused(text: &str) -> String {
+        let error = read(text).unwrap_err();
+        match &error.hint {
+            Some(hint) => format!("{error} ({hint})"),
+            None => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_with_its_line() {
+        let dc =
+            "[[data_center]]\nname = \"a\"\nnodes = 1\n[[data_center]]\nname = \"b\"\nnodes = 1\n";
+        let and = |more: &str| refused(&format!("{dc}{more}"));
+        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnods = 1"), @"line 3: unknown key nods (did you mean nodes?)");
+        insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
+        insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
+        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinators (a data centre has 1 to 250 nodes, at most as many racks, and a node that is no coordinator)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"c\"]\nrtt = \"1ms\""), @r#"line 7: there is no data centre named c (known: a, b)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = 80"), @r#"line 9: rtt wants a text in quotes"#);
+        insta::assert_snapshot!(and("[[link]]\nfrom = \"a\"\nrtt = \"80ms\""), @r#"line 7: a link wants between = ["DC1", "DC2"], or from and to for one direction"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = \"1ms\"\ndelay = \"1ms\""), @r#"line 7: a link wants rtt or delay, not both"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nlos = \"1%\""), @r#"line 9: unknown key los (did you mean loss?)"#);
+    }
+}

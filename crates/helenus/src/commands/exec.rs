@@ -1,0 +1,61 @@
+//! `helenus exec`: a program where a client of a data centre, or a node, stands.
+//! Refuses to stay in between: it becomes the program.
+
+use crate::cli::topology::Exec;
+use crate::error::{CommandError, code};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::net::client::Keeper;
+use helenus_cluster::reach;
+use helenus_cluster::state::ClusterState;
+use helenus_model::network::client_of;
+use helenus_model::topology::Target;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+
+pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
+    let target = Target::parse(&flags.target);
+    let state = hands.clusters.load(&target.cluster)?;
+    let space = space(&state, target.node.as_deref())?;
+    if state.plan.network.is_some() {
+        // That there is none is told here, in words, and not by the process that would enter it.
+        let folder = Path::new(&state.plan.folder);
+        let _there = Keeper::call(folder).map_err(helenus_cluster::error::ClusterError::from)?;
+    }
+    let (program, arguments) = flags
+        .command
+        .split_first()
+        .ok_or_else(|| CommandError::new(code::USAGE, "which program?"))?;
+    let mut command = reach::command(&state, &space, program)
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let error = command
+        .args(arguments)
+        .env("HELENUS_CLUSTER", &state.plan.name)
+        .exec();
+    Err(CommandError::of(code::USAGE, &error).within(&program.to_string_lossy()))
+}
+
+/// The namespace of a data centre's clients or of a node.
+fn space(state: &ClusterState, named: Option<&str>) -> Result<String, CommandError> {
+    let mut known: Vec<String> = Vec::new();
+    for node in &state.plan.nodes {
+        if !known.contains(&node.data_center) {
+            known.push(node.data_center.clone());
+        }
+    }
+    let Some(named) = named else {
+        return Ok(client_of(&known[0]));
+    };
+    if known.iter().any(|dc| dc == named) {
+        return Ok(client_of(named));
+    }
+    known.extend(state.plan.nodes.iter().map(|n| n.name.clone()));
+    if known.iter().any(|name| name == named) {
+        return Ok(named.to_owned());
+    }
+    let what = format!(
+        "cluster {} has no data centre and no node named {named}",
+        state.plan.name
+    );
+    Err(CommandError::new(code::USAGE, what)
+        .hint(helenus_model::topology::name_hint(named, &known)))
+}

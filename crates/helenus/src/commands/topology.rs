@@ -1,0 +1,212 @@
+//! `helenus topology`: files checked, files and clusters shown, the measured distances.
+//! Refuses to change anything.
+
+use super::up::shape;
+use crate::cli::topology::{TopologyVerb, TopologyWhat};
+use crate::error::CommandError;
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::state::ClusterState;
+use helenus_model::format::Format;
+use helenus_model::topology::link::{Directed, LINK_PRESETS, LinkPreset};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A topology as it is shown.
+#[derive(Serialize)]
+struct Shown {
+    format: Format,
+    nodes: usize,
+    data_centers: Vec<ShownDataCenter>,
+    links: Vec<Directed>,
+}
+
+#[derive(Serialize)]
+struct ShownDataCenter {
+    name: String,
+    /// Nodes by rack, coordinators left out.
+    racks: BTreeMap<String, Vec<String>>,
+    coordinators: Vec<String>,
+}
+
+pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.what {
+        TopologyWhat::Check { file } => of_file(file, ui),
+        TopologyWhat::Show { what } => {
+            let path = Path::new(what);
+            if path.is_file() {
+                return of_file(path, ui);
+            }
+            of_cluster(&hands.clusters.load(what)?, ui);
+            Ok(0)
+        }
+        TopologyWhat::Links => {
+            links(ui);
+            Ok(0)
+        }
+    }
+}
+
+fn of_file(path: &Path, ui: &Ui) -> Result<u8, CommandError> {
+    let topology = shape::read(path)?.topology;
+    let places = topology.places().into_iter().enumerate();
+    let nodes = places.map(|(k, place)| {
+        let dc = topology.data_centers[place.data_center].name.clone();
+        (format!("node{}", k + 1), dc, place.rack, place.coordinator)
+    });
+    show(nodes, topology.links.clone(), ui);
+    Ok(0)
+}
+
+fn of_cluster(state: &ClusterState, ui: &Ui) {
+    let nodes = state.plan.nodes.iter().map(|node| {
+        let (name, dc) = (node.name.clone(), node.data_center.clone());
+        (name, dc, node.rack.clone(), node.coordinator)
+    });
+    let network = state.plan.network.as_ref();
+    show(
+        nodes,
+        network.map(|n| n.links.clone()).unwrap_or_default(),
+        ui,
+    );
+}
+
+fn show(
+    nodes: impl Iterator<Item = (String, String, String, bool)>,
+    links: Vec<Directed>,
+    ui: &Ui,
+) {
+    let mut shown = Shown {
+        format: Format::new("topology", 1),
+        nodes: 0,
+        data_centers: Vec::new(),
+        links,
+    };
+    for (name, dc, rack, coordinator) in nodes {
+        shown.nodes += 1;
+        if shown.data_centers.last().is_none_or(|last| last.name != dc) {
+            shown.data_centers.push(ShownDataCenter {
+                name: dc,
+                racks: BTreeMap::new(),
+                coordinators: Vec::new(),
+            });
+        }
+        if let Some(last) = shown.data_centers.last_mut() {
+            if coordinator {
+                last.coordinators.push(name);
+            } else {
+                last.racks.entry(rack).or_default().push(name);
+            }
+        }
+    }
+    ui.result(&shown, || text(&shown));
+}
+
+fn text(shown: &Shown) -> String {
+    let mut text = String::new();
+    for dc in &shown.data_centers {
+        text.push_str(&format!("{}\n", dc.name));
+        for (rack, nodes) in &dc.racks {
+            text.push_str(&format!("  {rack}  {}\n", nodes.join(" ")));
+        }
+        if !dc.coordinators.is_empty() {
+            text.push_str(&format!("  coordinators  {}\n", dc.coordinators.join(" ")));
+        }
+    }
+    let names: Vec<String> = shown
+        .data_centers
+        .iter()
+        .map(|dc| dc.name.clone())
+        .collect();
+    if shown.links.is_empty() {
+        text.push_str("\nno distance: the nodes live on loopback\n");
+    } else {
+        text.push_str(&format!("\n{}", distances(&names, &shown.links)));
+    }
+    text
+}
+
+/// Milliseconds of microseconds, as short as they can be.
+pub(crate) fn ms(micros: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "at most a minute")]
+    let ms = micros as f64 / 1e3;
+    format!("{ms} ms")
+}
+
+/// Links as a table, a row a direction; one row a pair where both directions are alike.
+pub(crate) fn distances(names: &[String], links: &[Directed]) -> String {
+    let of = |a: &str, b: &str| links.iter().find(|l| l.from == a && l.to == b);
+    let mut table = Table::new(&[
+        "link",
+        ">round trip",
+        ">one way",
+        ">jitter",
+        ">loss",
+        ">rate",
+    ]);
+    for (k, a) in names.iter().enumerate() {
+        for b in &names[k + 1..] {
+            let (Some(there), Some(back)) = (of(a, b), of(b, a)) else {
+                continue;
+            };
+            let rtt = ms(there.link.delay_us + back.link.delay_us);
+            if there.link == back.link {
+                table.row(row(&format!("{a} - {b}"), &rtt, there));
+            } else {
+                table.row(row(&format!("{a} > {b}"), &rtt, there));
+                table.row(row(&format!("{b} > {a}"), &rtt, back));
+            }
+        }
+    }
+    table.render()
+}
+
+fn row(name: &str, rtt: &str, directed: &Directed) -> [String; 6] {
+    let link = directed.link;
+    let none = || "-".to_owned();
+    if link.cut {
+        let cut = || "cut".to_owned();
+        return [name.to_owned(), cut(), cut(), none(), none(), none()];
+    }
+    [
+        name.to_owned(),
+        rtt.to_owned(),
+        ms(link.delay_us),
+        if link.jitter_us == 0 {
+            none()
+        } else {
+            ms(link.jitter_us)
+        },
+        match link.loss_ppm {
+            0 => none(),
+            ppm => format!("{} %", f64::from(ppm) / 1e4),
+        },
+        link.rate_bits.map_or_else(none, |bits| {
+            #[expect(clippy::cast_precision_loss, reason = "printed in millions")]
+            let millions = bits as f64 / 1e6;
+            format!("{millions} Mbit/s")
+        }),
+    ]
+}
+
+#[derive(Serialize)]
+struct LinkPresets {
+    format: Format,
+    presets: [LinkPreset; 4],
+}
+
+fn links(ui: &Ui) {
+    let list = LinkPresets {
+        format: Format::new("link-presets", 1),
+        presets: LINK_PRESETS,
+    };
+    ui.result(&list, || {
+        let mut table = Table::new(&["links", "DC1, DC2, DC3", ">DC1-DC2", ">DC1-DC3", ">DC2-DC3"]);
+        for preset in &LINK_PRESETS {
+            let [a, b, c] = preset.rtt_us.map(ms);
+            table.row([preset.name.to_owned(), preset.places.join(", "), a, b, c]);
+        }
+        format!("{}\n{}\n", table.render(), LINK_PRESETS[0].source)
+    });
+}

@@ -1,0 +1,136 @@
+//! The shape of a cluster to be: flags or a file into a topology, settings by data centre and node, distance as text.
+//! Refuses a file beside flags that say the same.
+
+use crate::cli::topology::TopologyArgs;
+use crate::cli::{ClusterFlags, PresetArg, Up};
+use crate::commands::topology::distances;
+use crate::error::{CommandError, code};
+use clap::ValueEnum as _;
+use helenus_cluster::lifecycle::UpRequest;
+use helenus_model::plan::{ClusterPlan, NodeWords};
+use helenus_model::preset::PresetName;
+use helenus_model::topology::file::{self, TopologyFile};
+use helenus_model::topology::flags::TopologyFlags;
+use helenus_model::topology::{Topology, TopologyError, Words};
+use std::path::Path;
+
+/// What was asked for, from flags or from a file.
+pub(crate) struct Shape {
+    topology: Topology,
+    /// What the file or a flag says.
+    pub(crate) preset: Option<PresetName>,
+    /// The flags, with the release of the file.
+    pub(crate) cluster: ClusterFlags,
+    words: Words,
+}
+
+/// An error of a topology, as one of usage.
+pub(crate) fn usage(error: &TopologyError) -> CommandError {
+    CommandError::of(code::USAGE, error).hint(error.hint())
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> Result<TopologyFile, CommandError> {
+    let text = fs_err::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    file::read(&text).map_err(|e| {
+        CommandError::of(code::USAGE, &e)
+            .within(&path.display().to_string())
+            .hint(e.hint.clone())
+    })
+}
+
+/// What the flags of `up` ask for.
+pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
+    let mut cluster = flags.cluster.clone();
+    let preset = flags.preset.map(PresetName::from);
+    let Some(path) = &flags.topology.topology else {
+        return Ok(Shape {
+            topology: from_flags(&flags.topology, &cluster.nodes.text)
+                .topology()
+                .map_err(|e| usage(&e))?,
+            preset,
+            cluster,
+            words: Words::default(),
+        });
+    };
+    let file = read(path)?;
+    let of_file = file.preset.as_deref().map(|name| {
+        let arg = PresetArg::from_str(name, true).map_err(|_| {
+            let known = PresetName::ALL.map(|p| p.as_str().to_owned());
+            CommandError::new(code::USAGE, format!("there is no preset named {name}"))
+                .within(&path.display().to_string())
+                .hint(helenus_model::topology::name_hint(name, &known))
+        });
+        arg.map(PresetName::from)
+    });
+    // A flag wins over the file.
+    if let Some(release) = file.cassandra
+        && cluster.cassandra == "5.0"
+        && cluster.cassandra_home.is_none()
+    {
+        cluster.cassandra = release;
+    }
+    cluster.set.splice(0..0, file.words.set.iter().cloned());
+    Ok(Shape {
+        topology: file.topology,
+        preset: preset.or(of_file.transpose()?),
+        cluster,
+        words: Words {
+            set: Vec::new(),
+            jvm: file.words.jvm,
+        },
+    })
+}
+
+/// The model's form of the flags.
+pub(crate) fn from_flags(flags: &TopologyArgs, nodes: &str) -> TopologyFlags {
+    TopologyFlags {
+        nodes: Some(nodes.to_owned()),
+        data_centers: flags.dc.clone(),
+        racks: flags.racks,
+        coordinators: flags.coordinators,
+        rtt: flags.rtt.clone(),
+        links: flags.links.clone(),
+    }
+}
+
+impl Shape {
+    /// Puts the shape into a request, with the settings of data centres and nodes checked.
+    pub(crate) fn put(&self, request: &mut UpRequest) -> Result<(), CommandError> {
+        request.jvm.splice(0..0, self.words.jvm.iter().cloned());
+        let release = super::facts(&request.source)?;
+        let places = self.topology.places();
+        if places.iter().any(|place| !place.words.is_empty()) {
+            for place in &places {
+                let mut words = NodeWords {
+                    jvm: place.words.jvm.clone(),
+                    ..NodeWords::default()
+                };
+                for text in &place.words.set {
+                    let wrong = |e: helenus_model::release::KeyError| {
+                        let dc = &self.topology.data_centers[place.data_center].name;
+                        CommandError::of(code::USAGE, &e).within(dc).hint(e.hint())
+                    };
+                    let (key, value) =
+                        helenus_model::release::split_assignment(text).map_err(wrong)?;
+                    let checked = release.check(key, value).map_err(wrong)?;
+                    words.set.push((checked.name, checked.value));
+                }
+                request.by_node.push(words);
+            }
+        }
+        request.topology = self.topology.clone();
+        Ok(())
+    }
+}
+
+/// The distance of a plan, for a dry run.
+pub(super) fn network_text(plan: &ClusterPlan) -> String {
+    match &plan.network {
+        None => String::new(),
+        Some(network) => {
+            let names: Vec<String> = network.sites.iter().map(|s| s.name.clone()).collect();
+            format!("\n{}", distances(&names, &network.links))
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Clusters whose data centres are apart: the network made, changed while it works, gone with whoever held it.
+//! Refuses to say how exact a delay is: that is `cargo xtask prove wan`.
+
+use crate::lab::{HELENUS, PATIENCE, TestLab, look, not_run};
+use helenus_cluster::alive;
+use helenus_cluster::net::client::{self, Keeper, NetError};
+use helenus_cluster::net::folder_of;
+use helenus_model::network::NetworkPlan;
+use helenus_model::topology::flags::TopologyFlags;
+use helenus_model::topology::link::LinkWords;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const WAN: [&str; 8] = [
+    "up",
+    "wan",
+    "-n",
+    "2:1:1",
+    "--rtt",
+    "30ms",
+    "--rtt",
+    "DC1:DC3=60ms",
+];
+
+/// Whether this machine lets the tests make networks; told where it does not.
+fn networks() -> bool {
+    match client::try_out(Path::new(HELENUS)) {
+        Ok(_) => true,
+        Err(error) => {
+            let cure = error.hint().unwrap_or_default();
+            not_run(&format!("networks with distance: {error}"), &cure);
+            false
+        }
+    }
+}
+
+fn plan(nodes: &str, rtt: &str) -> NetworkPlan {
+    let flags = TopologyFlags {
+        nodes: Some(nodes.into()),
+        rtt: vec![rtt.into()],
+        ..TopologyFlags::default()
+    };
+    let topology = flags.topology().expect("a topology");
+    NetworkPlan::of(&topology, "lab")
+        .expect("a plan")
+        .expect("a network")
+}
+
+/// A network without a cluster; it ends with the test.
+struct Alone {
+    folder: tempfile::TempDir,
+}
+
+impl Alone {
+    fn start(plan: &NetworkPlan) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        client::start(folder.path(), plan, Path::new(HELENUS), true).expect("a network");
+        Self { folder }
+    }
+
+    fn keeper(&self) -> Keeper {
+        Keeper::call(self.folder.path()).expect("a keeper")
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        client::end(self.folder.path()).expect("the end of the keeper");
+    }
+}
+
+/// Network namespaces that any process is in.
+fn namespaces() -> BTreeSet<String> {
+    let all = fs_err::read_dir("/proc").expect("/proc").flatten();
+    let of = |entry: fs_err::DirEntry| fs_err::read_link(entry.path().join("ns/net")).ok();
+    all.filter_map(of)
+        .map(|link| link.to_string_lossy().into_owned())
+        .collect()
+}
+
+fn at(words: LinkWords, keeper: &Keeper) {
+    keeper.change(None, None, words).expect("a change");
+}
+
+#[test]
+fn distance_is_held_and_changes_while_it_works() {
+    if !networks() {
+        return;
+    }
+    let net = Alone::start(&plan("1:1", "40ms"));
+    let keeper = net.keeper();
+    let echo = |samples| keeper.echo("DC1", "DC2", samples).expect("an echo");
+    // Never less than what is asked; how much more is a campaign's to say.
+    assert!(echo(5).min_us >= 40_000.0);
+    at(
+        LinkWords {
+            delay_us: Some(100_000),
+            ..LinkWords::default()
+        },
+        &keeper,
+    );
+    assert!(echo(2).min_us >= 200_000.0);
+    let there = LinkWords {
+        delay_us: Some(0),
+        ..LinkWords::default()
+    };
+    keeper
+        .change(Some("DC1"), Some("DC2"), there)
+        .expect("a change");
+    let one_way = echo(2);
+    assert!(one_way.min_us >= 100_000.0 && one_way.asked_us == 100_000);
+    let status = keeper.status().expect("a status");
+    assert!(status.carried.iter().all(|c| c.packets > 0 && c.lost == 0));
+    assert_eq!(status.work.overrun, 0);
+    assert_eq!(status.settings["tcp_rmem"], "4096 131072 33554432");
+}
+
+#[test]
+fn what_is_lost_is_counted_and_what_is_cut_arrives_nowhere() {
+    if !networks() {
+        return;
+    }
+    let net = Alone::start(&plan("1:1", "2ms"));
+    let keeper = net.keeper();
+    let between = ("DC1", "DC2");
+    let all = keeper.datagrams(between, 1000, 200, 1).expect("datagrams");
+    assert_eq!(Some(all.received), all.sent);
+    at(
+        LinkWords {
+            loss_ppm: Some(200_000),
+            ..LinkWords::default()
+        },
+        &keeper,
+    );
+    let some = keeper.datagrams(between, 1000, 200, 1).expect("datagrams");
+    let sent = some.sent.expect("a count");
+    let lost = keeper.status().expect("a status").carried[0].lost;
+    assert_eq!(some.received + lost, sent, "what is lost is counted");
+    // A fifth, within seven standard deviations of a thousand.
+    assert!((sent / 9..=sent / 3).contains(&lost), "{lost} of {sent}");
+    at(
+        LinkWords {
+            loss_ppm: Some(0),
+            cut: Some(true),
+            ..LinkWords::default()
+        },
+        &keeper,
+    );
+    assert_eq!(
+        keeper
+            .datagrams(between, 100, 200, 1)
+            .expect("datagrams")
+            .received,
+        0
+    );
+    at(
+        LinkWords {
+            cut: Some(false),
+            jitter_us: Some(1_000),
+            ..LinkWords::default()
+        },
+        &keeper,
+    );
+    let again = keeper.datagrams(between, 1000, 200, 1).expect("datagrams");
+    assert_eq!(Some(again.received), again.sent);
+}
+
+#[test]
+fn a_rate_is_kept_and_bulk_arrives_whole() {
+    if !networks() {
+        return;
+    }
+    let net = Alone::start(&plan("1:1", "4ms"));
+    let keeper = net.keeper();
+    let free = keeper.bulk(("DC1", "DC2"), 2).expect("bulk");
+    assert!(free.bytes > 0);
+    at(
+        LinkWords {
+            rate_bits: Some(8_000_000),
+            ..LinkWords::default()
+        },
+        &keeper,
+    );
+    let held = keeper.bulk(("DC1", "DC2"), 4).expect("bulk");
+    let rate = held.bytes as f64 / held.seconds.max(1e-9);
+    // A megabyte a second on the wire, headers included; what is read at once may stand at either end.
+    assert!(rate < 1_300_000.0, "{rate}");
+    assert!(held.bytes > 100_000);
+}
+
+#[test]
+fn nothing_is_left_when_the_keeper_is_killed() {
+    if !networks() {
+        return;
+    }
+    let before = namespaces();
+    let net = Alone::start(&plan("2:2", "1ms"));
+    let pid = alive::holder(&folder_of(net.folder.path()))
+        .expect("the claim")
+        .expect("a keeper");
+    assert!(namespaces().len() > before.len());
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a signal");
+    look::wait_for("the end of its namespaces", PATIENCE, || {
+        let left: Vec<String> = namespaces().difference(&before).cloned().collect();
+        // Other tests make networks, too: what is left is only what this keeper was in.
+        let gone = !Path::new(&format!("/proc/{}", pid.as_raw_pid())).exists();
+        if gone || left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
+    });
+    let error = Keeper::call(net.folder.path()).expect_err("nobody answers");
+    assert!(matches!(error, NetError::Gone { .. }));
+}
+
+#[test]
+fn a_cluster_lives_in_its_network_and_leaves_nothing() {
+    if !networks() {
+        return;
+    }
+    let lab = TestLab::fake("ready");
+    lab.done(&WAN);
+    assert_eq!(lab.states("wan").0, "running");
+    let links = lab.json(&["link", "wan", "--measure", "3"]);
+    assert_eq!(links["format"], "helenus.links/1");
+    let trips = links["round_trips"].as_array().expect("round trips");
+    let asked: Vec<u64> = trips
+        .iter()
+        .filter_map(|t| t["asked_us"].as_u64())
+        .collect();
+    assert_eq!(asked, [30_000, 60_000, 30_000]);
+    let inside = lab.done(&["exec", "wan/DC2", "--", "cat", "/proc/self/net/fib_trie"]);
+    assert!(inside.contains(".2.253"), "{inside}");
+    let at_node = lab.done(&["exec", "wan/node4", "--", "readlink", "/proc/self/ns/net"]);
+    let here = fs_err::read_link("/proc/self/ns/net").expect("our own");
+    assert_ne!(at_node.trim(), here.to_string_lossy());
+    lab.done(&["stop", "wan/node2"]);
+    assert_eq!(lab.states("wan").0, "partly");
+    lab.done(&["start", "wan/node2"]);
+    lab.done(&["stop", "wan"]);
+    // The network ends with its last node.
+    assert!(lab.processes().is_empty(), "{:?}", lab.processes());
+    lab.done(&["start", "wan"]);
+    assert_eq!(lab.states("wan").0, "running");
+}
+
+#[test]
+fn a_network_that_is_gone_is_told_and_made_anew() {
+    if !networks() {
+        return;
+    }
+    let lab = TestLab::fake("ready");
+    lab.done(&WAN);
+    let keeper = alive::holder(&folder_of(&lab.cluster("wan")))
+        .expect("the claim")
+        .expect("a keeper");
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).expect("a signal");
+    look::wait_for("the keeper's end", PATIENCE, || {
+        match lab.states("wan").0.as_str() {
+            "degraded" => Ok(()),
+            other => Err(other.to_owned()),
+        }
+    });
+    shot_live!(lab.run(&["link", "wan"]), @"
+    exit code: 3
+    --- standard error
+    error: the network of cluster wan is gone: its keeper does not run
+    hint: `helenus start wan` makes it anew and starts the nodes in it
+    ");
+    let exec = lab.run(&["exec", "wan", "--", "true"]);
+    assert_eq!(exec.code, "3", "{exec}");
+    assert!(
+        exec.err.contains("is gone: its keeper does not run"),
+        "{exec}"
+    );
+    let before = lab.node_pids();
+    let started = lab.run(&["start", "wan"]);
+    assert!(
+        started.err.contains("the cluster's network had gone"),
+        "{started}"
+    );
+    assert_eq!(lab.states("wan").0, "running");
+    assert!(lab.node_pids().iter().all(|pid| !before.contains(pid)));
+}
+
+#[test]
+fn kill_9_of_everything_in_ten_moments_and_rm_leaves_nothing() {
+    if !networks() {
+        return;
+    }
+    let begin = std::time::Instant::now();
+    TestLab::fake("ready").done(&WAN);
+    let length = begin.elapsed();
+    for moment in 0..10 {
+        let lab = TestLab::fake("ready");
+        let mut up = lab.begin(&WAN);
+        std::thread::sleep(length * moment / 10);
+        if up.runs() {
+            up.signal(rustix::process::Signal::KILL);
+        }
+        let _said = up.end();
+        if let Ok(Some(keeper)) = alive::holder(&folder_of(&lab.cluster("wan"))) {
+            let _gone = rustix::process::kill_process(keeper, rustix::process::Signal::KILL);
+        }
+        // What it left is looked for by the lab's own end.
+        lab.leave();
+    }
+}

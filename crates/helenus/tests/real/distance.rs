@@ -1,0 +1,108 @@
+//! Real Cassandra with distance between its data centres: what each level waits for, and a data centre cut off.
+//! Refuses to say how exact the delay is: a write that waits for the other side takes at least its round trip.
+
+use crate::home::Home;
+use helenus_cluster::net::client::{Dialer, try_out};
+use helenus_cql::{Client, ConnectOptions, Consistency};
+use helenus_model::network::NetworkPlan;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FILE: &str = r#"
+rtt = "60ms"
+[[data_center]]
+name = "near"
+nodes = 1
+coordinators = 1
+[[data_center]]
+name = "far"
+nodes = 1
+set = { concurrent_reads = 4 }
+"#;
+
+/// Longest wait for a write that must succeed in the end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why no network can be made here, with the cure.
+pub(crate) fn lacking() -> Option<String> {
+    let error = try_out(Path::new(env!("CARGO_BIN_EXE_helenus"))).err()?;
+    let cure = error.hint().unwrap_or_default();
+    Some(format!("real Cassandra with distance: {error} ({cure})"))
+}
+
+/// A connection to a node, through the keeper and without distance.
+fn connect(folder: &Path, node: usize) -> Client {
+    let state = fs_err::read_to_string(folder.join("cluster.json")).expect("the state");
+    let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
+    let network = state["plan"]["network"].clone();
+    let network: NetworkPlan = serde_json::from_value(network).expect("a network");
+    let address = SocketAddr::from((network.spaces[node].address, 9042));
+    let options = ConnectOptions {
+        dialer: Some(Arc::new(Dialer::new(folder, &network))),
+        timeout: Duration::from_secs(20),
+        ..ConnectOptions::default()
+    };
+    Client::connect(address, &options).expect("the node answers")
+}
+
+fn took(client: &mut Client, level: Consistency, key: i32) -> Option<Duration> {
+    let begin = Instant::now();
+    let cql = format!("INSERT INTO k.t (a) VALUES ({key})");
+    client.query(&cql, level).ok().map(|_| begin.elapsed())
+}
+
+pub(crate) fn levels_wait_for_the_other_side_and_a_cut_is_felt() {
+    let home = Home::new();
+    let file = home.path().join("wan.toml");
+    fs_err::write(&file, FILE).expect("a file");
+    let file = file.to_string_lossy().into_owned();
+    home.helenus(&["up", "wan", "--topology", &file]).ok();
+    let folder = home.path().join("state/clusters/wan");
+    let mut near = connect(&folder, 0);
+    let schema = [
+        "CREATE KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy', 'near': 1, 'far': 1}",
+        "CREATE TABLE k.t (a int PRIMARY KEY)",
+    ];
+    for statement in schema {
+        near.query(statement, Consistency::One).expect(statement);
+    }
+    let round_trip = Duration::from_millis(60);
+    // The other side hears of the table a moment later, and a busy machine lets the first writes time out.
+    let begin = Instant::now();
+    let each = loop {
+        if let Some(each) = took(&mut near, Consistency::EachQuorum, 1) {
+            break each;
+        }
+        assert!(begin.elapsed() < PATIENCE, "no write at EACH_QUORUM");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert!(each >= round_trip, "EACH_QUORUM after {each:?}");
+    // Of many local ones the quickest does not wait for the other side, however busy this machine is.
+    let local = (2..40).filter_map(|key| took(&mut near, Consistency::LocalQuorum, key));
+    let quickest = local.min().expect("writes");
+    assert!(quickest < round_trip, "LOCAL_QUORUM after {quickest:?}");
+    // A node that owns nothing coordinates, too; it reads from the node beside it.
+    let mut coordinator = connect(&folder, 1);
+    let rows = coordinator
+        .query("SELECT a FROM k.t WHERE a = 1", Consistency::LocalQuorum)
+        .expect("a read");
+    assert_eq!(rows.len(), 1);
+    let yaml = folder.join("node3/conf/cassandra.yaml");
+    let yaml = fs_err::read_to_string(yaml).expect("cassandra.yaml");
+    assert!(yaml.contains("concurrent_reads: 4\n"));
+    // nodetool, in the cluster's own network, tells the same nodes.
+    let told = home.helenus(&["nodetool", "wan/node3", "status"]).ok();
+    let ours = home.helenus(&["status", "wan"]).ok();
+    for address in ["1.1", "2.1"] {
+        assert!(told.stdout.contains(address) && ours.stdout.contains(address));
+    }
+    assert!(ours.stdout.contains("round trip"), "{}", ours.stdout);
+    home.helenus(&["link", "wan", "near:far", "--cut"]).ok();
+    assert!(took(&mut near, Consistency::LocalQuorum, 50).is_some());
+    assert!(took(&mut near, Consistency::EachQuorum, 51).is_none());
+    home.helenus(&["link", "wan", "near:far", "--join"]).ok();
+    home.helenus(&["rm", "wan"]).ok();
+    assert!(!folder.exists());
+}

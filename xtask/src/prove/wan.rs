@@ -1,0 +1,145 @@
+//! `prove wan`: how exact the emulated distance is, what it costs, and what it lets through.
+//! Refuses ping: delay is measured over an established TCP connection.
+
+use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
+use super::host::Watch;
+use super::rig::Rig;
+use helenus_cluster::lifecycle::with_causes;
+use helenus_cluster::net::client::{self, Keeper, NetError};
+use helenus_model::network::NetworkPlan;
+use helenus_model::topology::flags::TopologyFlags;
+use std::error::Error;
+
+/// Round trips of a trial.
+const SAMPLES: u32 = 1000;
+
+/// What crosses in the trial of its cost: packets a second, bytes in each, seconds.
+const PACKETS: (u32, u32, u32) = (10_000, 1_000, 10);
+
+/// Seconds of the trial of bulk; the first half is not counted.
+const BULK_SECONDS: u32 = 10;
+
+const BETWEEN: (&str, &str) = ("DC1", "DC2");
+
+const fn at_most(variant: &'static str, measure: &'static str, at_most: f64) -> Bar {
+    Bar {
+        rule: Rule::Median {
+            variant,
+            measure,
+            at_most,
+        },
+        aim: false,
+    }
+}
+
+pub(crate) const WAN: Campaign = Campaign {
+    name: "wan",
+    about: "emulated distance: 1,000 round trips at 10, 40, 80 and 150 ms, 10,000 packets of 1 KB a second, bulk at 40 ms",
+    variants: &["10ms", "40ms", "80ms", "150ms", "packets", "bulk"],
+    bars: &[
+        at_most("10ms", "p50_off", 1.0),
+        at_most("40ms", "p50_off", 1.0),
+        at_most("80ms", "p50_off", 1.0),
+        at_most("150ms", "p50_off", 1.0),
+        at_most("10ms", "p99_error_ms", 1.0),
+        at_most("40ms", "p99_error_ms", 1.0),
+        at_most("80ms", "p99_error_ms", 1.0),
+        at_most("150ms", "p99_error_ms", 1.0),
+        at_most("packets", "cpu_percent", 15.0),
+        at_most("packets", "missing", 0.0),
+        // At least 50 MB/s.
+        at_most("bulk", "ms_a_megabyte", 20.0),
+    ],
+    prepare: |_| Ok(()),
+    trial,
+};
+
+fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
+    rig.clear()?;
+    let rtt = match variant {
+        "packets" | "bulk" => "40ms",
+        rtt => rtt,
+    };
+    let flags = TopologyFlags {
+        nodes: Some("1:1".into()),
+        rtt: vec![rtt.into()],
+        ..TopologyFlags::default()
+    };
+    let plan = NetworkPlan::of(&flags.topology()?, variant)?.ok_or("no network")?;
+    let folder = tempfile::tempdir()?;
+    let told = |error: NetError| with_causes(&error);
+    client::start(folder.path(), &plan, &rig.helenus, true).map_err(told)?;
+    let watch = Watch::begin()?;
+    let measures = Keeper::call(folder.path()).and_then(|keeper| match variant {
+        "packets" => packets(&keeper),
+        "bulk" => bulk(&keeper),
+        _ => delay(&keeper),
+    });
+    let pressure = watch.end(0.0)?;
+    client::end(folder.path())?;
+    Ok(Outcome {
+        measures: measures.map_err(told)?,
+        pressure,
+    })
+}
+
+fn named<const N: usize>(measures: [(&str, f64); N]) -> Measures {
+    measures
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+}
+
+/// The error of the delay; `p50_off` is in parts of what is allowed, the greater of 2 % and 0.5 ms.
+#[expect(clippy::cast_precision_loss, reason = "at most a second")]
+fn delay(keeper: &Keeper) -> Result<Measures, NetError> {
+    let echo = keeper.echo(BETWEEN.0, BETWEEN.1, SAMPLES)?;
+    let asked = echo.asked_us as f64;
+    let allowed = (asked * 0.02).max(500.0);
+    let p99 = echo.p99_us.unwrap_or(echo.max_us);
+    Ok(named([
+        ("p50_error_ms", (echo.p50_us - asked) / 1e3),
+        ("p50_off", (echo.p50_us - asked).abs() / allowed),
+        ("p99_error_ms", (p99 - asked) / 1e3),
+    ]))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+fn packets(keeper: &Keeper) -> Result<Measures, NetError> {
+    let before = keeper.status()?.work;
+    let (rate, bytes, seconds) = PACKETS;
+    let crossed = keeper.datagrams(BETWEEN, rate, bytes, seconds)?;
+    let after = keeper.status()?.work;
+    let sent = crossed.sent.unwrap_or(0);
+    Ok(named([
+        (
+            "cpu_percent",
+            // Of the time in which they crossed: the wait for the last one costs nothing.
+            (after.cpu_us - before.cpu_us) as f64 / 1e4 / crossed.seconds.max(1e-9),
+        ),
+        (
+            "wakes_a_second",
+            (after.wakes - before.wakes) as f64 / crossed.seconds.max(1e-9),
+        ),
+        (
+            "packets_a_second",
+            crossed.received as f64 / crossed.seconds.max(1e-9),
+        ),
+        ("missing", sent.saturating_sub(crossed.received) as f64),
+    ]))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes of a few seconds")]
+fn bulk(keeper: &Keeper) -> Result<Measures, NetError> {
+    let before = keeper.status()?.work;
+    let crossed = keeper.bulk(BETWEEN, BULK_SECONDS)?;
+    let after = keeper.status()?.work;
+    let megabytes = crossed.bytes as f64 / 1e6;
+    Ok(named([
+        ("ms_a_megabyte", crossed.seconds * 1e3 / megabytes.max(1e-9)),
+        ("megabytes_a_second", megabytes / crossed.seconds.max(1e-9)),
+        (
+            "cpu_percent",
+            (after.cpu_us - before.cpu_us) as f64 / 1e4 / f64::from(BULK_SECONDS),
+        ),
+    ]))
+}
