@@ -21,7 +21,7 @@ use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
-use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::sample::{Header, Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::Reading;
 use helenus_model::workload::{Replication, Workload};
@@ -72,6 +72,10 @@ pub struct BenchRequest {
     pub seed: Seed,
     /// Share of failures that disqualifies.
     pub max_errors: f64,
+    /// Time between intervals, in milliseconds.
+    pub sampling_interval_ms: u64,
+    /// Age at which an operation is given up, in milliseconds.
+    pub operation_timeout_ms: u64,
     /// A word to find the run by.
     pub tag: Option<String>,
     /// Its place in an experiment of several trials; none for a single run.
@@ -91,6 +95,10 @@ pub enum LabEvent<'a> {
     Cluster(&'a Event),
     /// A cluster that is not ours is about to be written to, as the person allowed.
     Foreign(&'a Sight),
+    /// The generator's connections stand, and the first phase runs.
+    Connected(&'a Header),
+    /// What was seen of nodes and host since the last.
+    Seen(&'a [Reading]),
     /// An interval of the probe or of a phase.
     Interval {
         /// Name of the phase.
@@ -348,8 +356,8 @@ impl Bench<'_> {
             seed: request.seed,
             pacing: request.pacing,
             raise_priority: true,
-            sampling_interval_ms: 1000,
-            operation_timeout_ms: 12_000,
+            sampling_interval_ms: request.sampling_interval_ms,
+            operation_timeout_ms: request.operation_timeout_ms,
         }
     }
 
@@ -412,8 +420,15 @@ impl Bench<'_> {
             &plan,
             &self.hands.cancel,
             &mut |line| {
-                store_readings(history, watch.see(line));
+                let seen = watch.see(line);
+                if !seen.is_empty() {
+                    events(LabEvent::Seen(seen));
+                }
+                store_readings(history, seen);
                 store(history, line);
+                if let SampleLine::Header(header) = line {
+                    events(LabEvent::Connected(header));
+                }
                 if let SampleLine::Interval(interval) = line {
                     let known = plan.phases.get(interval.phase);
                     let phase = known.map_or("", |p| p.name.as_str());

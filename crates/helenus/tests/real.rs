@@ -30,6 +30,8 @@ mod releases;
 mod reset;
 #[path = "real/secured.rs"]
 mod secured;
+#[path = "real/stress.rs"]
+mod stress;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -113,6 +115,15 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let beside = |name: &str, run: fn()| {
+        Trial::test(name.to_owned(), move || match stress::lacking() {
+            None => {
+                run();
+                Ok(())
+            }
+            Some(cure) => not_run(cure),
+        })
+    };
     let vectors = Trial::test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
         Some(java) => {
             profiles::a_vector_is_refused_before_5_0(&java);
@@ -121,6 +132,18 @@ fn main() {
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
     let trials = vec![
+        beside(
+            "stress_settings_are_those_of_cassandra_stress",
+            stress::settings_are_those_of_cassandra_stress,
+        ),
+        beside(
+            "stress_distributions_are_those_of_cassandra_stress",
+            stress::distributions_are_those_of_cassandra_stress,
+        ),
+        beside(
+            "stress_text_is_that_of_cassandra_stress",
+            stress::text_is_that_of_cassandra_stress,
+        ),
         vectors,
         like_on_4_1,
         like_on_3_11,

@@ -1,6 +1,6 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
-mod access;
+pub(crate) mod access;
 pub(crate) mod render;
 
 use crate::cli::{
@@ -145,6 +145,8 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
+        sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
+        operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
@@ -375,6 +377,7 @@ impl<'a> Live<'a> {
                 sight.nodes.len(),
                 sight.keyspaces.join(", ")
             )),
+            LabEvent::Connected(_) | LabEvent::Seen(_) => {}
             LabEvent::Rate {
                 reached_per_s,
                 chosen_per_s,
