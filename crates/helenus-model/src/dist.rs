@@ -613,6 +613,8 @@ impl Dist {
                 fixed(*mean, 6),
                 fixed(*deviation, 6)
             ),
+            // cassandra-stress has none of these: as they were written.
+            Shape::Steps { .. } | Shape::Zipf { .. } => return self.text.clone(),
         };
         if self.inverted {
             format!("Inverse: {text}")
