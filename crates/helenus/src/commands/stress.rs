@@ -76,6 +76,7 @@ fn carry_out(
     if flags.dry_run {
         return dry_run(&known, &load::load(stress, None)?, ui);
     }
+    load::check(stress)?;
     let place = place::place(stress, flags, hands)?;
     let there = match &place.to {
         Where::Cluster(name) => Some((hands, name.as_str())),
@@ -197,12 +198,14 @@ fn tell_run(run: &StressRun, ui: &Ui) {
 
 fn failure(error: StressRunError) -> CommandError {
     let hint = error.hint();
-    match error {
-        StressRunError::Bench(BenchError::Cluster(ClusterError::Ready(
-            ReadyError::Interrupted,
-        ))) => CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up"),
-        StressRunError::Bench(error) => bench::failure(error),
-        other => CommandError::of(code::BAR, &other).hint(hint),
+    let StressRunError::Bench(error) = error else {
+        return CommandError::of(code::BAR, &error).hint(hint);
+    };
+    match *error {
+        BenchError::Cluster(ClusterError::Ready(ReadyError::Interrupted)) => {
+            CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up")
+        }
+        other => bench::failure(other),
     }
 }
 

@@ -61,11 +61,27 @@ pub(super) fn load(stress: &Stress, live: Option<(&Hands, &str)>) -> Result<Load
     })
 }
 
-fn spec(stress: &Stress, path: &str, live: Option<(&Hands, &str)>) -> Result<Spec, CommandError> {
+/// Whether every profile can be read, before anything is looked at.
+pub(super) fn check(stress: &Stress) -> Result<(), CommandError> {
+    let Command::User { profiles, .. } = &stress.command else {
+        return Ok(());
+    };
+    profiles
+        .iter()
+        .try_for_each(|path| profile(path).map(|_| ()))
+}
+
+fn profile(path: &str) -> Result<Profile, CommandError> {
     let local = path.strip_prefix("file://").unwrap_or(path);
     let text = fs::read_to_string(local).map_err(|e| CommandError::of(code::BAR, &e))?;
-    let mut profile =
-        Profile::read(&text).map_err(|e| CommandError::of(code::BAR, &e).within(path))?;
+    Profile::read(&text).map_err(|e| {
+        let hint = e.hint.clone();
+        CommandError::of(code::BAR, &e).within(path).hint(hint)
+    })
+}
+
+fn spec(stress: &Stress, path: &str, live: Option<(&Hands, &str)>) -> Result<Spec, CommandError> {
+    let mut profile = profile(path)?;
     let table = profile
         .defined_table()
         .map_err(|e| CommandError::of(code::BAR, &e).within(path))?;
