@@ -105,7 +105,7 @@ pub struct Stressed {
 )]
 pub enum StressRunError {
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Bench(Box<BenchError>),
     #[error(transparent)]
     Line(#[from] StressError),
     /// What is to be read or truncated is not there.
@@ -140,6 +140,12 @@ pub enum StressRunError {
         /// The first failure.
         why: String,
     },
+}
+
+impl From<BenchError> for StressRunError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(Box::new(error))
+    }
 }
 
 impl StressRunError {
@@ -213,18 +219,23 @@ pub fn run(
     }
 }
 
-fn look(hands: &Hands, place: &Where) -> Result<Target, BenchError> {
+fn interrupted() -> StressRunError {
+    BenchError::from(ClusterError::Ready(ReadyError::Interrupted)).into()
+}
+
+fn look(hands: &Hands, place: &Where) -> Result<Target, StressRunError> {
     Ok(match place {
         Where::Hosts {
             endpoints,
             named,
             given,
-        } => target::hosts(hands, endpoints, named.as_deref(), given)?,
+        } => target::hosts(hands, endpoints, named.as_deref(), given).map_err(BenchError::from)?,
         Where::Cluster(name) => {
-            let state = hands.clusters.load(name).map_err(ClusterError::from)?;
-            target::ours(hands, &state)?
+            let state = hands.clusters.load(name).map_err(ClusterError::from);
+            let state = state.map_err(BenchError::from)?;
+            target::ours(hands, &state).map_err(BenchError::from)?
         }
-        Where::Ephemeral(_) => return Err(target::TargetError::Nowhere.into()),
+        Where::Ephemeral(_) => return Err(BenchError::from(target::TargetError::Nowhere).into()),
     })
 }
 
@@ -234,11 +245,11 @@ impl Line<'_> {
     }
 
     /// Waits, unless the person stops it.
-    fn sleep(&self, seconds: u64) -> Result<(), BenchError> {
+    fn sleep(&self, seconds: u64) -> Result<(), StressRunError> {
         let until = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < until {
             if self.hands.cancel.is_set() {
-                return Err(ClusterError::Ready(ReadyError::Interrupted).into());
+                return Err(interrupted());
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -256,7 +267,7 @@ impl Line<'_> {
             Command::User { .. } => say::created_schema(hosts),
             _ => say::created(hosts),
         });
-        Ok(self.sleep(self.request.hosts)?)
+        self.sleep(self.request.hosts)
     }
 
     fn client(&self) -> Result<helenus_cql::Client, ClientError> {
@@ -323,7 +334,7 @@ impl Line<'_> {
         }
         let text = say::truncated(&self.request.tables, self.request.hosts);
         self.say(text);
-        Ok(self.sleep(self.request.hosts)?)
+        self.sleep(self.request.hosts)
     }
 
     fn plan(&self, phase: Phase) -> RunPlan {
@@ -372,7 +383,7 @@ impl Line<'_> {
             )
             .map_err(BenchError::from)?;
             if self.hands.cancel.is_set() {
-                return Err(BenchError::from(ClusterError::Ready(ReadyError::Interrupted)).into());
+                return Err(interrupted());
             }
             let result = accumulator
                 .finish(&|_, _| Beside::default())

@@ -14,6 +14,7 @@ use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::ready::ReadyError;
 use helenus_lab::BenchError;
 use helenus_lab::LabEvent;
+use helenus_lab::bench::Where;
 use helenus_lab::stress::{self, StressEvent, StressRequest, StressRun, StressRunError, Stressed};
 use helenus_model::format::Format;
 use helenus_model::line::Step;
@@ -69,14 +70,19 @@ fn carry_out(
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let loaded = load::load(stress)?;
     let hosts = place::hosts(stress)?;
     let mut known = stress.clone();
     known.node.hosts.clone_from(&hosts);
     if flags.dry_run {
-        return dry_run(&known, &loaded, ui);
+        return dry_run(&known, &load::load(stress, None)?, ui);
     }
+    load::check(stress)?;
     let place = place::place(stress, flags, hands)?;
+    let there = match &place.to {
+        Where::Cluster(name) => Some((hands, name.as_str())),
+        _ => None,
+    };
+    let loaded = load::load(stress, there)?;
     let request = StressRequest {
         place: place.to.clone(),
         stress: known,
@@ -192,12 +198,14 @@ fn tell_run(run: &StressRun, ui: &Ui) {
 
 fn failure(error: StressRunError) -> CommandError {
     let hint = error.hint();
-    match error {
-        StressRunError::Bench(BenchError::Cluster(ClusterError::Ready(
-            ReadyError::Interrupted,
-        ))) => CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up"),
-        StressRunError::Bench(error) => bench::failure(error),
-        other => CommandError::of(code::BAR, &other).hint(hint),
+    let StressRunError::Bench(error) = error else {
+        return CommandError::of(code::BAR, &error).hint(hint);
+    };
+    match *error {
+        BenchError::Cluster(ClusterError::Ready(ReadyError::Interrupted)) => {
+            CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up")
+        }
+        other => bench::failure(other),
     }
 }
 

@@ -21,6 +21,7 @@ mod many;
 mod report;
 mod run;
 mod state;
+mod stress;
 mod usage;
 mod words;
 mod workload;

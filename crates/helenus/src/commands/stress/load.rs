@@ -1,8 +1,10 @@
 //! The workload of a stress line: built in, or from the profiles that it names.
-//! Refuses two profiles of one name, and a profile without the table's definition.
+//! Refuses two profiles of one name.
 
+use crate::commands::run::live_table;
 use crate::error::{CommandError, code};
 use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
 use helenus_model::stress::{Command, Stress};
 use helenus_model::workload::Workload;
 use helenus_model::workload::profile::{Profile, ProfileWorkload, Spec};
@@ -16,7 +18,8 @@ pub(super) struct Loaded {
     pub(super) tables: Vec<(String, String)>,
 }
 
-pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
+/// The workload; a table that a profile does not define is looked up in `live`, a cluster of this user.
+pub(super) fn load(stress: &Stress, live: Option<(&Hands, &str)>) -> Result<Loaded, CommandError> {
     if let Some(workload) = stress.workload() {
         return Ok(Loaded {
             workload,
@@ -29,7 +32,7 @@ pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
     };
     let mut specs: Vec<Spec> = Vec::new();
     for path in profiles {
-        let spec = spec(stress, path)?;
+        let spec = spec(stress, path, live)?;
         if specs
             .iter()
             .any(|s| s.profile.specname == spec.profile.specname)
@@ -58,18 +61,41 @@ pub(super) fn load(stress: &Stress) -> Result<Loaded, CommandError> {
     })
 }
 
-fn spec(stress: &Stress, path: &str) -> Result<Spec, CommandError> {
+/// Whether every profile can be read, before anything is looked at.
+pub(super) fn check(stress: &Stress) -> Result<(), CommandError> {
+    let Command::User { profiles, .. } = &stress.command else {
+        return Ok(());
+    };
+    profiles
+        .iter()
+        .try_for_each(|path| profile(path).map(|_| ()))
+}
+
+fn profile(path: &str) -> Result<Profile, CommandError> {
     let local = path.strip_prefix("file://").unwrap_or(path);
     let text = fs::read_to_string(local).map_err(|e| CommandError::of(code::BAR, &e))?;
-    let mut profile =
-        Profile::read(&text).map_err(|e| CommandError::of(code::BAR, &e).within(path))?;
+    Profile::read(&text).map_err(|e| {
+        let hint = e.hint.clone();
+        CommandError::of(code::BAR, &e).within(path).hint(hint)
+    })
+}
+
+fn spec(stress: &Stress, path: &str, live: Option<(&Hands, &str)>) -> Result<Spec, CommandError> {
+    let mut profile = profile(path)?;
     let table = profile
         .defined_table()
         .map_err(|e| CommandError::of(code::BAR, &e).within(path))?;
-    let table = table.ok_or_else(|| {
-        CommandError::new(code::BAR, format!("{path} has no table_definition"))
-            .hint("add the table's CREATE TABLE as table_definition".to_owned())
-    })?;
+    let table = match (table, live) {
+        (Some(table), _) => table,
+        (None, Some((hands, cluster))) => {
+            live_table(hands, cluster, &profile.keyspace, &profile.table)?
+        }
+        (None, None) => {
+            let text = format!("{path} has no table_definition");
+            return Err(CommandError::new(code::BAR, text)
+                .hint("add the table's CREATE TABLE as table_definition".to_owned()));
+        }
+    };
     profile.insert = stress.inserts(profile.insert);
     Ok(Spec { profile, table })
 }
