@@ -25,7 +25,12 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    bench::carry_out(&request, flags.cluster_flags.nodes.total as usize, hands, ui)
+    bench::carry_out(
+        &request,
+        flags.cluster_flags.nodes.total as usize,
+        hands,
+        ui,
+    )
 }
 
 fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
