@@ -59,18 +59,12 @@ fn yes() -> bool {
 }
 
 fn one_second() -> u64 {
-    SAMPLING_INTERVAL_MS
+    1000
 }
 
-/// Age in milliseconds at which an operation is given up where nobody says: longer than Cassandra's own longest default
-/// (10 s for a range read), so the server speaks first.
-pub const OPERATION_TIMEOUT_MS: u64 = 12_000;
-
-/// Length of an interval in milliseconds where nobody says.
-pub const SAMPLING_INTERVAL_MS: u64 = 1000;
-
+/// Longer than Cassandra's own longest default (10 s for a range read), so the server speaks first.
 fn twelve_seconds() -> u64 {
-    OPERATION_TIMEOUT_MS
+    12_000
 }
 
 /// How the generator waits.
@@ -127,6 +121,9 @@ pub struct Phase {
     /// phase. Marks tell how far the phase is. None measures: what fails is counted, and that is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
+    /// Which of its times it is first told by; the response time where there is one and nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
@@ -190,6 +187,16 @@ pub struct Ramp {
     pub from_per_s: f64,
     /// How long it takes to the phase's rate, along a straight line, in milliseconds of the measured stretch.
     pub over_ms: u64,
+}
+
+/// Which of its times a phase is first told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// From the intended start.
+    Response,
+    /// From the start.
+    Service,
 }
 
 /// Why a plan cannot be run.
@@ -272,6 +279,7 @@ impl Default for Phase {
             verify: false,
             serial_consistency: None,
             repeat: None,
+            shown: None,
         }
     }
 }
