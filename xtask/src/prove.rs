@@ -12,6 +12,7 @@ mod idle;
 mod journal;
 mod open;
 mod pause;
+mod populate;
 mod report;
 mod reset;
 mod restore;
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 11] = [
+const CAMPAIGNS: [Campaign; 12] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -40,6 +41,7 @@ const CAMPAIGNS: [Campaign; 11] = [
     reset::RESET,
     restore::RESTORE,
     count::COUNT,
+    populate::POPULATE,
 ];
 
 /// Trials a variant, where the person does not say.

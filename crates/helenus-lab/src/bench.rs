@@ -21,7 +21,7 @@ use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
-use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::sample::{Header, Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::Reading;
 use helenus_model::workload::{Replication, Workload};
@@ -72,6 +72,10 @@ pub struct BenchRequest {
     pub seed: Seed,
     /// Share of failures that disqualifies.
     pub max_errors: f64,
+    /// Time between intervals, in milliseconds.
+    pub sampling_interval_ms: u64,
+    /// Age at which an operation is given up, in milliseconds.
+    pub operation_timeout_ms: u64,
     /// A word to find the run by.
     pub tag: Option<String>,
     /// Its place in an experiment of several trials; none for a single run.
@@ -91,6 +95,10 @@ pub enum LabEvent<'a> {
     Cluster(&'a Event),
     /// A cluster that is not ours is about to be written to, as the person allowed.
     Foreign(&'a Sight),
+    /// The generator's connections stand, and the first phase runs.
+    Connected(&'a Header),
+    /// What was seen of nodes and host since the last.
+    Seen(&'a [Reading]),
     /// An interval of the probe or of a phase.
     Interval {
         /// Name of the phase.
@@ -146,6 +154,14 @@ pub enum BenchError {
     Prepare(#[source] ClientError),
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    /// A data centre that the cluster does not have.
+    #[error("the cluster has no data centre {asked:?}")]
+    DataCentre {
+        /// Asked for.
+        asked: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
     /// Nothing completed while the rate was looked for.
     #[error("not one operation completed while the rate was looked for")]
     NoRate,
@@ -297,6 +313,15 @@ impl Bench<'_> {
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
         }
+        let known = target.data_centers();
+        if let Some(asked) = self.request.client_dc.as_ref()
+            && !known.contains(asked)
+        {
+            return Err(BenchError::DataCentre {
+                asked: asked.clone(),
+                known,
+            });
+        }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         Ok(())
@@ -308,6 +333,7 @@ impl Bench<'_> {
         };
         let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
+        target::fits(target, &self.request.workload)?;
         let statements = self.request.workload.schema(&Replication::Simple(copies));
         target::prepare(target, &statements).map_err(BenchError::Prepare)
     }
@@ -330,8 +356,8 @@ impl Bench<'_> {
             seed: request.seed,
             pacing: request.pacing,
             raise_priority: true,
-            sampling_interval_ms: 1000,
-            operation_timeout_ms: 12_000,
+            sampling_interval_ms: request.sampling_interval_ms,
+            operation_timeout_ms: request.operation_timeout_ms,
         }
     }
 
@@ -394,8 +420,15 @@ impl Bench<'_> {
             &plan,
             &self.hands.cancel,
             &mut |line| {
-                store_readings(history, watch.see(line));
+                let seen = watch.see(line);
+                if !seen.is_empty() {
+                    events(LabEvent::Seen(seen));
+                }
+                store_readings(history, seen);
                 store(history, line);
+                if let SampleLine::Header(header) = line {
+                    events(LabEvent::Connected(header));
+                }
                 if let SampleLine::Interval(interval) = line {
                     let known = plan.phases.get(interval.phase);
                     let phase = known.map_or("", |p| p.name.as_str());

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod compare;
 pub mod generator;
 pub mod populate;
+pub mod stress;
 pub mod target;
 pub mod watch;
 

@@ -156,7 +156,7 @@ pub struct Populated {
 )]
 pub enum PopulateError {
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Bench(Box<BenchError>),
     #[error(transparent)]
     Filling(#[from] FillingError),
     #[error(transparent)]
@@ -200,9 +200,15 @@ pub enum PopulateError {
     },
 }
 
+impl From<BenchError> for PopulateError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(Box::new(error))
+    }
+}
+
 impl From<ClusterError> for PopulateError {
     fn from(error: ClusterError) -> Self {
-        Self::Bench(error.into())
+        BenchError::from(error).into()
     }
 }
 
@@ -359,6 +365,7 @@ impl Populate<'_> {
         let most = u32::try_from(self.target.nodes).unwrap_or(3).clamp(1, 3);
         let copies = self.request.replication_factor.unwrap_or(most);
         let workload = &self.request.filling.workload;
+        target::fits(&self.target, workload).map_err(BenchError::from)?;
         let statements = workload.schema(&Replication::Simple(copies));
         target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
         Ok(())

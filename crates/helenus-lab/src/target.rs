@@ -10,6 +10,9 @@ use helenus_cluster::state::ClusterState;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
 use helenus_model::access::Access;
 use helenus_model::guard::{Sight, Verdict, judge};
+use helenus_model::workload::Workload;
+use helenus_model::workload::needs::Need;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// A cluster that a run can go to.
@@ -29,6 +32,17 @@ pub struct Target {
     pub access: Access,
     /// What is there, where it is not ours: to be shown before anything is written.
     pub foreign: Option<Sight>,
+}
+
+impl Target {
+    /// The data centres that are there, each once.
+    pub fn data_centers(&self) -> Vec<String> {
+        let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
+        let planned = planned.map(|node| &node.data_center);
+        let seen = self.foreign.iter().flat_map(|sight| &sight.data_centers);
+        let all: BTreeSet<&String> = planned.chain(seen).collect();
+        all.into_iter().cloned().collect()
+    }
 }
 
 /// What a person gave to get into a cluster that they named by its addresses.
@@ -64,6 +78,16 @@ pub enum TargetError {
         /// Why.
         source: Box<ClientError>,
     },
+    /// Its release lacks a type that the workload's table has.
+    #[error("{} is a {}, which came with Cassandra {}.{}: {cluster} is {release}", need.column, need.cql_type, need.since.0, need.since.1)]
+    Release {
+        /// Name of the cluster.
+        cluster: String,
+        /// Its release.
+        release: String,
+        /// What is lacking.
+        need: Box<Need>,
+    },
     /// It cannot be looked at.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -80,6 +104,10 @@ impl TargetError {
             )),
             Self::Nowhere => Some("name one with --hosts".into()),
             Self::Unreachable { source, .. } => source.hint().map(str::to_owned),
+            Self::Release { need, .. } => Some(format!(
+                "bring up a newer release (--cassandra {}.{}), or leave the column out",
+                need.since.0, need.since.1
+            )),
             Self::Cluster(error) => error.hint(),
         }
     }
@@ -106,6 +134,25 @@ pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> 
         owned: true,
         foreign: None,
     })
+}
+
+/// Whether a cluster of ours has all types of a workload's tables; of others the server says it.
+///
+/// # Errors
+/// [`TargetError::Release`].
+pub fn fits(target: &Target, workload: &Workload) -> Result<(), TargetError> {
+    let Some(state) = &target.cluster else {
+        return Ok(());
+    };
+    let release = &state.plan.release;
+    match Need::unmet(workload, release) {
+        None => Ok(()),
+        Some(need) => Err(TargetError::Release {
+            cluster: state.plan.name.clone(),
+            release: release.clone(),
+            need: Box::new(need),
+        }),
+    }
 }
 
 /// Looks at addresses that a person named; `named` is the exact name given with the explicit flag.

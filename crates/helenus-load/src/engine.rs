@@ -156,18 +156,22 @@ impl<E: Endpoint> Running<E> {
             let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
             match ended {
                 Err(fault) if tries < self.phase.repeat.unwrap_or(0) && is_passing(fault.kind) => {
-                    let mut recorder = self.recorder.borrow_mut();
-                    recorder.explain(fault.kind, fault.message);
-                    drop(recorder);
-                    if let Some(marks) = &self.marks {
-                        marks.borrow_mut().repeated();
-                    }
+                    self.failed_once(fault);
                     own.stamp.clear();
                     tokio::time::sleep(pause_after(tries)).await;
                     tries += 1;
                 }
                 ended => return ended,
             }
+        }
+    }
+
+    /// A failure that is not the operation's end.
+    fn failed_once(&self, fault: Fault) {
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.explain(fault.kind, fault.message);
+        if let Some(marks) = &self.marks {
+            marks.borrow_mut().repeated();
         }
     }
 

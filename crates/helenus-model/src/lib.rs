@@ -86,3 +86,6 @@ pub mod line;
 
 pub mod populate;
 pub mod run_shape;
+
+// Other people's words for all this.
+pub mod stress;

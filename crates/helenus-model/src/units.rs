@@ -158,6 +158,48 @@ pub fn human_duration(d: Duration) -> String {
     }
 }
 
+/// A number with so many decimals. The shortest decimal form is rounded, halves away from zero.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    let plain = value.abs().to_string();
+    let (whole, part) = plain.split_once('.').unwrap_or((&plain, ""));
+    let mut digits: Vec<u8> = whole.bytes().map(|b| b - b'0').collect();
+    let kept = part.bytes().chain(std::iter::repeat(b'0')).take(decimals);
+    digits.extend(kept.map(|b| b - b'0'));
+    if part
+        .as_bytes()
+        .get(decimals)
+        .is_some_and(|next| *next >= b'5')
+    {
+        carry(&mut digits);
+    }
+    let mut out: String = digits.iter().map(|d| char::from(d + b'0')).collect();
+    if decimals > 0 {
+        out.insert(out.len() - decimals, '.');
+    }
+    if value.is_sign_negative() && digits.iter().any(|d| *d > 0) {
+        out.insert(0, '-');
+    }
+    out
+}
+
+/// One more in the last place.
+fn carry(digits: &mut Vec<u8>) {
+    for digit in digits.iter_mut().rev() {
+        if *digit < 9 {
+            *digit += 1;
+            return;
+        }
+        *digit = 0;
+    }
+    digits.insert(0, 1);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

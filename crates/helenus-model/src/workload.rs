@@ -7,6 +7,7 @@ pub mod draft;
 pub mod expected;
 pub mod findings;
 pub mod maker;
+pub mod needs;
 pub mod operation;
 pub mod order;
 pub mod outline;

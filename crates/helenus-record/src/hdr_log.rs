@@ -9,7 +9,7 @@ use crate::run::StoredRun;
 use crate::when::Utc;
 use helenus_model::histogram::Histogram;
 use helenus_model::run_plan::RunPlan;
-use helenus_model::sample::{Header, Interval, Stretch};
+use helenus_model::sample::{Header, Interval, OperationInterval, Stretch};
 use helenus_model::workload::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -53,8 +53,11 @@ pub fn write(
     };
     let header = run.header.as_ref().ok_or_else(|| lacks("intervals"))?;
     let phase = chosen_phase(run, &plan, choice)?;
-    let base_ns = header.wall_ns / 1_000_000_000 * 1_000_000_000;
-    head(to, run, base_ns).map_err(HistoryError::Write)?;
+    let about = format!(
+        "helenus {} run {}, seed {}",
+        run.helenus_version, run.summary.id, run.summary.seed.0
+    );
+    let log = Log::begin(to, header, &about).map_err(HistoryError::Write)?;
     let mut written = LogWritten::default();
     for interval in counted(run, intervals, choice.with_warmup) {
         if phase.is_some_and(|only| only != interval.phase) {
@@ -64,22 +67,11 @@ pub fn write(
             Some(named) if phase.is_none() && plan.phases.len() > 1 => format!("{}.", named.name),
             _ => String::new(),
         };
-        let at = columns(interval, header, base_ns);
         for (name, one) in &interval.operations {
             let name = format!("{prefix}{}", stress_name(&plan.workload, name));
             written.lacks_wait |= one.wait.is_empty() && !one.response.is_empty();
-            let measures = [
-                ("st", &one.service),
-                ("rt", &one.response),
-                ("wt", &one.wait),
-            ];
-            for (suffix, histogram) in measures {
-                if !histogram.is_empty() {
-                    line(to, &format!("{name}-{suffix}"), &at, histogram)
-                        .map_err(HistoryError::Write)?;
-                    written.lines += 1;
-                }
-            }
+            let lines = log.operation(to, interval, &name, one);
+            written.lines += lines.map_err(HistoryError::Write)?;
         }
     }
     if written.lines == 0 {
@@ -135,50 +127,107 @@ pub fn counted<'a>(
 fn stress_name(workload: &Workload, operation: &str) -> String {
     match workload {
         Workload::Standard1 => operation.to_uppercase(),
-        Workload::Custom(_) | Workload::Profiles(_) => operation
-            .chars()
-            .map(|c| {
-                if c == ',' || c.is_whitespace() {
-                    '_'
-                } else {
-                    c
-                }
-            })
-            .collect(),
+        Workload::Custom(_) | Workload::Profiles(_) => tag_name(operation),
     }
 }
 
-fn head(to: &mut dyn Write, run: &StoredRun, base_ns: u64) -> std::io::Result<()> {
-    let seconds = base_ns / 1_000_000_000;
-    let date = Utc::of_ns(base_ns).java();
-    writeln!(to, "#Logging op latencies for Cassandra Stress")?;
-    writeln!(
-        to,
-        "#helenus {} run {}, seed {}",
-        run.helenus_version, run.summary.id, run.summary.seed.0
-    )?;
-    writeln!(to, "#[Histogram log format version 1.3]")?;
-    writeln!(to, "#[BaseTime: {seconds}.000 (seconds since epoch)]")?;
-    writeln!(
-        to,
-        "#[StartTime: {seconds}.000 (seconds since epoch), {date}]"
-    )?;
-    writeln!(
-        to,
-        "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""
-    )
+/// A log that grows: its clocks are anchored where it began.
+#[derive(Debug, Clone, Copy)]
+pub struct Log {
+    base_ns: u64,
+    wall_ns: u64,
+    monotonic_ns: u64,
 }
 
-/// Start and length of an interval, in seconds, as the log's columns have them.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "nanoseconds of one run, below 2^53"
-)]
-fn columns(interval: &Interval, header: &Header, base_ns: u64) -> String {
-    let since_header = interval.start_ns.saturating_sub(header.monotonic_ns);
-    let start = (header.wall_ns - base_ns + since_header) as f64 / 1e9;
-    let length = interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9;
-    format!("{start:.3},{length:.3}")
+impl Log {
+    /// Writes the head of a log whose first run has this header; `about` stands there as a comment.
+    ///
+    /// # Errors
+    /// A writer that fails.
+    pub fn begin(to: &mut dyn Write, header: &Header, about: &str) -> std::io::Result<Self> {
+        let base_ns = header.wall_ns / 1_000_000_000 * 1_000_000_000;
+        let seconds = base_ns / 1_000_000_000;
+        let date = Utc::of_ns(base_ns).java();
+        writeln!(to, "#Logging op latencies for Cassandra Stress")?;
+        writeln!(to, "#{about}")?;
+        writeln!(to, "#[Histogram log format version 1.3]")?;
+        writeln!(to, "#[BaseTime: {seconds}.000 (seconds since epoch)]")?;
+        writeln!(
+            to,
+            "#[StartTime: {seconds}.000 (seconds since epoch), {date}]"
+        )?;
+        writeln!(
+            to,
+            "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""
+        )?;
+        Ok(Self {
+            base_ns,
+            wall_ns: header.wall_ns,
+            monotonic_ns: header.monotonic_ns,
+        })
+    }
+
+    /// The same log, where another run begins on clocks of its own.
+    #[must_use]
+    pub fn with(self, header: &Header) -> Self {
+        Self {
+            wall_ns: header.wall_ns,
+            monotonic_ns: header.monotonic_ns,
+            ..self
+        }
+    }
+
+    /// Writes what one operation did in an interval, under its tags; returns how many lines.
+    ///
+    /// # Errors
+    /// A writer that fails.
+    pub fn operation(
+        &self,
+        to: &mut dyn Write,
+        interval: &Interval,
+        name: &str,
+        one: &OperationInterval,
+    ) -> std::io::Result<usize> {
+        let at = self.columns(interval);
+        let measures = [
+            ("st", &one.service),
+            ("rt", &one.response),
+            ("wt", &one.wait),
+        ];
+        let mut lines = 0;
+        for (suffix, histogram) in measures {
+            if !histogram.is_empty() {
+                line(to, &format!("{name}-{suffix}"), &at, histogram)?;
+                lines += 1;
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Start and length of an interval, in seconds, as the log's columns have them.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "nanoseconds of one run, below 2^53"
+    )]
+    fn columns(&self, interval: &Interval) -> String {
+        let since_header = interval.start_ns.saturating_sub(self.monotonic_ns);
+        let from_base = self.wall_ns.saturating_sub(self.base_ns);
+        let start = (from_base + since_header) as f64 / 1e9;
+        let length = interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9;
+        format!("{start:.3},{length:.3}")
+    }
+}
+
+/// A name that a tag of the log can hold.
+pub fn tag_name(name: &str) -> String {
+    let sign = |c: char| {
+        if c == ',' || c.is_whitespace() {
+            '_'
+        } else {
+            c
+        }
+    };
+    name.chars().map(sign).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most an hour of nanoseconds")]

@@ -11,6 +11,7 @@ pub(crate) mod many;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
+pub(crate) mod stress;
 pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -74,6 +75,8 @@ pub(crate) enum Verb {
     Run(Box<run::Run>),
     /// Fill a cluster of yours with a workload's data; goes on where it was cut off
     Populate(Box<run::Populate>),
+    /// A line of cassandra-stress, as it stands
+    Stress(stress::Stress),
     /// Workloads: built-in ones, profiles checked, a profile drafted from a table
     Workload(workload::Workload),
     /// Two sides of runs: what differs, by how much, and how sure that is

@@ -28,6 +28,7 @@ pub(crate) mod signal;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod stress;
 pub(crate) mod up;
 pub(crate) mod up_many;
 pub(crate) mod workload;

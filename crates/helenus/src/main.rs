@@ -62,6 +62,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
         Verb::Run(flags) => commands::run::run(*flags, &hands, ui),
         Verb::Populate(flags) => commands::populate::run(&flags, &hands, ui),
+        Verb::Stress(flags) => commands::stress::run(&flags, &hands, ui),
         Verb::Workload(flags) => commands::workload::run(&flags, &hands, ui),
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::History(flags) => commands::history::run(&flags, &hands, ui),

@@ -20,12 +20,18 @@ mod leftovers;
 mod like;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/populate.rs"]
+mod populate;
+#[path = "real/profiles.rs"]
+mod profiles;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/reset.rs"]
 mod reset;
 #[path = "real/secured.rs"]
 mod secured;
+#[path = "real/stress.rs"]
+mod stress;
 #[path = "real/telemetry.rs"]
 mod telemetry;
 
@@ -109,7 +115,36 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let beside = |name: &str, run: fn()| {
+        Trial::test(name.to_owned(), move || match stress::lacking() {
+            None => {
+                run();
+                Ok(())
+            }
+            Some(cure) => not_run(cure),
+        })
+    };
+    let vectors = Trial::test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
+        Some(java) => {
+            profiles::a_vector_is_refused_before_5_0(&java);
+            Ok(())
+        }
+        None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+    });
     let trials = vec![
+        beside(
+            "stress_settings_are_those_of_cassandra_stress",
+            stress::settings_are_those_of_cassandra_stress,
+        ),
+        beside(
+            "stress_distributions_are_those_of_cassandra_stress",
+            stress::distributions_are_those_of_cassandra_stress,
+        ),
+        beside(
+            "stress_text_is_that_of_cassandra_stress",
+            stress::text_is_that_of_cassandra_stress,
+        ),
+        vectors,
         like_on_4_1,
         like_on_3_11,
         jdk_11,
@@ -178,6 +213,14 @@ fn main() {
             bench::ones_own_schema_is_written_and_found,
         ),
         trial(
+            "the_shipped_profiles_run_as_they_stand",
+            profiles::the_shipped_profiles_run_as_they_stand,
+        ),
+        trial(
+            "every_type_is_written_and_read_back",
+            profiles::every_type_is_written_and_read_back,
+        ),
+        trial(
             "a_short_run_says_so_and_carries_what_was_seen",
             telemetry::a_short_run_says_so_and_carries_what_was_seen,
         ),
@@ -196,6 +239,14 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "what_was_cut_off_goes_on_and_settings_come_back",
+            populate::what_was_cut_off_goes_on_and_settings_come_back,
+        ),
+        trial(
+            "iot_at_a_hundred_a_second_on_three_nodes",
+            populate::iot_at_a_hundred_a_second_on_three_nodes,
         ),
         trial(
             "counts_are_right_while_others_write",

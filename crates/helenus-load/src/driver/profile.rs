@@ -23,6 +23,9 @@ use std::ops::ControlFlow;
 /// First column of the answer to a conditional statement.
 const APPLIED: &str = "[applied]";
 
+/// What a statement's markers get.
+type Values = Vec<MaybeUnset<CqlValue>>;
+
 /// The operations of profiles, ready to be sent.
 pub(super) struct Profiles {
     maker: Maker,
@@ -140,7 +143,7 @@ impl Profiles {
         })
     }
 
-    fn bind(&self, ready: &Ready, bound: &[Bound]) -> Vec<MaybeUnset<CqlValue>> {
+    fn bind(&self, ready: &Ready, bound: &[Bound]) -> Values {
         let pairs = bound.iter().zip(&ready.types);
         pairs
             .map(|(value, of)| match value {
@@ -155,7 +158,7 @@ impl Profiles {
         kind: BatchKind,
         all: &[(usize, Vec<Bound>)],
         serial: Option<SerialConsistency>,
-    ) -> Result<(Batch, Vec<Vec<MaybeUnset<CqlValue>>>), Fault> {
+    ) -> Result<(Batch, Vec<Values>), Fault> {
         let mut batch = Batch::new(match kind {
             BatchKind::Logged => BatchType::Logged,
             BatchKind::Unlogged => BatchType::Unlogged,

@@ -27,6 +27,9 @@ const LONGEST: i64 = 64 << 20;
 /// The most elements of one collection, as the oldest protocol's two bytes count them.
 const MOST_ELEMENTS: i64 = 65_535;
 
+/// The most values of a clustering column below one prefix: all of them are held while a partition is walked.
+const MOST_CLUSTERED: i64 = 10_000_000;
+
 /// Makes what operations send and checks what comes back. Built once; cheap to ask.
 #[derive(Debug, Clone)]
 pub struct Maker {
@@ -58,9 +61,13 @@ struct Operation {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Insert,
+    /// With the plan of its statement where that has a condition.
+    Insert(Option<Plan>),
     Query(Plan),
-    Scan { page_size: u32, plain: bool },
+    Scan {
+        page_size: u32,
+        plain: bool,
+    },
 }
 
 /// Why profiles cannot be run.
@@ -120,7 +127,7 @@ pub enum MakerError {
         /// Share that is selected.
         share: String,
     },
-    /// A value that fits into no memory.
+    /// Values that fit into no memory.
     #[error("column {column:?} of {spec}: {size} is too large, at most {most}")]
     Size {
         /// The profile.
@@ -226,7 +233,7 @@ impl Maker {
     pub fn partitions(&self, operation: usize, index: u64) -> u32 {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
-        if !matches!(kind, Kind::Insert) {
+        if !matches!(kind, Kind::Insert(_)) {
             return 1;
         }
         let drawn = filled
@@ -244,7 +251,7 @@ impl Maker {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
         match kind {
-            Kind::Insert => filled.insert(operation, index, positions),
+            Kind::Insert(plan) => filled.insert(operation, plan.as_ref(), index, positions),
             Kind::Scan { page_size, .. } => Work {
                 request: Request::Scan {
                     statement: operation,
@@ -281,7 +288,7 @@ impl Maker {
         let Operation { table, kind } = &self.operations[operation];
         let filled = &self.tables[*table];
         match kind {
-            Kind::Insert => Check::Match,
+            Kind::Insert(_) => Check::Match,
             Kind::Scan { plain, .. } => check::scanned(filled, *plain, columns, rows),
             Kind::Query(plan) => {
                 let partition = filled.content.partition(first(positions));
@@ -303,6 +310,22 @@ impl Maker {
         content
             .rows(&partition)
             .map(move |row| content.row(&partition, &row))
+    }
+
+    /// About how many rows the partition has, without walking it.
+    pub fn about_rows(&self, spec: usize, position: u64) -> u64 {
+        let content = &self.tables[spec].content;
+        if content.in_turns() {
+            return 1;
+        }
+        content.about(&content.partition(position))
+    }
+
+    /// Some row of a partition, found without the others: which one follows from `choice`.
+    pub fn some_row(&self, spec: usize, position: u64, choice: u64) -> Vec<Option<CqlValue>> {
+        let content = &self.tables[spec].content;
+        let partition = content.partition(position);
+        content.row(&partition, &content.pick(&partition, mix(choice)))
     }
 
     /// Whether each row of a written partition must be there: inserts write all of them (select 1/1), and no query and
@@ -358,7 +381,7 @@ impl Filled {
             && !matches!(source.cql_type, CqlType::Counter | CqlType::Custom(_))
     }
 
-    fn insert(&self, operation: usize, index: u64, positions: &[u64]) -> Work {
+    fn insert(&self, operation: usize, plan: Option<&Plan>, index: u64, positions: &[u64]) -> Work {
         let mut rows = Vec::new();
         let mut seen = BTreeSet::new();
         for position in positions {
@@ -367,7 +390,11 @@ impl Filled {
             let new = seen.insert(partition.digest);
             if self.content.in_turns() || new {
                 self.selected(&partition, index, |row| {
-                    rows.push((operation, self.bound(&partition, row)));
+                    let bound = match plan {
+                        Some(plan) => plan.bind_row(&self.content, &partition, row, index),
+                        None => self.bound(&partition, row),
+                    };
+                    rows.push((operation, bound));
                 });
             }
         }
@@ -490,6 +517,16 @@ fn check_sizes(spec: &Spec, content: &Content) -> Result<(), MakerError> {
                 column: column.name.clone(),
                 size: source.size().to_string(),
                 most,
+            });
+        }
+    }
+    for (column, source) in spec.table.columns.iter().zip(&content.sources) {
+        if column.kind.is_clustering() && source.cluster().max() > MOST_CLUSTERED {
+            return Err(MakerError::Size {
+                spec: profile.specname.clone(),
+                column: column.name.clone(),
+                size: format!("cluster {}", source.cluster()),
+                most: MOST_CLUSTERED,
             });
         }
     }

@@ -10,10 +10,14 @@ use serde::Serialize;
 
 /// Operations and partitions that a sample looks at.
 const SAMPLED: u64 = 50;
-/// Rows of one partition that a sample looks at.
-const ROWS: usize = 1_000;
+/// Rows of one partition that a sample walks; of larger ones it picks some.
+const WALKED: u64 = 1_000;
+/// Rows that it picks of a larger one.
+const PICKED: u64 = 20;
 /// Bytes from which a server refuses a batch unless it is told otherwise (`batch_size_fail_threshold`).
 const REFUSED_BATCH: usize = 50 * 1024;
+/// Rows from which a partition is large.
+const LARGE: usize = 1_000_000;
 /// Longest text of a sample's value, in letters.
 const SHOWN: usize = 40;
 
@@ -73,7 +77,7 @@ impl Spread {
     fn of(all: &[usize]) -> Self {
         Self {
             least: all.iter().copied().min().unwrap_or(0),
-            mean: all.iter().sum::<usize>() as f64 / all.len().max(1) as f64,
+            mean: all.iter().map(|n| *n as f64).sum::<f64>() / all.len().max(1) as f64,
             most: all.iter().copied().max().unwrap_or(0),
         }
     }
@@ -120,15 +124,25 @@ fn one(
     }
     let (mut each, mut bytes, mut samples) = (Vec::new(), Vec::new(), Vec::new());
     for position in 0..SAMPLED {
-        let mut count = 0;
-        for row in maker.rows(number, position).take(ROWS) {
-            count += 1;
+        let about = maker.about_rows(number, position);
+        let of_partition: Vec<Vec<Option<CqlValue>>> = if about <= WALKED {
+            maker.rows(number, position).collect()
+        } else {
+            (0..PICKED)
+                .map(|n| maker.some_row(number, position, n))
+                .collect()
+        };
+        each.push(if about <= WALKED {
+            of_partition.len()
+        } else {
+            usize::try_from(about).unwrap_or(usize::MAX)
+        });
+        for row in of_partition {
             bytes.push(row.iter().flatten().map(size).sum());
             if samples.len() < shown {
                 samples.push(row.iter().map(|cell| text(cell.as_ref())).collect());
             }
         }
-        each.push(count);
     }
     let mut outline = Outline {
         spec: spec.profile.specname.clone(),
@@ -196,9 +210,10 @@ fn cautions(outline: &Outline, batch: BatchKind) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if outline.rows_a_partition.most >= ROWS {
+    if outline.rows_a_partition.most > LARGE {
         said.push(format!(
-            "a partition has {ROWS} rows or more; the sample stopped there"
+            "a partition has up to about {} rows: servers warn of large partitions, and walking one to check it takes memory",
+            outline.rows_a_partition.most
         ));
     }
     said

@@ -169,6 +169,9 @@ pub struct InsertSpec {
     /// it a position is a whole partition.
     #[serde(default)]
     pub turns: Option<u64>,
+    /// `IF …`: rows are written by compare-and-set, one condition for each row.
+    #[serde(default)]
+    pub condition: Option<String>,
     /// Its own consistency.
     pub consistency: Option<Consistency>,
     /// Its own serial consistency.
@@ -183,6 +186,7 @@ impl Default for InsertSpec {
             row_population: RatioDist::one(),
             batch: BatchKind::Logged,
             turns: None,
+            condition: None,
             consistency: None,
             serial_consistency: None,
         }

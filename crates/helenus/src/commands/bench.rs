@@ -1,6 +1,6 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
-mod access;
+pub(crate) mod access;
 pub(crate) mod render;
 
 use crate::cli::{
@@ -26,6 +26,7 @@ use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
+use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
 
@@ -111,6 +112,10 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             CommandError::new(code, text)
         }
         BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),
+        BenchError::DataCentre {
+            ref asked,
+            ref known,
+        } => CommandError::of(code::USAGE, &error).hint(name_hint(asked, known)),
         BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
             .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
     }
@@ -140,6 +145,8 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
+        sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
+        operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
@@ -370,6 +377,7 @@ impl<'a> Live<'a> {
                 sight.nodes.len(),
                 sight.keyspaces.join(", ")
             )),
+            LabEvent::Connected(_) | LabEvent::Seen(_) => {}
             LabEvent::Rate {
                 reached_per_s,
                 chosen_per_s,

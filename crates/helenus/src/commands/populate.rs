@@ -3,7 +3,7 @@
 
 use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
-use crate::commands::run::choose;
+use crate::commands::run::{choose_on, live_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     if flags.put_back {
         return put_back(flags, hands, ui);
     }
-    let request = request(flags)?;
+    let request = request(flags, hands)?;
     if flags.dry_run {
         return dry_run(&request, hands, ui);
     }
@@ -34,9 +34,10 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     Ok(if whole { 0 } else { code::BAR })
 }
 
-fn request(flags: &Populate) -> Result<PopulateRequest, CommandError> {
+fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandError> {
     let words = flags.workload.as_deref().unwrap_or_default();
-    let chosen = choose(words, &flags.params, None)?;
+    let look = |keyspace: &str, table: &str| live_table(hands, &flags.cluster, keyspace, table);
+    let chosen = choose_on(words, &flags.params, None, Some(&look))?;
     let partitions = match (flags.partitions, flags.rows) {
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
@@ -61,7 +62,7 @@ fn request(flags: &Populate) -> Result<PopulateRequest, CommandError> {
 fn failure(error: PopulateError) -> CommandError {
     let hint = error.hint();
     let code = match error {
-        PopulateError::Bench(error) => return bench::failure(error),
+        PopulateError::Bench(error) => return bench::failure(*error),
         PopulateError::Filling(_)
         | PopulateError::Resume(_)
         | PopulateError::Expected(_)

@@ -3,7 +3,7 @@
 
 mod chosen;
 
-pub(crate) use chosen::{Chosen, choose};
+pub(crate) use chosen::{Chosen, Live, choose, choose_on, live_table};
 
 use self::chosen::ChosenPhase;
 
@@ -30,7 +30,12 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 
 fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
-    let chosen = choose(&flags.workload, &flags.params, flags.phase.as_deref())?;
+    let cluster = flags.place.cluster.as_deref();
+    let look = |keyspace: &str, table: &str| {
+        live_table(hands, cluster.unwrap_or_default(), keyspace, table)
+    };
+    let live = cluster.is_some().then_some(&look as Live<'_>);
+    let chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
     let phases = phases(flags, &chosen)?;
     Ok(BenchRequest {
         place: bench::place(
@@ -49,6 +54,8 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
         pacing: bench::pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(bench::random)),
         max_errors: load.max_errors,
+        sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
+        operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

@@ -136,3 +136,42 @@ fn python_s_hdrhistogram_reads_equal_counts_in_every_bucket() {
         "the warm-up is there when it is wanted"
     );
 }
+
+#[test]
+fn the_log_of_a_stress_line_is_read_by_python_s_hdrhistogram() {
+    if python(&["-c", "import hdrh.log"]).is_none() {
+        not_run(
+            "an interval log read by Python's HdrHistogram",
+            "pip install hdrhistogram for the python3 of PATH",
+        );
+        return;
+    }
+    let lab = TestLab::fake("serve");
+    assert_eq!(lab.run(&["up", "c"]).code, "0");
+    let path = lab.path("stress.hdr");
+    let file = format!("hdrfile={}", path.display());
+    let said = lab.run(&[
+        "stress",
+        "--format",
+        "json",
+        "write",
+        "n=600",
+        "no-warmup",
+        "-rate",
+        "threads=8",
+        "fixed=400/s",
+        "-log",
+        &file,
+        "interval=500ms",
+    ]);
+    assert_eq!(said.code, "0", "{said}");
+    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    let (lines, read) = of_python(&path);
+    let mut expected = of_result(&told["runs"][0], 0);
+    assert!(lines >= 6, "{lines}");
+    // The wait is no part of a result: its count is that of the others.
+    let waits = read.get("WRITE-wt").expect("the wait");
+    assert_eq!(waits.iter().map(|(_, n)| n).sum::<u64>(), 600);
+    expected.insert("WRITE-wt".to_owned(), waits.clone());
+    assert_eq!(read, expected);
+}

@@ -22,5 +22,6 @@ mod reset;
 mod run;
 mod secured;
 mod serving;
+mod stress;
 mod two_homes;
 mod verbs;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
 /// The hands of a test, in the home of the clusters that the binary made.
-fn hands(home: &Home) -> Hands {
+pub(crate) fn hands(home: &Home) -> Hands {
     let mut env = Env::of_process();
     env.vars.insert("HELENUS_HOME".into(), home.path().into());
     env.vars

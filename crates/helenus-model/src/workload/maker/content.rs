@@ -37,6 +37,10 @@ impl Source {
         &self.size
     }
 
+    pub(super) fn cluster(&self) -> &Dist {
+        &self.cluster
+    }
+
     fn value(&self, number: i64) -> CqlValue {
         let size = if is_sized(&self.cql_type) {
             let drawn = self

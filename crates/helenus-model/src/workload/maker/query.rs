@@ -126,6 +126,18 @@ impl Plan {
         self.markers.iter().enumerate().map(of_marker).collect()
     }
 
+    /// What its markers get for one row.
+    pub(super) fn bind_row(
+        &self,
+        content: &Content,
+        partition: &Partition,
+        row: &RowKey,
+        index: u64,
+    ) -> Vec<Bound> {
+        let bound = |marked| self.bound(content, partition, row, marked, index);
+        self.markers.iter().map(bound).collect()
+    }
+
     /// The row that operation number `index` is about where all markers come from one.
     pub(super) fn row(&self, content: &Content, partition: &Partition, index: u64) -> RowKey {
         content.pick(partition, mix(index))

@@ -5,9 +5,10 @@ use super::content::Content;
 use super::query::Plan;
 use super::{Kind, MakerError};
 use crate::cql::CqlType;
+use crate::cql::tokens::tokens;
 use crate::table::{ColumnKind, Table, TableColumn, qualify};
 use crate::workload::operation::Statement;
-use crate::workload::profile::{Profile, Spec, VALIDATE};
+use crate::workload::profile::{Spec, VALIDATE};
 
 /// One statement for each operation.
 pub(super) fn all(
@@ -30,10 +31,15 @@ pub(super) fn all(
     };
     let insert = &profile.insert;
     let own = (insert.consistency, insert.serial_consistency);
-    add(insert_text(table), Kind::Insert, own);
+    let cql = insert_text(table, insert.condition.as_deref());
+    let conditional = match &insert.condition {
+        Some(_) => Some(plan("insert", &cql, true, table, content)?),
+        None => None,
+    };
+    add(cql, Kind::Insert(conditional), own);
     for (query, spec) in &profile.queries {
         let cql = qualify(&spec.cql, &profile.keyspace);
-        let plan = plan(profile, query, &cql, spec.same_row, table, content)?;
+        let plan = plan(query, &cql, spec.same_row, table, content)?;
         let own = (spec.consistency, spec.serial_consistency);
         add(cql, Kind::Query(plan), own);
     }
@@ -47,7 +53,7 @@ pub(super) fn all(
     }
     if profile.validates() {
         let cql = whole_partition(table);
-        let plan = plan(profile, VALIDATE, &cql, true, table, content)?;
+        let plan = plan(VALIDATE, &cql, true, table, content)?;
         add(cql, Kind::Query(plan), (None, None));
     }
     Ok(found)
@@ -59,14 +65,12 @@ type Own = (
 );
 
 fn plan(
-    profile: &Profile,
     operation: &str,
     cql: &str,
     same_row: bool,
     table: &Table,
     content: &Content,
 ) -> Result<Plan, MakerError> {
-    let _ = profile;
     Plan::new(cql, same_row, table, content).map_err(|(number, name)| MakerError::Marker {
         operation: operation.to_owned(),
         number,
@@ -91,12 +95,27 @@ fn filled(table: &Table) -> impl Iterator<Item = &TableColumn> {
         .filter(|c| !matches!(c.cql_type, CqlType::Custom(_)))
 }
 
-fn insert_text(table: &Table) -> String {
+/// What `insert` sends. Only an UPDATE takes conditions on columns.
+fn insert_text(table: &Table, condition: Option<&str>) -> String {
     let each = |of: &dyn Fn(&TableColumn) -> bool, text: &dyn Fn(String) -> String, by: &str| {
         let columns = filled(table).filter(|c| of(c));
         let texts: Vec<String> = columns.map(|c| text(quoted(&c.name))).collect();
         texts.join(by)
     };
+    let absent = |text: &str| tokens(text).get(1).is_some_and(|t| t.is("not"));
+    let (own, behind) = match condition {
+        Some(text) if absent(text) => (false, format!(" {text}")),
+        Some(text) => (true, format!(" {text}")),
+        None => (false, String::new()),
+    };
+    if own {
+        let sets = each(&|c| !c.kind.is_key(), &|c| format!("{c} = ?"), ", ");
+        let keys = each(&|c| c.kind.is_key(), &|c| format!("{c} = ?"), " AND ");
+        return format!(
+            "UPDATE {} SET {sets} WHERE {keys}{behind}",
+            full_name(table)
+        );
+    }
     if table.counts() {
         let sums = each(&|c| !c.kind.is_key(), &|c| format!("{c} = {c} + ?"), ", ");
         let keys = each(&|c| c.kind.is_key(), &|c| format!("{c} = ?"), " AND ");
@@ -105,7 +124,7 @@ fn insert_text(table: &Table) -> String {
     let names = each(&|_| true, &|c| c, ", ");
     let marks = each(&|_| true, &|_| "?".to_owned(), ", ");
     format!(
-        "INSERT INTO {} ({names}) VALUES ({marks})",
+        "INSERT INTO {} ({names}) VALUES ({marks}){behind}",
         full_name(table)
     )
 }

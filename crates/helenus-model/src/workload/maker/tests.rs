@@ -370,6 +370,7 @@ fn what_cannot_be_understood_is_refused() {
         with("cluster: uniform(1..6)", "cluster: uniform(1..60k)"),
         with("size: uniform(0..40)", "size: uniform(0..1b)"),
         with("p1 text", "p1 'some.Class'"),
+        with("cluster: uniform(1..6)", "cluster: uniform(1..1b)"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
     columnspec of ks.t names the column "tex", which ks.t has not (the nearest column is "te")
@@ -377,6 +378,7 @@ fn what_cannot_be_understood_is_refused() {
     insert of ks.t may write 540000 rows at once (3 partitions of 180000 rows, select fixed(1)/1); a batch holds 65535 (make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows)
     column "te" of ks.t: uniform(0..1b) is too large, at most 67108864 (give the column a smaller size)
     key column "p1" of ks.t is a 'some.Class': no values can be made for it (give the column a type of CQL's own)
+    column "c1" of ks.t: cluster uniform(1..1b) is too large, at most 10000000 (give the column a smaller size)
     "#);
     let scan = format!("{EVERY_TYPE}\ntoken_range_queries: {{all: {{columns: 'a, nn'}}}}\n");
     let error = Maker::new(&workload(&scan), Seed(1)).expect_err("refused");
@@ -386,6 +388,41 @@ fn what_cannot_be_understood_is_refused() {
         specs: Vec::new(),
     };
     assert_eq!(Maker::new(&none, Seed(1)).err(), Some(MakerError::Empty));
+}
+
+#[test]
+fn inserts_may_have_a_condition() {
+    let text = "
+keyspace: ks
+table: t
+table_definition: CREATE TABLE t (k int, c int, a int, b text, PRIMARY KEY (k, c))
+columnspec: [{name: k, population: seq(1..9)}, {name: c, population: fixed(7)}, {name: a, population: fixed(5)}]
+insert: {condition: IF a = ? AND b = NULL}
+queries: {}
+";
+    let conditional = maker(text, 1);
+    let absent = maker(&text.replace("IF a = ? AND b = NULL", "IF NOT EXISTS"), 1);
+    let all = [
+        &conditional.statements()[0].cql,
+        &absent.statements()[0].cql,
+    ];
+    insta::assert_snapshot!(all.map(String::as_str).join("\n"), @r#"
+    UPDATE "ks"."t" SET "a" = ?, "b" = ? WHERE "k" = ? AND "c" = ? IF a = ? AND b = NULL
+    INSERT INTO "ks"."t" ("k", "c", "a", "b") VALUES (?, ?, ?, ?) IF NOT EXISTS
+    "#);
+    let Request::Single(0, bound) = conditional.make(0, 0, &[1]).request else {
+        panic!("one statement")
+    };
+    let int = |n: i32| Bound::Value(CqlValue::Int(n));
+    assert_eq!(
+        (&bound[0], &bound[2..]),
+        (&int(5), &[int(2), int(7), int(5)][..])
+    );
+    let error = Profile::read(&text.replace("IF a", "a")).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "line 6: insert.condition: it begins with IF"
+    );
 }
 
 #[test]

@@ -41,13 +41,14 @@ const TOP: [&str; 10] = [
     "token_range_queries",
 ];
 const COLUMN: [&str; 4] = ["name", "size", "population", "cluster"];
-const INSERT: [&str; 7] = [
+const INSERT: [&str; 8] = [
     "partitions",
     "select",
     "row-population",
     "batchtype",
     "consistencyLevel",
     "serialConsistencyLevel",
+    "condition",
     "turns",
 ];
 const QUERY: [&str; 4] = [
@@ -443,7 +444,15 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
             "at least one partition takes turns",
         ));
     }
+    let condition = map.text("condition")?;
+    if let Some(text) = &condition
+        && !tokens(text).first().is_some_and(|t| t.is("if"))
+    {
+        let at = map.get("condition").unwrap_or(node);
+        return Err(wrong(at, "insert.condition", "it begins with IF"));
+    }
     Ok(InsertSpec {
+        condition: condition.map(|text| text.trim().trim_end_matches(';').to_owned()),
         partitions: map
             .read::<Dist>("partitions")?
             .unwrap_or(defaults.partitions),

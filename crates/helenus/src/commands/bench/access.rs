@@ -30,6 +30,12 @@ pub(super) fn credentials(
 
 /// The first line of a file that only its owner can read.
 fn read_private(path: &str) -> Result<String, CommandError> {
+    let text = whole_private(path)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// All of a file that only its owner can read.
+pub(crate) fn whole_private(path: &str) -> Result<String, CommandError> {
     use std::os::unix::fs::PermissionsExt as _;
     let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
@@ -37,8 +43,7 @@ fn read_private(path: &str) -> Result<String, CommandError> {
         let text = format!("others can read the password in {path} (mode {mode:03o})");
         return Err(CommandError::new(code::USAGE, text).hint(format!("chmod 600 {path}")));
     }
-    let text = fs::read_to_string(path).map_err(failed)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    fs::read_to_string(path).map_err(failed)
 }
 
 /// The certificates that flags name.

@@ -261,7 +261,7 @@ fn failures(phases: &[PhaseResult]) -> String {
 }
 
 /// The kind as JSON has it.
-fn kind_word(kind: FailureKind) -> String {
+pub(crate) fn kind_word(kind: FailureKind) -> String {
     match serde_json::to_value(kind) {
         Ok(serde_json::Value::String(word)) => word,
         _ => format!("{kind:?}"),
@@ -334,7 +334,7 @@ fn ranges(c: &Confidence) -> [String; 4] {
 }
 
 /// Each doubt once, with the phases that have it.
-fn doubts(phases: &[PhaseResult]) -> String {
+pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
     let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
     for phase in phases {
         for doubt in &phase.doubts {
@@ -502,7 +502,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
 }
 
 /// One phase of a run as it is planned.
-fn planned(phase: &Phase) -> String {
+pub(crate) fn planned(phase: &Phase) -> String {
     let all: u32 = phase.operations.iter().map(|share| share.weight).sum();
     let mix = phase.operations.iter().map(|share| {
         let of = f64::from(share.weight) * 100.0 / f64::from(all.max(1));

@@ -3,12 +3,39 @@
 
 use crate::error::{CommandError, code};
 use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::live_schema::{self, LiveSchemaError};
+use helenus_cluster::shell;
 use helenus_model::built_in::find;
 use helenus_model::nearest::nearest;
 use helenus_model::run_plan::Positions;
+use helenus_model::table::Table;
 use helenus_model::workload::Workload;
 use helenus_model::workload::profile::{Profile, ProfileWorkload, Spec};
 use std::path::Path;
+
+/// Looks a table up where a run goes, by its keyspace and its name.
+pub(crate) type Live<'a> = &'a dyn Fn(&str, &str) -> Result<Table, CommandError>;
+
+/// A table as a cluster of this user has it.
+///
+/// # Errors
+/// No node answers, or there is no such table.
+pub(crate) fn live_table(
+    hands: &Hands,
+    cluster: &str,
+    keyspace: &str,
+    table: &str,
+) -> Result<Table, CommandError> {
+    let state = hands.clusters.load(cluster)?;
+    let mut client = shell::connect(&state, None)?;
+    let described = live_schema::table(&mut client, keyspace, table).map_err(|error| {
+        let usage = matches!(error, LiveSchemaError::Absent { .. });
+        let code = if usage { code::USAGE } else { code::CLUSTER };
+        CommandError::of(code, &error).hint(error.hint())
+    })?;
+    Ok(described.table)
+}
 
 /// A workload, and what it says of how it is run.
 #[derive(Debug, Clone)]
@@ -63,8 +90,21 @@ pub(crate) fn choose(
     params: &[(String, String)],
     phase: Option<&str>,
 ) -> Result<Chosen, CommandError> {
+    choose_on(words, params, phase, None)
+}
+
+/// As [`choose`]; the table of a profile that does not define it is looked up where the run goes.
+///
+/// # Errors
+/// As [`choose`], or there is no such table there.
+pub(crate) fn choose_on(
+    words: &str,
+    params: &[(String, String)],
+    phase: Option<&str>,
+    live: Option<Live<'_>>,
+) -> Result<Chosen, CommandError> {
     if is_files(words) {
-        return profiles(words, params, phase);
+        return profiles(words, params, phase, live);
     }
     let known = find(words).map_err(|e| {
         let hint = format!("{}; a profile is a file: {words}.yaml", e.hint());
@@ -117,6 +157,7 @@ fn profiles(
     words: &str,
     params: &[(String, String)],
     phase: Option<&str>,
+    live: Option<Live<'_>>,
 ) -> Result<Chosen, CommandError> {
     if let Some(phase) = phase {
         let text = format!("a profile has no phase {phase:?}");
@@ -130,7 +171,7 @@ fn profiles(
     let mut specs: Vec<Spec> = Vec::new();
     let mut names = Vec::new();
     for path in words.split(',') {
-        let spec = spec(Path::new(path))?;
+        let spec = spec(Path::new(path), live)?;
         if specs
             .iter()
             .any(|s| s.profile.specname == spec.profile.specname)
@@ -153,7 +194,7 @@ fn profiles(
 }
 
 /// One profile with its table.
-fn spec(path: &Path) -> Result<Spec, CommandError> {
+fn spec(path: &Path, live: Option<Live<'_>>) -> Result<Spec, CommandError> {
     let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
     let at = path.display().to_string();
     let profile = Profile::read(&text).map_err(|e| {
@@ -163,10 +204,16 @@ fn spec(path: &Path) -> Result<Spec, CommandError> {
     let table = profile
         .defined_table()
         .map_err(|e| CommandError::of(code::USAGE, &e).within(&at))?;
-    let table = table.ok_or_else(|| {
-        CommandError::new(code::USAGE, format!("{at} has no table_definition")).hint(
-            "add the table's CREATE TABLE statement: its columns are read from there".to_owned(),
-        )
-    })?;
+    let table = match (table, live) {
+        (Some(table), _) => table,
+        (None, Some(live)) => live(&profile.keyspace, &profile.table)?,
+        (None, None) => {
+            let text = format!("{at} has no table_definition");
+            return Err(CommandError::new(code::USAGE, text).hint(
+                "add the table's CREATE TABLE statement, or name the cluster that has the table with --cluster"
+                    .to_owned(),
+            ));
+        }
+    };
     Ok(Spec { profile, table })
 }

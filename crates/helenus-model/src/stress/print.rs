@@ -1,0 +1,26 @@
+//! `print dist=…`: the percentiles of a distribution.
+//! Refuses samples: the numbers are the distribution's own.
+
+use super::number::fixed;
+use crate::dist::Dist;
+use std::fmt::Write as _;
+
+/// Shares of the samples whose value is told.
+const SHARES: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0];
+
+/// The table that cassandra-stress prints: which value so much of all samples does not exceed.
+#[expect(clippy::cast_precision_loss, reason = "a share of a range")]
+pub fn percentiles(dist: &Dist) -> String {
+    let mut text = String::from("% of samples    Range       % of total\n");
+    let hundredth = dist.printed_quantile(1.0) as f64 / 100.0;
+    for share in SHARES {
+        let value = dist.printed_quantile(share);
+        let _infallible = writeln!(
+            text,
+            "{:<16}{value:<12}{:>12}",
+            fixed(share * 100.0, 1),
+            fixed(value as f64 / hundredth, 1)
+        );
+    }
+    text
+}

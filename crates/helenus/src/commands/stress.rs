@@ -1,0 +1,299 @@
+//! `helenus stress`: a line of cassandra-stress read, carried out and told in its words.
+//! Refuses other exit codes than cassandra-stress has, but for an interrupt; doubts go to standard error.
+
+mod load;
+mod place;
+mod sink;
+
+use crate::cli::stress::Stress as Flags;
+use crate::commands::bench::{self, render};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::ready::ReadyError;
+use helenus_lab::BenchError;
+use helenus_lab::LabEvent;
+use helenus_lab::stress::{self, StressEvent, StressRequest, StressRun, StressRunError, Stressed};
+use helenus_model::format::Format;
+use helenus_model::line::Step;
+use helenus_model::result::RunResult;
+use helenus_model::run_plan::Phase;
+use helenus_model::secret::command_line;
+use helenus_model::stress::{
+    Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read,
+};
+use helenus_model::workload::Workload;
+use serde::Serialize;
+use sink::Sink;
+
+pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let (stress, translated) = match read(&flags.words).map_err(refused)? {
+        Asked::Help(about) => {
+            ui.out(&help(about.as_deref()));
+            return Ok(0);
+        }
+        Asked::Version => {
+            ui.out(&format!(
+                "Version: 4.0-alpha2 (its language; this is helenus {})\n",
+                crate::cli::VERSION
+            ));
+            return Ok(0);
+        }
+        Asked::Print(dist) => {
+            ui.out(&percentiles(&dist));
+            return Ok(0);
+        }
+        Asked::Run { stress, translated } => (*stress, translated),
+    };
+    for caution in stress.cautions() {
+        ui.caution(&caution);
+    }
+    let outcome = carry_out(&stress, translated.as_deref(), flags, hands, ui);
+    outcome.map_err(|mut error| {
+        if error.code != code::INTERRUPTED {
+            error.code = code::BAR;
+        }
+        error
+    })
+}
+
+fn refused(error: StressError) -> CommandError {
+    CommandError::of(code::BAR, &error).hint(error.hint())
+}
+
+fn carry_out(
+    stress: &Stress,
+    translated: Option<&str>,
+    flags: &Flags,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let loaded = load::load(stress)?;
+    let hosts = place::hosts(stress)?;
+    let mut known = stress.clone();
+    known.node.hosts.clone_from(&hosts);
+    if flags.dry_run {
+        return dry_run(&known, &loaded, ui);
+    }
+    let place = place::place(stress, flags, hands)?;
+    let request = StressRequest {
+        place: place.to.clone(),
+        stress: known,
+        workload: loaded.workload,
+        schema: loaded.schema,
+        tables: loaded.tables,
+        hosts: hosts.len().max(1) as u64,
+        tag: flags.tag.clone(),
+        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
+        version: crate::cli::VERSION.to_owned(),
+    };
+    let mut sink = Sink::new(&request.stress, ui)?;
+    if let Some(line) = translated {
+        sink.say("Running in legacy support mode. Translating command to: ");
+        sink.say(&format!("stress {line}"));
+    }
+    if !request.stress.log.no_settings {
+        sink.say(&request.stress.settings());
+        if let (Command::User { .. }, Workload::Profiles(all)) =
+            (&request.stress.command, &request.workload)
+        {
+            sink.say(&profiles(&all.specs));
+        }
+    }
+    let searches = matches!(request.stress.rate, Rate::Search { .. });
+    let ended = stress::run(hands, &request, &mut |event| {
+        live(&event, ui);
+        sink.see(&event, searches);
+    });
+    drop(place);
+    let ended = tell(ended, &mut sink, ui);
+    let title = title(&request.stress);
+    let written = sink.end(&title);
+    let stressed = ended?;
+    written?;
+    show(&stressed, &request, ui);
+    Ok(u8::from(!stressed.runs.iter().all(|run| run.success)))
+}
+
+/// What a person must see while it goes on: a cluster that is not theirs.
+fn live(event: &StressEvent<'_>, ui: &Ui) {
+    match event {
+        StressEvent::Lab(LabEvent::Foreign(sight)) => {
+            ui.note(&format!(
+                "writing to {:?}, which is not yours",
+                sight.cluster_name
+            ));
+        }
+        StressEvent::Lab(LabEvent::Step(Step::Run)) => tracing::debug!("runs"),
+        _ => {}
+    }
+}
+
+/// END or FAILURE, and what to think of the numbers.
+fn tell(
+    ended: Result<Stressed, StressRunError>,
+    sink: &mut Sink<'_>,
+    ui: &Ui,
+) -> Result<Stressed, CommandError> {
+    let stressed = ended.map_err(|error| {
+        let failure = failure(error);
+        if failure.code != code::INTERRUPTED {
+            sink.say("FAILURE");
+        }
+        failure
+    })?;
+    if stressed.runs.iter().any(|run| run.finished.interrupted) {
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted, and cleaned up",
+        ));
+    }
+    if !stressed.runs.is_empty() {
+        let success = stressed.runs.iter().all(|run| run.success);
+        sink.say(if success { "END" } else { "FAILURE" });
+    }
+    for run in &stressed.runs {
+        tell_run(run, ui);
+    }
+    Ok(stressed)
+}
+
+fn tell_run(run: &StressRun, ui: &Ui) {
+    let phases = &run.finished.result.phases;
+    if !run.success {
+        let all = phases.iter().flat_map(|phase| &phase.first_failures);
+        let firsts: Vec<String> = all
+            .map(|(kind, text)| format!("{}: {text}", render::kind_word(*kind)))
+            .collect();
+        let text = format!("operations failed ({})", firsts.join("; "));
+        ui.error(&CommandError::new(code::BAR, text).hint(
+            "what is read must have been written (helenus stress write …); -errors ignore counts failures and goes on"
+                .to_owned(),
+        ));
+    }
+    let doubts = render::doubts(phases);
+    if !doubts.is_empty() {
+        ui.note(doubts.trim_end());
+    }
+    if let Some(error) = &run.finished.not_recorded {
+        ui.caution(&format!(
+            "the run is not in the history: {}",
+            with_causes(error)
+        ));
+    }
+    if let Some(id) = &run.finished.run {
+        ui.note(&format!(
+            "{id}: {} threads; helenus history show {id} tells service and response times apart",
+            run.threads
+        ));
+    }
+}
+
+fn failure(error: StressRunError) -> CommandError {
+    let hint = error.hint();
+    match error {
+        StressRunError::Bench(BenchError::Cluster(ClusterError::Ready(
+            ReadyError::Interrupted,
+        ))) => CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up"),
+        StressRunError::Bench(error) => bench::failure(error),
+        other => CommandError::of(code::BAR, &other).hint(hint),
+    }
+}
+
+/// The page's title: the line's, or the moment.
+fn title(stress: &Stress) -> String {
+    stress.graph.title.clone().unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let ns = now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+        format!(
+            "cassandra-stress - {}",
+            helenus_record::when::Utc::of_ns(ns)
+        )
+    })
+}
+
+/// What programs read at the end.
+#[derive(Serialize)]
+struct Told<'a> {
+    format: Format,
+    stress: &'a Stress,
+    success: bool,
+    runs: Vec<ToldRun<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldRun<'a> {
+    run: Option<String>,
+    threads: u32,
+    success: bool,
+    /// Which latency the rows show: `service` or `response`.
+    shown: &'static str,
+    result: &'a RunResult,
+}
+
+fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
+    if !ui.json() {
+        return;
+    }
+    let response = matches!(
+        request.stress.rate,
+        Rate::Threads {
+            limit: helenus_model::stress::Limit::Fixed(_),
+            ..
+        }
+    );
+    let runs = stressed.runs.iter().map(|run| ToldRun {
+        run: run.finished.run.map(|id| id.to_string()),
+        threads: run.threads,
+        success: run.success,
+        shown: if response { "response" } else { "service" },
+        result: &run.finished.result,
+    });
+    ui.json_value(&Told {
+        format: Format::new("stress", 1),
+        stress: &request.stress,
+        success: stressed.runs.iter().all(|run| run.success),
+        runs: runs.collect(),
+    });
+}
+
+/// What would be done.
+#[derive(Serialize)]
+struct Plan<'a> {
+    format: Format,
+    stress: &'a Stress,
+    schema: &'a [String],
+    warm_ups: Vec<Phase>,
+    /// The run, or the first of a search.
+    phase: Phase,
+}
+
+fn dry_run(stress: &Stress, loaded: &load::Loaded, ui: &Ui) -> Result<u8, CommandError> {
+    let operations = stress.operations(&loaded.workload).map_err(refused)?;
+    let threads = match stress.rate {
+        Rate::Threads { threads, .. } => threads,
+        Rate::Search { least, .. } => least,
+    };
+    stress.level().map_err(refused)?;
+    let hosts = stress.node.hosts.len().max(1) as u64;
+    let plan = Plan {
+        format: Format::new("stress-plan", 1),
+        stress,
+        schema: &loaded.schema,
+        warm_ups: stress.warm_ups(hosts, &operations).map_err(refused)?,
+        phase: stress.phase(threads, &operations).map_err(refused)?,
+    };
+    ui.result(&plan, || {
+        let mut text = stress.settings();
+        for statement in plan.schema {
+            text.push_str(&format!("{statement};\n"));
+        }
+        for phase in plan.warm_ups.iter().chain([&plan.phase]) {
+            text.push_str(&render::planned(phase));
+        }
+        text.push_str("nothing was started (--dry-run)\n");
+        text
+    });
+    Ok(0)
+}
