@@ -303,7 +303,7 @@ impl Counting {
 /// The number in a cell of `count(*)`.
 fn number(cell: Option<&[u8]>) -> u64 {
     let bytes = cell.and_then(|bytes| bytes.try_into().ok());
-    bytes.map_or(0, |bytes| u64::from_be_bytes(bytes))
+    bytes.map_or(0, u64::from_be_bytes)
 }
 
 fn decoded(

@@ -57,7 +57,7 @@ pub enum ScanError {
     #[error("the table cannot be read")]
     Refused {
         /// The server's words.
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// Nothing helped.
     #[error("the tokens after {} up to {} cannot be read: tried {tries} times without an answer", span.start, span.end)]

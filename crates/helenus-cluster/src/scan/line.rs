@@ -147,7 +147,10 @@ impl<'a> Line<'a> {
                 self.open = None;
             }
             let Some(trouble) = trouble(&error) else {
-                return Err(ScanError::Refused { source: error }.into());
+                return Err(ScanError::Refused {
+                    source: Box::new(error),
+                }
+                .into());
             };
             self.note(trouble);
             let (pace, next) = self.pace.after_trouble(trouble, way, span.width());
@@ -201,8 +204,8 @@ impl<'a> Line<'a> {
 
     /// As many rows as come to [`PAGE_BYTES`], by those that just came.
     fn fit(&mut self, bytes: usize, rows: usize) {
-        if rows > 0 {
-            let fitting = PAGE_BYTES / (bytes / rows).max(1);
+        if let Some(each) = bytes.checked_div(rows) {
+            let fitting = PAGE_BYTES / each.max(1);
             let most = self.fitting.saturating_mul(GROWTH);
             self.fitting = u32::try_from(fitting).unwrap_or(u32::MAX).clamp(1, most);
         }
