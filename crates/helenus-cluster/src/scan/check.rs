@@ -219,7 +219,7 @@ fn placed(
     let part = |from: u64| {
         let mut placed = Vec::new();
         for position in from..population.min(from.saturating_add(each)) {
-            if position % LOOK_EVERY == 0 {
+            if (position - from).is_multiple_of(LOOK_EVERY) {
                 done.fetch_add(LOOK_EVERY, Ordering::Relaxed);
                 if cancel.is_set() {
                     break;
@@ -522,6 +522,41 @@ mod tests {
         assert_eq!((part.right, part.expected, part.missing), (20, 20, 0));
         let empty = walked(half, &placed, &[]);
         assert_eq!((empty.missing, empty.found), (20, 0));
+    }
+
+    #[test]
+    fn parts_of_the_ring_share_the_positions_out() {
+        use helenus_model::ring::{Member, Ring};
+        let expected = expected();
+        let member = Member {
+            data_center: "d".into(),
+            rack: "r".into(),
+            tokens: vec![17],
+        };
+        let pieces = pieces(&Ring::new(vec![member]).unwrap(), 16);
+        let mut seen = Vec::new();
+        for part in pieces.chunks(5) {
+            let mut told = 0;
+            let mut tell = |event| {
+                if let ScanEvent::Keys { total, .. } = event {
+                    told = total;
+                }
+            };
+            let placed = placed(&expected, 3_000, part, &Cancel::default(), &mut tell).unwrap();
+            assert!(placed.is_sorted() && !placed.is_empty());
+            for (token, position) in placed {
+                assert!(part.iter().any(|piece| piece.span.contains(token)));
+                assert_eq!(token_of(&expected, position).unwrap(), token);
+                seen.push(position);
+            }
+            assert!(told == 0 || told == 3_000);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..3_000).collect::<Vec<u64>>());
+        let cancel = Cancel::default();
+        cancel.set();
+        let none = placed(&expected, 3_000, &pieces, &cancel, &mut |_| {}).unwrap();
+        assert!(none.is_empty(), "an interrupt is heard before the scan");
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(crate) fn what_was_cut_off_goes_on_and_settings_come_back() {
         "--seed",
         "7",
     ];
-    let mut child = home.start(&[&words[..], &["--anew", "--rate", "8000"]].concat());
+    let mut child = home.start(&[&words[..], &["--anew", "--rate", "3000"]].concat());
     let begin = Instant::now();
     while journal(&home)["below"].as_u64().unwrap_or(0) < ROWS * 2 / 5
         || journal(&home)["complete"] == true
