@@ -18,6 +18,8 @@ fn the_program() {
                    remove it
       run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
       populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
+      stress       A line of cassandra-stress, as it stands
+      workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
@@ -82,6 +84,8 @@ fn no_verb_at_all() {
                    remove it
       run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
       populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
+      stress       A line of cassandra-stress, as it stands
+      workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
