@@ -154,6 +154,14 @@ pub enum BenchError {
     Prepare(#[source] ClientError),
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    /// A data centre that the cluster does not have.
+    #[error("the cluster has no data centre {asked:?}")]
+    DataCentre {
+        /// Asked for.
+        asked: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
     /// Nothing completed while the rate was looked for.
     #[error("not one operation completed while the rate was looked for")]
     NoRate,
@@ -304,6 +312,15 @@ impl Bench<'_> {
         };
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
+        }
+        let known = target.data_centers();
+        if let Some(asked) = self.request.client_dc.as_ref()
+            && !known.contains(asked)
+        {
+            return Err(BenchError::DataCentre {
+                asked: asked.clone(),
+                known,
+            });
         }
         self.cluster = target.cluster.clone();
         self.target = Some(target);

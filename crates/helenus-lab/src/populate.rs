@@ -156,7 +156,7 @@ pub struct Populated {
 )]
 pub enum PopulateError {
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Bench(Box<BenchError>),
     #[error(transparent)]
     Filling(#[from] FillingError),
     #[error(transparent)]
@@ -200,9 +200,15 @@ pub enum PopulateError {
     },
 }
 
+impl From<BenchError> for PopulateError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(Box::new(error))
+    }
+}
+
 impl From<ClusterError> for PopulateError {
     fn from(error: ClusterError) -> Self {
-        Self::Bench(error.into())
+        BenchError::from(error).into()
     }
 }
 

@@ -12,6 +12,7 @@ use helenus_model::access::Access;
 use helenus_model::guard::{Sight, Verdict, judge};
 use helenus_model::workload::Workload;
 use helenus_model::workload::needs::Need;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 /// A cluster that a run can go to.
@@ -31,6 +32,17 @@ pub struct Target {
     pub access: Access,
     /// What is there, where it is not ours: to be shown before anything is written.
     pub foreign: Option<Sight>,
+}
+
+impl Target {
+    /// The data centres that are there, each once.
+    pub fn data_centers(&self) -> Vec<String> {
+        let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
+        let planned = planned.map(|node| &node.data_center);
+        let seen = self.foreign.iter().flat_map(|sight| &sight.data_centers);
+        let all: BTreeSet<&String> = planned.chain(seen).collect();
+        all.into_iter().cloned().collect()
+    }
 }
 
 /// What a person gave to get into a cluster that they named by its addresses.

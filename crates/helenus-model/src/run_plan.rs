@@ -59,18 +59,12 @@ fn yes() -> bool {
 }
 
 fn one_second() -> u64 {
-    SAMPLING_INTERVAL_MS
+    1000
 }
 
-/// Age in milliseconds at which an operation is given up where nobody says: longer than Cassandra's own longest default
-/// (10 s for a range read), so the server speaks first.
-pub const OPERATION_TIMEOUT_MS: u64 = 12_000;
-
-/// Length of an interval in milliseconds where nobody says.
-pub const SAMPLING_INTERVAL_MS: u64 = 1000;
-
+/// Longer than Cassandra's own longest default (10 s for a range read), so the server speaks first.
 fn twelve_seconds() -> u64 {
-    OPERATION_TIMEOUT_MS
+    12_000
 }
 
 /// How the generator waits.

@@ -67,7 +67,7 @@ pub enum ScanError {
         /// Tries in a row.
         tries: u32,
         /// The last failure.
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// A value is not of its column's type.
     #[error("what came back is not of the table's types")]

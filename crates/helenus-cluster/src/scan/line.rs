@@ -161,7 +161,7 @@ impl<'a> Line<'a> {
                     let stuck = ScanError::Stuck {
                         span,
                         tries,
-                        source: error,
+                        source: Box::new(error),
                     };
                     return Err(stuck.into());
                 }

@@ -214,7 +214,7 @@ impl Findings {
         let same = |(_, known): &(i64, Difference)| std::mem::discriminant(known) == kind;
         let known = self.differences.iter().filter(|d| same(d)).count();
         if known >= self.keep {
-            let last = self.differences.iter().rposition(|d| same(d));
+            let last = self.differences.iter().rposition(same);
             match last {
                 Some(last) if self.differences[last].0 > token => {
                     self.differences.remove(last);
@@ -355,13 +355,13 @@ mod tests {
                 let expected = expected();
                 let hash = hash(&expected);
                 let mut findings = Findings::new(keep);
-                for position in from..to {
-                    let token = position as i64;
-                    let positions: Vec<u64> = if fates[position] == 3 { vec![] } else { vec![position as u64] };
+                for (position, fate) in fates.iter().enumerate().take(to).skip(from) {
+                    let (token, number) = (position as i64, position as u64);
+                    let positions: Vec<u64> = if *fate == 3 { vec![] } else { vec![number] };
                     let mut partition = Comparing::new(&expected, token, &positions);
-                    let mut row = expected.rows(&[position as u64]).next().expect("a row");
-                    if fates[position] == 1 { row[2] = None }
-                    if fates[position] != 2 { findings.row(&expected, &hash, &mut partition, &row) }
+                    let mut row = expected.rows(&[number]).next().expect("a row");
+                    if *fate == 1 { row[2] = None }
+                    if *fate != 2 { findings.row(&expected, &hash, &mut partition, &row) }
                     findings.end(&expected, &hash, &mut partition);
                 }
                 findings

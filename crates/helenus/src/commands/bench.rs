@@ -26,6 +26,7 @@ use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
+use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use std::net::SocketAddr;
 
@@ -111,6 +112,10 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             CommandError::new(code, text)
         }
         BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),
+        BenchError::DataCentre {
+            ref asked,
+            ref known,
+        } => CommandError::of(code::USAGE, &error).hint(name_hint(asked, known)),
         BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
             .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
     }

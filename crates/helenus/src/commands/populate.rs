@@ -62,7 +62,7 @@ fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandEr
 fn failure(error: PopulateError) -> CommandError {
     let hint = error.hint();
     let code = match error {
-        PopulateError::Bench(error) => return bench::failure(error),
+        PopulateError::Bench(error) => return bench::failure(*error),
         PopulateError::Filling(_)
         | PopulateError::Resume(_)
         | PopulateError::Expected(_)

@@ -97,6 +97,32 @@ fn what_was_cut_off_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_interrupt_remembers_how_far_it_was() {
+    let lab = serving();
+    let words = ["populate", "standard1", "--rows", "10000", "--cluster", "c"];
+    let slowly = [&words[..], &["--rate", "2000"]].concat();
+    let mut populate = lab.begin(&slowly);
+    let begin = Instant::now();
+    while journal(&lab)["below"].as_u64().unwrap_or(0) < 1000 {
+        assert!(populate.runs(), "it ended by itself: {}", populate.err());
+        assert!(begin.elapsed() < PATIENCE, "{}", journal(&lab));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    populate.signal(Signal::INT);
+    let said = populate.end();
+    assert_eq!(said.code, "130", "{said}");
+    let before = journal(&lab)["below"].as_u64().expect("a number");
+    assert!((1000..10_000).contains(&before), "{before}");
+    let rest = lab.json(&words);
+    // Nothing that was acknowledged is sent again: an interrupt ends with a note.
+    assert_eq!(
+        (&rest["from"], &rest["sent"]),
+        (&before.into(), &(10_000 - before).into())
+    );
+    assert_eq!(rest["verified"]["missing"], 0, "{rest:#}");
+}
+
+#[test]
 fn rows_that_are_lost_later_are_missed_and_written_again() {
     let lab = serving();
     let fill = ["populate", "standard1", "--rows", "2000", "--cluster", "c"];

@@ -64,6 +64,20 @@ fn a_mix_keeps_its_weights_and_each_step_is_a_phase() {
 }
 
 #[test]
+fn a_data_centre_that_there_is_not_is_refused() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = ["run", "standard1", "--cluster", "c", "--ops", "write=1"];
+    let more = ["--count", "10", "--client-dc", "datacentre1"];
+    shot!(lab.run(&[&words[..], &more].concat()), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "datacentre1"
+    hint: did you mean datacenter1?
+    "#);
+}
+
+#[test]
 fn a_ramp_offers_the_area_below_its_line() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);

@@ -35,6 +35,9 @@ queries:
   day:
     cql: select * from events where user = ? and day = ?
     fields: samerow
+  put:
+    cql: insert into events (user, day, at, note) values (?, ?, ?, ?) if not exists
+    fields: samerow
 token_range_queries:
   scan:
     columns: user, day, note
@@ -213,6 +216,18 @@ fn profiles_are_written_and_checked(home: &Home) {
     let mix = ["--ops", "day=2,validate=1,scan=1", "--verify"];
     let read = run(&[&mix[..], &["--population", "1500", "--count", "1500"]].concat());
     assert_eq!(read["completed"], 1500, "{read:#}");
+    // Conditional writes: rows that are there already, and rows that nobody wrote.
+    let put = [
+        "--ops",
+        "put=1",
+        "--positions",
+        "1480..1520",
+        "--serial-cl",
+        "LOCAL_SERIAL",
+    ];
+    let put = run(&put);
+    assert_eq!((&put["completed"], &put["rows"]), (&40.into(), &40.into()));
+
     let other = ["--seed", "6", "--population", "1500", "--count", "50"];
     let words = [
         "run",
