@@ -59,12 +59,18 @@ fn yes() -> bool {
 }
 
 fn one_second() -> u64 {
-    1000
+    SAMPLING_INTERVAL_MS
 }
 
-/// Longer than Cassandra's own longest default (10 s for a range read), so the server speaks first.
+/// Length of an interval in milliseconds where nobody says.
+pub const SAMPLING_INTERVAL_MS: u64 = 1000;
+
+/// Age in milliseconds at which an operation is given up where nobody says: longer than Cassandra's own longest default
+/// (10 s for a range read), so the server speaks first.
+pub const OPERATION_TIMEOUT_MS: u64 = 12_000;
+
 fn twelve_seconds() -> u64 {
-    12_000
+    OPERATION_TIMEOUT_MS
 }
 
 /// How the generator waits.
