@@ -4,6 +4,7 @@
 //! The modules stand in a fixed order; each may use only those above it (`tests/order.rs` checks).
 
 // Words and numbers.
+pub mod dead_verb;
 pub mod format;
 pub mod nearest;
 pub mod seed;

@@ -23,7 +23,7 @@ pub mod table;
 pub use error::StressError;
 pub use help::help;
 pub use plan::Named;
-pub use print::percentiles;
+pub use print::{percentiles, values};
 pub use settings::profiles;
 pub use value::{
     Columns, Command, Contents, Errors, Graph, Hidden, Insert, Kind, Level, Limit, Log, Mode, Node,

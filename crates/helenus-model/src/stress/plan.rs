@@ -409,6 +409,15 @@ impl Stress {
         {
             say("-pop read-lookback=", "reads take the same seeds as writes");
         }
+        if self.token_range.wrap || self.token_range.split_factor != 1 {
+            say(
+                "-tokenrange",
+                "ranges are taken as the ring has them, round and round",
+            );
+        }
+        if self.node.whitelist {
+            say("-node whitelist", "every node of the data centre is asked");
+        }
         if self.columns.timestamp.is_some() {
             say("-col timestamp=", "the coordinator's clock is taken");
         }

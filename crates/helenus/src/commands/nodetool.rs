@@ -6,6 +6,7 @@ use crate::ui::Ui;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::nodetool;
 use helenus_cluster::reset::settings;
+use helenus_model::dead_verb;
 use helenus_model::topology::Target;
 use std::os::unix::process::CommandExt as _;
 
@@ -21,6 +22,11 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let addresses: Vec<_> = state.plan.nodes.iter().map(|n| n.address).collect();
     let words = nodetool::part(&flags.arguments, &addresses, state.plan.ports.jmx)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    if let Some(meant) = dead_verb::meant(&words.verb) {
+        let text = format!("nodetool has no verb {:?}", words.verb[0]);
+        let hint = format!("helenus nodetool {} {}", flags.target, meant.join(" "));
+        return Err(CommandError::new(code::USAGE, text).hint(hint));
+    }
     let named = words
         .host
         .and_then(|host| state.plan.nodes.iter().find(|n| n.address == host));

@@ -22,7 +22,7 @@ use helenus_model::result::RunResult;
 use helenus_model::run_plan::Phase;
 use helenus_model::secret::command_line;
 use helenus_model::stress::{
-    Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read,
+    Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
 };
 use helenus_model::workload::Workload;
 use serde::Serialize;
@@ -42,7 +42,12 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
             return Ok(0);
         }
         Asked::Print(dist) => {
-            ui.out(&percentiles(&dist));
+            let printed = Printed {
+                format: Format::new("stress-print", 1),
+                values: values(&dist),
+                dist: dist.to_string(),
+            };
+            ui.result(&printed, || percentiles(&dist));
             return Ok(0);
         }
         Asked::Run { stress, translated } => (*stress, translated),
@@ -219,6 +224,15 @@ fn title(stress: &Stress) -> String {
             helenus_record::when::Utc::of_ns(ns)
         )
     })
+}
+
+/// What programs read of a distribution.
+#[derive(Serialize)]
+struct Printed {
+    format: Format,
+    dist: String,
+    /// Shares of all samples, and the value that each does not exceed.
+    values: Vec<(f64, i64)>,
 }
 
 /// What programs read at the end.

@@ -250,3 +250,14 @@ fn where_it_runs_is_never_guessed() {
         "{said}"
     );
 }
+
+#[test]
+fn a_dead_verb_of_nodetool_is_told_the_living_one() {
+    let lab = served();
+    shot!(lab.run(&["nodetool", "c", "setwriterequesttimeout", "8000"]), @r#"
+    exit code: 2
+    --- standard error
+    error: nodetool has no verb "setwriterequesttimeout"
+    hint: helenus nodetool c settimeout write 8000
+    "#);
+}
