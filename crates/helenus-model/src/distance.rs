@@ -3,6 +3,7 @@
 
 use crate::seed::Seed;
 use crate::topology::link::Link;
+use serde::{Deserialize, Serialize};
 
 /// Connections whose order is kept apart; more than these share a place, and only keep order among each other.
 const FLOWS: usize = 4096;
@@ -102,6 +103,62 @@ impl Carrier {
     }
 }
 
+/// By how much packets were late, counted by powers of two of microseconds: enough to tell a percentile within its
+/// octave, small enough to be read at the beginning and the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Packets below 1, 2, 4, 8 … microseconds, each only in the first that it fits.
+    pub counts: Vec<u64>,
+}
+
+impl Lateness {
+    /// Counts a packet.
+    pub fn add(&mut self, late_us: u64) {
+        let place = (u64::BITS - late_us.leading_zeros()) as usize;
+        if self.counts.len() <= place {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] += 1;
+    }
+
+    /// What was added since an earlier state of the same counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |k: usize| earlier.counts.get(k).copied().unwrap_or(0);
+        let counts = self.counts.iter().enumerate();
+        Self {
+            counts: counts.map(|(k, n)| n.saturating_sub(before(k))).collect(),
+        }
+    }
+
+    /// Packets.
+    pub fn packets(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The lateness that this share of all packets stays below, in microseconds, rounded up to a power of two; none
+    /// with fewer than ten packets above it.
+    pub fn below_us(&self, share: f64) -> Option<u64> {
+        let all = self.packets();
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a count of packets"
+        )]
+        let wanted = (all as f64 * share).ceil() as u64;
+        if all.saturating_sub(wanted) < 10 {
+            return None;
+        }
+        let mut seen = 0;
+        let place = self.counts.iter().position(|n| {
+            seen += n;
+            seen >= wanted
+        });
+        place.map(|place| 1 << place)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +197,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lateness_is_told_of_a_stretch_and_not_from_a_handful() {
+        let mut late = Lateness::default();
+        (0..1000).for_each(|_| late.add(3_000));
+        let before = late.clone();
+        (0..990).for_each(|_| late.add(40));
+        (0..10).for_each(|_| late.add(700));
+        late.add(0);
+        let stretch = late.since(&before);
+        assert_eq!(stretch.packets(), 1001);
+        assert_eq!(stretch.below_us(0.5), Some(64));
+        assert_eq!(stretch.below_us(0.99), Some(64));
+        assert_eq!(stretch.below_us(0.999), None);
+        assert_eq!(late.below_us(0.9), Some(4096));
     }
 
     #[test]

@@ -81,8 +81,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("tar", &["helenus-cluster"]),
     ("tempfile", &["helenus-cluster", "xtask"]),
-    // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of; the hands have one
-    // such call, mincore.
+    // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of; the hands have a
+    // few such calls: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
     ("scylla", &["helenus-load"]),
     ("tokio", &["helenus-load"]),

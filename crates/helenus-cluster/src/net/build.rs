@@ -44,7 +44,15 @@ pub(super) struct Network {
 }
 
 fn of(what: &'static str, cure: &'static str) -> impl Fn(io::Error) -> BuildError {
-    move |source| BuildError { what, cure, source }
+    move |source| BuildError {
+        what,
+        cure,
+        // The kernel's number for a limit of namespaces that is reached has another meaning everywhere else.
+        source: match source.raw_os_error() {
+            Some(libc::ENOSPC) => io::Error::other("the kernel's limit is reached"),
+            _ => source,
+        },
+    }
 }
 
 const WANT_USER: &str = "set kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) and user.max_user_namespaces above 0, or run as root";

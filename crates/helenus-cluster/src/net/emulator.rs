@@ -2,7 +2,7 @@
 //! Refuses to spin: between two moments at which something is due or comes in, it sleeps.
 
 use super::queue::{Packet, Queues};
-use helenus_model::distance::{Carrier, Fate};
+use helenus_model::distance::{Carrier, Fate, Lateness};
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Link;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -38,6 +38,8 @@ pub struct Work {
     pub cpu_us: u64,
     /// Time since it began, in microseconds.
     pub up_us: u64,
+    /// By how much packets were late.
+    pub lateness: Lateness,
     /// How often it woke.
     pub wakes: u64,
     /// Verdicts, each for one packet or many.
@@ -250,6 +252,7 @@ impl<'a> Emulator<'a> {
                 let late_us = (now - due) / 1_000;
                 self.work.packets += 1;
                 self.work.late_us += late_us;
+                self.work.lateness.add(late_us);
                 self.work.latest_us = self.work.latest_us.max(late_us);
                 self.work.late_1ms += u64::from(late_us > 1_000);
                 held.carried.packets += 1;

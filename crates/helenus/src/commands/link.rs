@@ -218,8 +218,14 @@ fn work(status: &Status) -> String {
     #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
     let latest = work.latest_us as f64 / 1e3;
     let mut text = format!(
-        "\nemulator: {share:.2} % of a core since it began; packets {late:.3} ms late on average, {latest:.2} ms at most, {} of {} by more than 1 ms\n",
-        work.late_1ms, work.packets
+        "\nemulator: {share:.2} % of a core since it began; packets {late:.3} ms late on average, {}{latest:.2} ms at most, {} of {} by more than 1 ms\n",
+        match work.lateness.below_us(0.99) {
+            #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
+            Some(us) => format!("99 % by less than {} ms, ", us as f64 / 1e3),
+            None => String::new(),
+        },
+        work.late_1ms,
+        work.packets
     );
     if work.overrun > 0 {
         text.push_str(&format!(

@@ -285,6 +285,37 @@ fn a_network_that_is_gone_is_told_and_made_anew() {
 }
 
 #[test]
+fn where_namespaces_are_forbidden_one_error_names_the_setting() {
+    let Some(unshare) = ["/usr/bin/unshare", "/bin/unshare"]
+        .into_iter()
+        .find(|path| Path::new(path).exists())
+    else {
+        return not_run("a user without namespaces", "install util-linux");
+    };
+    if !networks() {
+        return;
+    }
+    let mut lab = TestLab::fake("ready");
+    let runtime = lab.path("runtime");
+    std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700)
+        .create(&runtime)
+        .expect("a folder of the lab");
+    lab.set("XDG_RUNTIME_DIR", runtime);
+    // A user that no user namespace knows may not make another one.
+    let mut command = std::process::Command::new(unshare);
+    command.args(["--user", HELENUS, "up", "wan", "-n", "1:1", "--rtt", "10ms"]);
+    lab.dress(&mut command);
+    let said = lab.begin_command(command).end();
+    shot!(said, @r"
+    exit code: 3
+    --- standard error
+    error: the cluster's network cannot be made: cannot make a user namespace: Operation not permitted (os error 1)
+    hint: set kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) and user.max_user_namespaces above 0, or run as root
+    ");
+    assert!(!lab.cluster("wan").exists());
+}
+
+#[test]
 fn kill_9_of_everything_in_ten_moments_and_rm_leaves_nothing() {
     if !networks() {
         return;
