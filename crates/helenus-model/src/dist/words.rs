@@ -31,7 +31,9 @@ impl Dist {
             Some(place) => {
                 let within = (p - place as f64 / quantas) * quantas;
                 let width = bounds[place + 1].saturating_sub(bounds[place]);
-                bounds[place].saturating_add((within * width as f64) as i64)
+                let value = bounds[place].saturating_add((within * width as f64) as i64);
+                // Where bounds coincide the share within them is no share.
+                value.clamp(*first, last.saturating_sub(1).max(*first))
             }
         })
     }
