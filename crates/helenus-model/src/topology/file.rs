@@ -354,6 +354,7 @@ impl Reader<'_> {
 mod tests {
     use super::super::link::Link;
     use super::*;
+    use proptest::prelude::*;
 
     const WHOLE: &str = r#"
 cassandra = "5.0"
@@ -423,6 +424,20 @@ rate = "100Mbit"
             ]
         );
     }
+    proptest! {
+        /// A file with a stretch cut out and another put in is read or refused with one of its lines.
+        #[test]
+        fn what_was_mistyped_is_read_or_refused(at in 0..WHOLE.len(), cut in 0_usize..30, put in "[a-z0-9=\"\\[\\]{}.,\n -]{0,12}") {
+            let from = (0..=at).rev().find(|k| WHOLE.is_char_boundary(*k)).unwrap_or(0);
+            let to = (from + cut).min(WHOLE.len());
+            let text = format!("{}{put}{}", &WHOLE[..from], &WHOLE[to..]);
+            match read(&text) {
+                Ok(file) => prop_assert!(file.topology.check().is_ok()),
+                Err(error) => prop_assert!((1..=text.lines().count() + 1).contains(&error.line)),
+            }
+        }
+    }
+
     fn refused(text: &str) -> String {
         let error = read(text).unwrap_err();
         match &error.hint {
