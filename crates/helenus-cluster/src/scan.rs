@@ -1,7 +1,7 @@
 //! Reads whole tables by ranges of tokens, on several threads, so gently that a small node never times out.
 //! Refuses to write, and to take a part for the whole: what was not read is told.
 //!
-//! [`engine`] hands out spans and looks after troubles; [`count`] and [`check`] say what is asked and what is made of
+//! The engine hands out spans and looks after troubles; [`count`] and [`check`] say what is asked and what is made of
 //! the answers.
 
 pub mod check;
