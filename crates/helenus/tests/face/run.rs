@@ -285,7 +285,7 @@ fn profiles_with_mistakes() {
     exit code: 2
     --- standard error
     error: [LAB]/q.yaml has no table_definition
-    hint: add the table's CREATE TABLE statement: its columns are read from there
+    hint: add the table's CREATE TABLE statement, or name the cluster that has the table with --cluster
     ");
 }
 
