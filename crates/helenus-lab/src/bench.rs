@@ -339,6 +339,7 @@ impl Bench<'_> {
         let events = &mut self.events;
         generator::run(
             &self.hands.helenus,
+            self.cluster.as_ref(),
             &plan,
             &self.hands.cancel,
             &mut |line| {
@@ -389,6 +390,7 @@ impl Bench<'_> {
         let history = &mut self.history;
         generator::run(
             &self.hands.helenus,
+            self.cluster.as_ref(),
             &plan,
             &self.hands.cancel,
             &mut |line| {
