@@ -372,6 +372,7 @@ impl Bench<'_> {
         let events = &mut self.events;
         generator::run(
             &self.hands.helenus,
+            self.cluster.as_ref(),
             &plan,
             &self.hands.cancel,
             &mut |line| {
@@ -417,6 +418,7 @@ impl Bench<'_> {
         let history = &mut self.history;
         generator::run(
             &self.hands.helenus,
+            self.cluster.as_ref(),
             &plan,
             &self.hands.cancel,
             &mut |line| {

@@ -2,7 +2,10 @@
 //! Refuses to let it outlive us: it is leashed, and it stops when nobody reads.
 
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::reach;
+use helenus_cluster::state::ClusterState;
 use helenus_load::{ReadError, SampleReader};
+use helenus_model::network::client_of;
 use helenus_model::run_plan::{RunPlan, SecretReference};
 use helenus_model::sample::SampleLine;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,7 +28,7 @@ pub enum GeneratorError {
     Secret(String),
 }
 
-/// Runs a plan and hands each line to `take` as it comes; returns when the generator has ended.
+/// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the generator has ended.
 ///
 /// When the person asks to stop, the generator is told, and its last lines still come.
 ///
@@ -33,11 +36,12 @@ pub enum GeneratorError {
 /// It cannot be started or read.
 pub fn run(
     helenus: &Path,
+    cluster: Option<&ClusterState>,
     plan: &RunPlan,
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<(), GeneratorError> {
-    let mut child = start(helenus, plan)?;
+    let mut child = start(helenus, cluster, plan)?;
     let result = read(&mut child, cancel, take);
     if result.is_err() {
         let _already_gone = child.kill();
@@ -67,9 +71,13 @@ fn read(
     Ok(())
 }
 
-fn start(helenus: &Path, plan: &RunPlan) -> Result<Child, GeneratorError> {
+fn start(
+    helenus: &Path,
+    cluster: Option<&ClusterState>,
+    plan: &RunPlan,
+) -> Result<Child, GeneratorError> {
     let secrets = secrets(plan)?;
-    let mut command = Command::new(helenus);
+    let mut command = standing(helenus, cluster).map_err(GeneratorError::Start)?;
     command
         .arg("__load")
         .stdin(Stdio::piped())
@@ -89,6 +97,17 @@ fn start(helenus: &Path, plan: &RunPlan) -> Result<Child, GeneratorError> {
         let _read_later = input.write_all(&text);
     }
     Ok(child)
+}
+
+/// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of the first data
+/// centre stands. From anywhere else those addresses are somebody else's.
+fn standing(helenus: &Path, cluster: Option<&ClusterState>) -> std::io::Result<Command> {
+    let Some(state) = cluster else {
+        return Ok(Command::new(helenus));
+    };
+    let first = state.plan.nodes.first();
+    let space = client_of(first.map_or("", |node| node.data_center.as_str()));
+    reach::command(state, &space, helenus)
 }
 
 /// The values of the plan's references, on a descriptor that the child inherits; never in argv or environment.
