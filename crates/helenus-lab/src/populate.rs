@@ -422,7 +422,7 @@ impl Populate<'_> {
         let (journal, book, events) = (&mut self.journal, &self.book, &mut self.events);
         let told = &mut self.told;
         let mut forgotten = None;
-        let ended = run(self.hands, &plan, &mut |line| {
+        let ended = run(self.hands, Some(&self.state), &plan, &mut |line| {
             match line {
                 SampleLine::Interval(interval) => {
                     told.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
@@ -503,11 +503,12 @@ impl Populate<'_> {
 /// Runs a plan of one phase; each line is seen as it comes.
 fn run(
     hands: &Hands,
+    cluster: Option<&ClusterState>,
     plan: &RunPlan,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<PhaseResult, BenchError> {
     let mut accumulator = Accumulator::new(plan.clone());
-    generator::run(&hands.helenus, plan, &hands.cancel, &mut |line| {
+    generator::run(&hands.helenus, cluster, plan, &hands.cancel, &mut |line| {
         see(line)?;
         accumulator.take(line)
     })?;

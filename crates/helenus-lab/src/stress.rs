@@ -377,6 +377,7 @@ impl Line<'_> {
             let mut accumulator = Accumulator::new(plan.clone());
             generator::run(
                 &self.hands.helenus,
+                self.target.cluster.as_ref(),
                 &plan,
                 &self.hands.cancel,
                 &mut |line| accumulator.take(line),

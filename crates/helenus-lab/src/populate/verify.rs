@@ -121,7 +121,7 @@ impl Populate<'_> {
         let of = self.journal.partitions;
         let events = &mut self.events;
         let mut done = 0;
-        let phase = run(self.hands, &plan, &mut |line| {
+        let phase = run(self.hands, Some(&self.state), &plan, &mut |line| {
             if let SampleLine::Interval(interval) = line {
                 let ended = interval.operations.values();
                 done += ended.map(|o| o.completed + o.failures()).sum::<u64>();
