@@ -4,6 +4,7 @@
 pub(crate) mod baseline;
 pub(crate) mod compare;
 pub(crate) mod count;
+pub(crate) mod doors;
 pub(crate) mod env;
 pub(crate) mod guard;
 pub(crate) mod history;
@@ -15,6 +16,7 @@ pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod workload;
 
+use self::doors::Doors;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
 use helenus_model::units::{Bytes, parse_duration, parse_rate};
@@ -356,26 +358,8 @@ pub(crate) struct BenchPlace {
     /// The exact cluster_name of --hosts: writes to a cluster that is not yours
     #[arg(long, value_name = "CLUSTER_NAME", requires = "hosts")]
     pub(crate) i_may_write_to: Option<String>,
-    /// User of --hosts; the password comes from --password-from
-    #[arg(
-        long,
-        value_name = "USER",
-        requires = "password_from",
-        requires = "hosts"
-    )]
-    pub(crate) user: Option<String>,
-    /// Where the password is: a variable's name, or the path of a 0600 file
-    #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
-    pub(crate) password_from: Option<String>,
-    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
-    #[arg(long, value_name = "FILE", requires = "hosts")]
-    pub(crate) tls_ca: Option<PathBuf>,
-    /// A client certificate (PEM) for --hosts that ask for one
-    #[arg(long, value_name = "FILE", requires = "tls_ca", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM), a 0600 file
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) doors: Doors,
 }
 
 /// What `bench` does.

@@ -32,8 +32,9 @@ impl Dist {
                 let within = (p - place as f64 / quantas) * quantas;
                 let width = bounds[place + 1].saturating_sub(bounds[place]);
                 let value = bounds[place].saturating_add((within * width as f64) as i64);
-                // Where bounds coincide the share within them is no share.
-                value.clamp(*first, last.saturating_sub(1).max(*first))
+                // Where bounds coincide the share within them is no share. The last bound itself, one above the largest
+                // value, is what cassandra-stress prints at 100 %.
+                value.clamp(*first, (*last).max(*first))
             }
         })
     }

@@ -1,12 +1,12 @@
 //! The flags of `helenus count` and `helenus check-data`.
 //! Refuses flags that would write: both only read.
 
-use super::{BenchPlace, LevelArg};
+use super::LevelArg;
+use super::doors::Doors;
 use clap::{Args, ValueEnum};
 use helenus_model::units::parse_rate;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 /// Where a verb reads.
 #[derive(Debug, Clone, Args)]
@@ -21,44 +21,8 @@ pub(crate) struct ReadPlace {
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
-    /// User of --hosts; the password comes from --password-from
-    #[arg(
-        long,
-        value_name = "USER",
-        requires = "password_from",
-        requires = "hosts"
-    )]
-    pub(crate) user: Option<String>,
-    /// Where the password is: a variable's name, or the path of a 0600 file
-    #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
-    pub(crate) password_from: Option<String>,
-    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
-    #[arg(long, value_name = "FILE", requires = "hosts")]
-    pub(crate) tls_ca: Option<PathBuf>,
-    /// A client certificate (PEM) for --hosts that ask for one
-    #[arg(long, value_name = "FILE", requires = "tls_ca", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key (PEM), a 0600 file
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-}
-
-impl ReadPlace {
-    /// The same place as one that may not be written to.
-    pub(crate) fn as_bench(&self) -> BenchPlace {
-        let own = self.clone();
-        BenchPlace {
-            cluster: own.cluster,
-            hosts: own.hosts,
-            port: own.port,
-            i_may_write_to: None,
-            user: own.user,
-            password_from: own.password_from,
-            tls_ca: own.tls_ca,
-            tls_cert: own.tls_cert,
-            tls_key: own.tls_key,
-        }
-    }
+    #[command(flatten)]
+    pub(crate) doors: Doors,
 }
 
 /// How hard a verb may lean on the nodes that it reads.

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod render;
 
+use crate::cli::doors::Doors;
 use crate::cli::{
     ArrivalsArg, Bench, BenchPlace, ClusterFlags, LevelArg, LoadFlags, PacingArg, PhaseArg,
     PresetArg, Warmup,
@@ -271,7 +272,7 @@ pub(crate) fn place(
         .iter()
         .map(|ip| SocketAddr::new(*ip, place.port))
         .collect();
-    let given = given(place)?;
+    let given = given(&place.doors)?;
     Ok(Where::Hosts {
         endpoints,
         named: place.i_may_write_to.clone(),
@@ -280,11 +281,11 @@ pub(crate) fn place(
 }
 
 /// What flags give to get into a cluster that they name by its addresses.
-pub(crate) fn given(place: &BenchPlace) -> Result<Given, CommandError> {
-    let reference = place
+pub(crate) fn given(doors: &Doors) -> Result<Given, CommandError> {
+    let reference = doors
         .user
         .as_ref()
-        .zip(place.password_from.as_ref())
+        .zip(doors.password_from.as_ref())
         .map(|(user, from)| CredentialsReference {
             username: user.clone(),
             password: if from.contains('/') {
@@ -293,7 +294,7 @@ pub(crate) fn given(place: &BenchPlace) -> Result<Given, CommandError> {
                 SecretReference::Variable(from.clone())
             },
         });
-    let tls = access::tls_of(place);
+    let tls = access::tls_of(doors);
     let options = ConnectOptions {
         credentials: reference.as_ref().map(access::credentials).transpose()?,
         tls: tls.as_ref().map(access::tls).transpose()?,

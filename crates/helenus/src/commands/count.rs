@@ -105,7 +105,7 @@ pub(crate) fn place(flags: &ReadPlace, hands: &Hands) -> Result<ScanPlace, Comma
         let state = hands.clusters.resolve(name.as_deref())?;
         return Ok(ScanPlace::ours(&state)?);
     }
-    let given = bench::given(&flags.as_bench())?;
+    let given = bench::given(&flags.doors)?;
     let hosts: Vec<SocketAddr> = flags
         .hosts
         .iter()

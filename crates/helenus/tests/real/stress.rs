@@ -88,7 +88,9 @@ fn java(distribution: &Path) -> Command {
     let path = [quiet.display().to_string()]
         .into_iter()
         .chain(["lib/*", "tools/lib/*"].map(|jars| distribution.join(jars).display().to_string()));
+    // What it unpacks and does not remove stays among what tests leave to the next build.
     command
+        .arg(format!("-Djava.io.tmpdir={}", env!("CARGO_TARGET_TMPDIR")))
         .arg("-Duser.language=en")
         .arg("-cp")
         .arg(path.collect::<Vec<_>>().join(":"));

@@ -1,7 +1,7 @@
 //! How `bench --hosts` gets in: user and password, authorities and certificate, from flags to values.
 //! Refuses a password or a private key that others can read.
 
-use crate::cli::BenchPlace;
+use crate::cli::doors::Doors;
 use crate::error::{CommandError, code};
 use fs_err as fs;
 use helenus_cql::client::Tls;
@@ -47,14 +47,14 @@ pub(crate) fn whole_private(path: &str) -> Result<String, CommandError> {
 }
 
 /// The certificates that flags name.
-pub(super) fn tls_of(place: &BenchPlace) -> Option<TlsReference> {
+pub(super) fn tls_of(doors: &Doors) -> Option<TlsReference> {
     // The generator reads them, and the history tells them: from the root on.
     let text = |path: &Path| {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         whole.to_string_lossy().into_owned()
     };
-    let client = place.tls_cert.as_deref().zip(place.tls_key.as_deref());
-    place.tls_ca.as_deref().map(|ca| TlsReference {
+    let client = doors.tls_cert.as_deref().zip(doors.tls_key.as_deref());
+    doors.tls_ca.as_deref().map(|ca| TlsReference {
         ca: text(ca),
         client: client.map(|(certificate, key)| ClientCertificate {
             certificate: text(certificate),
