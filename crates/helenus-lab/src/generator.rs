@@ -4,8 +4,9 @@
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
-use helenus_load::{ReadError, SampleReader};
+use helenus_load::{Accumulator, ReadError, SampleReader};
 use helenus_model::network::client_of;
+use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{RunPlan, SecretReference};
 use helenus_model::sample::SampleLine;
 use rustix::process::{Pid, Signal, kill_process};
@@ -48,6 +49,25 @@ pub fn run(
     }
     let _status = child.wait();
     result
+}
+
+/// As [`run`], for a plan whose result is all that is wanted of it: nothing is looked at beside it, nothing stored.
+///
+/// # Errors
+/// As [`run`], or its lines make no result.
+pub fn result(
+    helenus: &Path,
+    cluster: Option<&ClusterState>,
+    plan: &RunPlan,
+    cancel: &Cancel,
+    see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
+) -> Result<RunResult, GeneratorError> {
+    let mut accumulator = Accumulator::new(plan.clone());
+    run(helenus, cluster, plan, cancel, &mut |line| {
+        see(line)?;
+        accumulator.take(line)
+    })?;
+    Ok(accumulator.finish(&|_, _| Beside::default())?)
 }
 
 /// Process id and lines of a running generator.

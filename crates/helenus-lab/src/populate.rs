@@ -6,7 +6,7 @@ mod verify;
 pub use verify::Verified;
 
 use crate::bench::BenchError;
-use crate::generator::{self, GeneratorError};
+use crate::generator;
 use crate::target::{self, Target};
 use helenus_cluster::baseline::{self, BaselineEvent};
 use helenus_cluster::care::{self, RaisedSetting};
@@ -16,10 +16,10 @@ use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::reset::settings::PutBack;
 use helenus_cluster::state::ClusterState;
-use helenus_load::{Accumulator, ReadError};
+use helenus_load::ReadError;
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
-use helenus_model::result::{Beside, PhaseResult};
+use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::SampleLine;
 use helenus_model::workload::Replication;
@@ -487,7 +487,7 @@ impl Populate<'_> {
             pacing: Pacing::Sleep,
             raise_priority: false,
             sampling_interval_ms: REMEMBER_MS,
-            operation_timeout_ms: 12_000,
+            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
         }
     }
 
@@ -507,14 +507,7 @@ fn run(
     plan: &RunPlan,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<PhaseResult, BenchError> {
-    let mut accumulator = Accumulator::new(plan.clone());
-    generator::run(&hands.helenus, cluster, plan, &hands.cancel, &mut |line| {
-        see(line)?;
-        accumulator.take(line)
-    })?;
-    let mut result = accumulator
-        .finish(&|_, _| Beside::default())
-        .map_err(GeneratorError::from)?;
+    let mut result = generator::result(&hands.helenus, cluster, plan, &hands.cancel, see)?;
     match result.phases.pop() {
         Some(phase) => Ok(phase),
         None => Err(ClusterError::from(ReadyError::Interrupted).into()),

@@ -2,18 +2,16 @@
 //! Refuses to decide anything of a run: each goes through the line of a bench, and into the history.
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
-use crate::generator::{self, GeneratorError};
+use crate::generator;
 use crate::target::{self, Target};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reach;
 use helenus_cluster::ready::ReadyError;
 use helenus_cql::{ClientError, ConnectOptions, Consistency as Level};
-use helenus_load::Accumulator;
 use helenus_model::bench::Shape;
 use helenus_model::cql::identifier;
 use helenus_model::format::Format;
-use helenus_model::result::Beside;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Shown};
 use helenus_model::sample::{FailureKind, Interval, OperationInterval};
 use helenus_model::seed::Seed;
@@ -374,22 +372,17 @@ impl Line<'_> {
             let name = phase.name.clone();
             self.say(say::warming(&name, phase.measured_operations()));
             let plan = self.plan(phase);
-            let mut accumulator = Accumulator::new(plan.clone());
-            generator::run(
+            let result = generator::result(
                 &self.hands.helenus,
                 self.target.cluster.as_ref(),
                 &plan,
                 &self.hands.cancel,
-                &mut |line| accumulator.take(line),
-            )
-            .map_err(BenchError::from)?;
+                &mut |_| Ok(()),
+            );
             if self.hands.cancel.is_set() {
                 return Err(interrupted());
             }
-            let result = accumulator
-                .finish(&|_, _| Beside::default())
-                .map_err(GeneratorError::from)
-                .map_err(BenchError::from)?;
+            let result = result.map_err(BenchError::from)?;
             let ended = result.phases.first();
             let failed = ended.map_or(0, |p| self.counted(&p.total.failed));
             if failed > 0 && !request.stress.errors.ignore {
