@@ -236,6 +236,25 @@ pub fn run(
     bench.finish(first_error)
 }
 
+/// Looks at a cluster that is there already.
+///
+/// # Errors
+/// Nobody answers, it is another's that was not named, or it is one that is yet to be made.
+pub(crate) fn look(hands: &Hands, place: &Where) -> Result<Target, BenchError> {
+    Ok(match place {
+        Where::Hosts {
+            endpoints,
+            named,
+            given,
+        } => target::hosts(hands, endpoints, named.as_deref(), given)?,
+        Where::Cluster(name) => {
+            let state = hands.clusters.load(name).map_err(ClusterError::from)?;
+            target::ours(hands, &state)?
+        }
+        Where::Ephemeral(_) => return Err(TargetError::Nowhere.into()),
+    })
+}
+
 impl Bench<'_> {
     fn take(&mut self, step: Step) -> Result<(), BenchError> {
         match step {
@@ -295,20 +314,9 @@ impl Bench<'_> {
 
     fn look(&mut self) -> Result<(), BenchError> {
         let target = match (&self.request.place, &self.cluster) {
-            (
-                Where::Hosts {
-                    endpoints,
-                    named,
-                    given,
-                },
-                _,
-            ) => target::hosts(self.hands, endpoints, named.as_deref(), given)?,
-            (Where::Cluster(name), _) => {
-                let state = self.hands.clusters.load(name).map_err(ClusterError::from)?;
-                target::ours(self.hands, &state)?
-            }
             (Where::Ephemeral(_), Some(state)) => target::ours(self.hands, state)?,
             (Where::Ephemeral(_), None) => return Ok(()),
+            (place, _) => look(self.hands, place)?,
         };
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));

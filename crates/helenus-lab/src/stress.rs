@@ -190,11 +190,15 @@ pub fn run(
     let mut line = Line {
         operations: stress.operations(&request.workload)?,
         level: stress.level()?,
-        target: look(hands, &request.place)?,
+        target: bench::look(hands, &request.place)?,
         hands,
         request,
         events,
     };
+    if let Some(sight) = &line.target.foreign {
+        // Before anything is written, the warm-up's rows too.
+        (line.events)(StressEvent::Lab(LabEvent::Foreign(sight)));
+    }
     line.create()?;
     if stress.until == Until::Count(0) {
         line.say(say::NOTHING_DONE);
@@ -219,22 +223,6 @@ pub fn run(
 
 fn interrupted() -> StressRunError {
     BenchError::from(ClusterError::Ready(ReadyError::Interrupted)).into()
-}
-
-fn look(hands: &Hands, place: &Where) -> Result<Target, StressRunError> {
-    Ok(match place {
-        Where::Hosts {
-            endpoints,
-            named,
-            given,
-        } => target::hosts(hands, endpoints, named.as_deref(), given).map_err(BenchError::from)?,
-        Where::Cluster(name) => {
-            let state = hands.clusters.load(name).map_err(ClusterError::from);
-            let state = state.map_err(BenchError::from)?;
-            target::ours(hands, &state).map_err(BenchError::from)?
-        }
-        Where::Ephemeral(_) => return Err(BenchError::from(target::TargetError::Nowhere).into()),
-    })
 }
 
 impl Line<'_> {
@@ -439,7 +427,10 @@ impl Line<'_> {
                 }
                 _ => {}
             }
-            events(StressEvent::Lab(event));
+            // Whose cluster it is was told when the line began.
+            if !matches!(event, LabEvent::Foreign(_)) {
+                events(StressEvent::Lab(event));
+            }
         })?;
         let failed = finished
             .result

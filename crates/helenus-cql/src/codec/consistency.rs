@@ -90,6 +90,23 @@ impl fmt::Display for Consistency {
     }
 }
 
+impl From<helenus_model::consistency::Consistency> for Consistency {
+    fn from(level: helenus_model::consistency::Consistency) -> Self {
+        use helenus_model::consistency::Consistency as Theirs;
+        match level {
+            Theirs::Any => Self::Any,
+            Theirs::One => Self::One,
+            Theirs::Two => Self::Two,
+            Theirs::Three => Self::Three,
+            Theirs::Quorum => Self::Quorum,
+            Theirs::All => Self::All,
+            Theirs::LocalQuorum => Self::LocalQuorum,
+            Theirs::EachQuorum => Self::EachQuorum,
+            Theirs::LocalOne => Self::LocalOne,
+        }
+    }
+}
+
 impl FromStr for Consistency {
     type Err = UnknownConsistency;
 

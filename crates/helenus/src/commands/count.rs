@@ -3,7 +3,6 @@
 
 mod render;
 
-use crate::cli::LevelArg;
 use crate::cli::count::{ByArg, Count, ReadFlags, ReadPlace};
 use crate::commands::bench;
 use crate::commands::bench::render::{count as rounded, thousands};
@@ -12,7 +11,6 @@ use crate::ui::{Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::scan::count::{CountRequest, count};
 use helenus_cluster::scan::{Gentleness, ScanEvent, ScanPlace, look};
-use helenus_cql::Consistency;
 use helenus_model::scan::ScanProgress;
 use helenus_model::units::human_duration;
 use std::net::SocketAddr;
@@ -123,16 +121,7 @@ pub(crate) fn gentleness(flags: &ReadFlags) -> Gentleness {
     Gentleness {
         parallel: flags.parallel,
         rate: flags.rate,
-        consistency: match flags.cl {
-            LevelArg::One => Consistency::One,
-            LevelArg::Two => Consistency::Two,
-            LevelArg::Three => Consistency::Three,
-            LevelArg::Quorum => Consistency::Quorum,
-            LevelArg::All => Consistency::All,
-            LevelArg::LocalQuorum => Consistency::LocalQuorum,
-            LevelArg::EachQuorum => Consistency::EachQuorum,
-            LevelArg::LocalOne => Consistency::LocalOne,
-        },
+        consistency: bench::level(flags.cl).into(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! Refuses the rest of the language with an error that says so.
 
 use helenus_model::cql::CqlType;
+use helenus_model::cql::tokens::{TokenKind, tokens};
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -71,7 +72,7 @@ pub(super) enum Statement {
 /// A word of a statement.
 #[derive(Debug, Clone, PartialEq)]
 enum Word {
-    /// Not quoted, in lower case; a number too.
+    /// Not quoted, a name in lower case; a number too.
     Plain(String),
     /// A name in double quotes, as it is.
     Quoted(String),
@@ -101,34 +102,15 @@ pub(super) fn parse(cql: &str) -> Result<Statement, String> {
 }
 
 fn split(cql: &str) -> Vec<Word> {
-    let mut words = Vec::new();
-    let mut rest = cql.chars().peekable();
-    while let Some(c) = rest.next() {
-        if c == '"' || c == '\'' {
-            let mut text = String::new();
-            while let Some(inner) = rest.next() {
-                // A quote that is doubled stands for itself.
-                if inner == c && rest.next_if_eq(&c).is_none() {
-                    break;
-                }
-                text.push(inner);
-            }
-            words.push(if c == '"' {
-                Word::Quoted(text)
-            } else {
-                Word::Text(text)
-            });
-        } else if c.is_alphanumeric() || c == '_' {
-            let mut text = c.to_lowercase().to_string();
-            while let Some(more) = rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
-                text.extend(more.to_lowercase());
-            }
-            words.push(Word::Plain(text));
-        } else if !c.is_whitespace() && c != ';' {
-            words.push(Word::Sign(c));
-        }
-    }
-    words
+    let all = tokens(cql).into_iter().filter(|token| !token.is(";"));
+    let words = all.flat_map(|token| match token.kind {
+        TokenKind::Word | TokenKind::Number => vec![Word::Plain(token.text)],
+        TokenKind::Quoted => vec![Word::Quoted(token.text)],
+        TokenKind::Text => vec![Word::Text(token.text)],
+        TokenKind::Marker => vec![Word::Sign('?')],
+        TokenKind::Sign => token.text.chars().map(Word::Sign).collect(),
+    });
+    words.collect()
 }
 
 struct Words {
