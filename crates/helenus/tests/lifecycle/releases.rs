@@ -32,7 +32,7 @@ fn an_unpacked_3_11_lives_where_a_jdk_8_is() {
     // Tables that came with 4.0 are not there, and nothing that runs asks for them in vain.
     let status = lab.done(&["status", "c"]);
     assert!(status.contains("UN "), "{status}");
-    lab.done(&[
+    lab.measured(&[
         "bench",
         "--cluster",
         "c",
