@@ -1,7 +1,9 @@
 //! Signals to processes that are ours by their claim, and waiting for their end.
 //! Refuses names and patterns: a pid comes from a claim or from a child.
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal, waitpid,
+};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -25,12 +27,20 @@ pub fn end(pid: Pid, grace: Duration) -> bool {
         // A paused process takes no SIGTERM.
         let _gone_already = pidfd_send_signal(&handle, Signal::CONT);
         if wait(&handle, grace) {
+            reap(pid);
             return true;
         }
     }
     let _gone_already = pidfd_send_signal(&handle, Signal::KILL);
-    wait(&handle, Duration::from_secs(30));
+    if wait(&handle, Duration::from_secs(30)) {
+        reap(pid);
+    }
     false
+}
+
+/// Takes the end of a child of ours, or hundreds of restarts would leave as many entries in the table of processes.
+fn reap(pid: Pid) {
+    let _not_ours = waitpid(Some(pid), WaitOptions::NOHANG);
 }
 
 /// Sends a signal to a process that holds a claim.
@@ -41,7 +51,7 @@ pub fn signal(pid: Pid, signal: Signal) -> std::io::Result<()> {
     Ok(kill_process(pid, signal)?)
 }
 
-/// Waits until a process has ended; a child of ours still wants to be reaped then.
+/// Waits until a process has ended.
 fn wait(handle: &OwnedFd, within: Duration) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let until = Instant::now() + within;
@@ -58,5 +68,21 @@ fn wait(handle: &OwnedFd, within: Duration) -> bool {
             Err(rustix::io::Errno::INTR) => {}
             Err(_) => return false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_that_was_ended_leaves_nothing() {
+        let mut child = Command::new("sleep").arg("100").spawn().expect("a child");
+        assert!(
+            end(Pid::from_child(&child), Duration::from_secs(30)),
+            "by SIGTERM"
+        );
+        assert!(child.wait().is_err(), "somebody else has seen its end");
     }
 }
