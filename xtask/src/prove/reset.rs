@@ -195,7 +195,7 @@ impl Held {
             let as_is = if place < filled {
                 rows.len() == 1 && rows.text(0, "v").as_deref() == Some(&text)
             } else {
-                rows.len() == 0
+                rows.is_empty()
             };
             wrong += usize::from(!as_is);
         }
