@@ -73,6 +73,8 @@ pub(crate) struct Pressure {
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
     busy: u64,
+    /// Of the busy ones, those of processes that let all others go first.
+    nice: u64,
     steal: u64,
     all: u64,
 }
@@ -95,6 +97,7 @@ impl Ticks {
         let busy = user + nice + system + irq + soft;
         Some(Self {
             busy,
+            nice,
             steal,
             all: busy + idle + wait + steal,
         })
@@ -141,14 +144,17 @@ fn load() -> io::Result<f64> {
     first.ok_or_else(|| io::Error::other("/proc/loadavg cannot be read"))
 }
 
-/// Waits until the machine is nearly idle, at most `patience`; returns the share that was busy last.
+/// Waits until the machine is nearly idle but for work that lets others go first, at most `patience`; returns the share
+/// that was busy last.
 pub(crate) fn wait_for_quiet(patience: Duration) -> io::Result<f64> {
     const QUIET: f64 = 0.2;
     let begin = Instant::now();
     loop {
         let watch = Watch::begin()?;
         std::thread::sleep(Duration::from_secs(2));
-        let pressure = watch.end(0.0)?;
+        let nice = Ticks::now()?.nice.saturating_sub(watch.begin.nice) as f64;
+        let polite = nice / rustix::param::clock_ticks_per_second() as f64;
+        let pressure = watch.end(polite)?;
         if pressure.others + pressure.steal <= QUIET || begin.elapsed() > patience {
             return Ok(pressure.others);
         }
