@@ -31,8 +31,9 @@ pub struct Gentleness {
     pub consistency: helenus_cql::Consistency,
 }
 
-/// Requests in flight for each node where nobody says: one is worked on while the other travels.
-const PARALLEL_A_NODE: usize = 2;
+/// Requests in flight for each node where nobody says: with two the node's own threads spin while they wait for work,
+/// with eight nothing is won (docs/design/030-counting.md).
+const PARALLEL_A_NODE: usize = 4;
 
 /// Most requests in flight where nobody says.
 const PARALLEL_MOST: usize = 16;

@@ -32,7 +32,7 @@ pub(crate) struct ReadFlags {
     /// Consistency level of the reads
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
     pub(crate) cl: LevelArg,
-    /// Requests in flight at once [default: 2 a node, at most 16]
+    /// Requests in flight at once [default: 4 a node, at most 16]
     #[arg(long, value_name = "N")]
     pub(crate) parallel: Option<NonZeroUsize>,
     /// Most rows a second, such as 50k [default: as fast as the nodes answer]

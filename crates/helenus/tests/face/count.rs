@@ -54,7 +54,7 @@ fn help_of_count() {
     Reading:
           --cl <CL>       Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
                           THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
-          --parallel <N>  Requests in flight at once [default: 2 a node, at most 16]
+          --parallel <N>  Requests in flight at once [default: 4 a node, at most 16]
           --rate <RATE>   Most rows a second, such as 50k [default: as fast as the nodes answer]
 
     Examples:
@@ -110,7 +110,7 @@ fn help_of_check_data() {
     Reading:
           --cl <CL>       Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
                           THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
-          --parallel <N>  Requests in flight at once [default: 2 a node, at most 16]
+          --parallel <N>  Requests in flight at once [default: 4 a node, at most 16]
           --rate <RATE>   Most rows a second, such as 50k [default: as fast as the nodes answer]
 
     Examples:
