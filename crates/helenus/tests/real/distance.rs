@@ -1,6 +1,7 @@
 //! Real Cassandra with distance between its data centres: what each level waits for, and a data centre cut off.
 //! Refuses to say how exact the delay is: a write that waits for the other side takes at least its round trip.
 
+use crate::clusters::number;
 use crate::home::Home;
 use helenus_cluster::net::client::{Dialer, try_out};
 use helenus_cql::{Client, ConnectOptions, Consistency};
@@ -51,6 +52,31 @@ fn took(client: &mut Client, level: Consistency, key: i32) -> Option<Duration> {
     let begin = Instant::now();
     let cql = format!("INSERT INTO k.t (a) VALUES ({key})");
     client.query(&cql, level).ok().map(|_| begin.elapsed())
+}
+
+pub(crate) fn a_run_carries_the_emulator_s_error() {
+    let home = Home::new();
+    let up = "up wan -n 1:1:1 --rtt 10ms";
+    home.helenus(&up.split(' ').collect::<Vec<_>>()).ok();
+    let words = "bench --cluster wan --phases write --cl ALL --client-dc DC2 --rate 150 --duration 6s --warmup 1s \
+                 --format json";
+    let said = home.helenus(&words.split_whitespace().collect::<Vec<_>>());
+    let report = said.json();
+    assert_eq!(report["cluster"]["client_in"], "DC2", "{report}");
+    let phase = &report["result"]["phases"][0];
+    // A row at ALL is in three data centres, whichever node coordinates.
+    let quickest = number(&phase["total"]["service"]["min_us"]);
+    assert!(quickest >= 10_000.0, "{phase}");
+    let emulator = &phase["around"]["emulator"];
+    assert!(number(&emulator["packets"]) > 1_000.0, "{emulator}");
+    assert!(number(&emulator["cpu_us"]) > 0.0, "{emulator}");
+    assert_eq!(emulator["round_trip_us"], 10_000, "{emulator}");
+    let late = number(&emulator["late_p99_us"]);
+    let doubts = phase["doubts"].as_array().expect("doubts");
+    let off = doubts.iter().any(|doubt| doubt["kind"] == "distance_off");
+    // How late they are is the host's; that it is told is not.
+    assert_eq!(off, late > 500.0, "{phase}");
+    home.helenus(&["rm", "wan"]).ok();
 }
 
 pub(crate) fn levels_wait_for_the_other_side_and_a_cut_is_felt() {
