@@ -119,6 +119,35 @@ fn a_dry_run_tells_the_distance_and_what_each_node_is_told() {
 }
 
 #[test]
+fn presets_may_be_a_data_centre_s_or_a_node_s() {
+    let lab = TestLab::fake("ready");
+    let told = "preset = \"dev\"\n  [[data_center.node]]\n  node = 1\n  preset = \"doc001\"\n";
+    let file = FILE.replace("coordinators = 1\n", &format!("coordinators = 1\n{told}"));
+    // What the whole data centre is told stands before its nodes.
+    let file = file.replace("set = { concurrent_reads = 8 }\n", "");
+    lab.write("wan.toml", &file);
+    let shown = lab.done(&["topology", "check", "wan.toml"]);
+    let eu = shown.split_once("eu\n").map_or("", |(_, eu)| eu);
+    let eu = eu.split_once("\n\n").map_or("", |(eu, _)| eu);
+    shot!(eu, @"");
+    let plan = lab.json(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
+    let nodes = plan["nodes"].as_array().expect("nodes");
+    let presets: Vec<_> = nodes.iter().map(|n| n["own"]["preset"].as_str()).collect();
+    let of_us = [None; 3];
+    let of_eu = [Some("doc001"), Some("dev"), Some("dev")];
+    assert_eq!(presets, [of_us, of_eu].concat(), "{plan:#}");
+    let heap = |k: usize| nodes[k]["jvm"][1].as_str().expect("a heap");
+    assert_eq!([heap(0), heap(5)], ["-Xmx64M", "-Xmx500M"]);
+    let text = lab.done(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
+    assert!(text.contains("  eu rack1  preset dev, heap 500 MiB\n"), "{text}");
+    assert!(text.contains("memory of node5: "), "{text}");
+    lab.write("wan.toml", &file.replace("\"doc001\"", "\"doc01\""));
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"");
+    lab.write("wan.toml", &file.replace("racks = 3", "cassandra = \"4.1\""));
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"");
+}
+
+#[test]
 fn distance_is_refused_where_it_cannot_be() {
     let lab = TestLab::fake("ready");
     shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @r#"

@@ -12,7 +12,7 @@ use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::preset::PresetName;
+use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
@@ -54,6 +54,9 @@ struct ClusterFacts<'a> {
     /// How many data centres there are.
     #[serde(skip)]
     data_centers: usize,
+    /// Presets of the nodes with their heaps.
+    #[serde(skip)]
+    presets: Vec<(PresetName, Heap)>,
 }
 
 impl<'a> ClusterFacts<'a> {
@@ -68,6 +71,7 @@ impl<'a> ClusterFacts<'a> {
         Self {
             client_in: plan.local_data_centre.as_deref().filter(|_| apart),
             data_centers: names.len(),
+            presets: state.plan.presets(),
             name: &state.plan.name,
             release: &state.plan.release,
             preset: state.plan.preset,
@@ -186,12 +190,11 @@ fn headline(report: &Report<'_>) -> String {
     let machine = format!("{} cores of {}", host.cores, host.processor);
     match &report.cluster {
         Some(c) => format!(
-            "{} on Cassandra {} ({}, preset {}, heap {}, JVM {}){}, {machine}",
+            "{} on Cassandra {} ({}, {}, JVM {}){}, {machine}",
             report.result.workload,
             c.release,
             crate::commands::up::plural(c.nodes, "node"),
-            c.preset.as_str(),
-            Bytes(c.heap_bytes),
+            presets(&c.presets),
             c.jvm,
             client(c, report.plan.local_data_centre.as_deref())
         ),
@@ -200,6 +203,14 @@ fn headline(report: &Report<'_>) -> String {
             report.result.workload
         ),
     }
+}
+
+/// The nodes' presets, each with its heap.
+fn presets(presets: &[(PresetName, Heap)]) -> String {
+    let each = presets
+        .iter()
+        .map(|(preset, heap)| format!("preset {}, heap {}", preset.as_str(), heap.heap));
+    each.collect::<Vec<_>>().join(" and ")
 }
 
 /// Where the client stood, or, where nothing is far from anything, whose nodes coordinated.
