@@ -489,9 +489,10 @@ fn judge_distance(emulator: Option<&Emulated>, doubts: &mut Vec<Doubt>) {
     let off = emulator.and_then(Emulated::error_share).unwrap_or(0.0);
     if off > threshold::DISTANCE {
         raise(doubts, DoubtKind::DistanceOff, off, threshold::DISTANCE);
-        if let (Some(last), Some([a, b])) =
-            (doubts.last_mut(), emulator.and_then(|e| e.shortest.as_ref()))
-        {
+        if let (Some(last), Some([a, b])) = (
+            doubts.last_mut(),
+            emulator.and_then(|e| e.shortest.as_ref()),
+        ) {
             last.about = Some(format!("{a} - {b}"));
         }
     }

@@ -24,11 +24,11 @@ mod places;
 mod room;
 mod security;
 pub use facts::facts;
-pub use own::OwnPlan;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
     shapes_archive,
 };
+pub use own::OwnPlan;
 
 pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 

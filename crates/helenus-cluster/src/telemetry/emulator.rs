@@ -89,7 +89,7 @@ mod tests {
                 one("DC2", "DC1", 12_000),
                 one("DC3", "DC1", 40_000),
             ],
-            "carried": [5, 1, 6, 0].map(carried),
+            "carried": [carried(5), carried(1), carried(6), carried(0)],
             "work": {
                 "cpu_us": 7, "up_us": 9, "lateness": {"counts": [3, 2]}, "wakes": 1, "verdicts": 1, "packets": 5,
                 "late_us": 2, "latest_us": 1, "late_1ms": 0, "overrun": 0, "stamped": true, "realtime": false,

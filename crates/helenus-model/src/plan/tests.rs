@@ -414,7 +414,10 @@ fn a_node_s_own_preset_is_its_settings_heap_and_memory() {
     assert_eq!(memtables(last), memtables(&dev.nodes[5]));
     assert_ne!(memtables(last), memtables(first));
     assert_eq!((first.own, mixed.preset_of(last)), (None, PresetName::Dev));
-    assert_eq!((mixed.heap_of(first), mixed.heap_of(last)), (tiny.heap, dev.heap));
+    assert_eq!(
+        (mixed.heap_of(first), mixed.heap_of(last)),
+        (tiny.heap, dev.heap)
+    );
     assert_eq!(mixed.memory_of(last), dev.memory);
     // Each is limited by its own plan.
     let limit = last.own.and_then(|own| own.limit).unwrap();
@@ -440,7 +443,7 @@ fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
     let mut r = two_presets(PresetName::Tiny, PresetName::Dev);
     r.available = Bytes::mib(2_000);
     let error = plan(&r).unwrap_err();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"6 nodes (4 × tiny 248 MiB, 2 × dev 799 MiB) want 2.5 GiB of memory, 2.0 GiB are free for them");
     assert!(matches!(error, PlanError::MixedMemory { need, .. } if need > r.available));
     r.memory_limit = Some(Bytes::mib(400));
     r.available = Bytes::mib(20_000);

@@ -138,7 +138,10 @@ mod tests {
             pairs(2_010),
         );
         let seen = after.since(&before, 2_000_000_000).unwrap();
-        assert_eq!((seen.packets, seen.cpu_us, seen.cpu_share), (2_000, 100_000, 0.05));
+        assert_eq!(
+            (seen.packets, seen.cpu_us, seen.cpu_share),
+            (2_000, 100_000, 0.05)
+        );
         assert_eq!(seen.late_mean_us, Some(29.5));
         assert_eq!((seen.late_p50_us, seen.late_p99_us), (Some(11), Some(416)));
         // The link without distance has no round trip, and nothing crossed the one to DC3.

@@ -2,7 +2,8 @@
 //! Refuses a number where a counter was not seen at both ends, or started anew between them.
 
 use super::{
-    Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading, Seen,
+    Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading,
+    Seen,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -96,7 +96,9 @@ fn distance_has_a_table_where_there_was_one() {
     let page = run_html(&run.report());
     let (_, table) = page.split_once("<h2>The distance</h2>").expect("a section");
     let (table, _) = table.split_once("</section>").expect("its end");
-    for part in ["12,345", "0.051", "0.416", "DC1 – ", "20.0 ms", "2.1 %", "3.1 %"] {
+    for part in [
+        "12,345", "0.051", "0.416", "DC1 – ", "20.0 ms", "2.1 %", "3.1 %",
+    ] {
         assert!(table.contains(part), "{part} in {table}");
     }
     assert!(!table.contains("<img"), "{table}");

@@ -23,7 +23,11 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     for node in &plan.nodes {
         if let Some(own) = node.own {
             let (name, own) = (&node.name, own.memory);
-            let line = format!("memory of {name}: {} planned: {}\n", own.total(), kinds(&own));
+            let line = format!(
+                "memory of {name}: {} planned: {}\n",
+                own.total(),
+                kinds(&own)
+            );
             text.push_str(&line);
         }
     }

@@ -129,7 +129,12 @@ fn presets_may_be_a_data_centre_s_or_a_node_s() {
     let shown = lab.done(&["topology", "check", "wan.toml"]);
     let eu = shown.split_once("eu\n").map_or("", |(_, eu)| eu);
     let eu = eu.split_once("\n\n").map_or("", |(eu, _)| eu);
-    shot!(eu, @"");
+    shot!(eu, @"
+      rack1  node4 node5
+      coordinators  node6
+      preset dev  node5 node6
+      preset doc001  node4
+    ");
     let plan = lab.json(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
     let nodes = plan["nodes"].as_array().expect("nodes");
     let presets: Vec<_> = nodes.iter().map(|n| n["own"]["preset"].as_str()).collect();
@@ -139,12 +144,28 @@ fn presets_may_be_a_data_centre_s_or_a_node_s() {
     let heap = |k: usize| nodes[k]["jvm"][1].as_str().expect("a heap");
     assert_eq!([heap(0), heap(5)], ["-Xmx64M", "-Xmx500M"]);
     let text = lab.done(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
-    assert!(text.contains("  eu rack1  preset dev, heap 500 MiB\n"), "{text}");
+    assert!(
+        text.contains("  eu rack1  preset dev, heap 500 MiB\n"),
+        "{text}"
+    );
     assert!(text.contains("memory of node5: "), "{text}");
     lab.write("wan.toml", &file.replace("\"doc001\"", "\"doc01\""));
-    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"");
-    lab.write("wan.toml", &file.replace("racks = 3", "cassandra = \"4.1\""));
-    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"");
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"
+    exit code: 2
+    --- standard error
+    error: eu: there is no preset named doc01
+    hint: did you mean doc001?
+    ");
+    lab.write(
+        "wan.toml",
+        &file.replace("racks = 3", "cassandra = \"4.1\""),
+    );
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @r#"
+    exit code: 2
+    --- standard error
+    error: wan.toml: line 8: all nodes of a cluster have one release
+    hint: write cassandra = "RELEASE" at the top of the file
+    "#);
 }
 
 #[test]

@@ -271,7 +271,12 @@ fn a_client_stands_in_the_data_centre_that_is_named() {
     assert!(text.contains("), client in DC1, "), "{text}");
     assert!(text.contains("\ndistance  "), "{text}");
     let wrong = ["--client-dc", "DC3", "--dry-run"];
-    shot!(lab.run(&[&words[..], &wrong].concat()), @"");
+    shot!(lab.run(&[&words[..], &wrong].concat()), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "DC3"
+    hint: did you mean DC2?
+    "#);
 }
 
 #[test]

@@ -188,7 +188,11 @@ fn the_emulator_is_told_by_the_readings_nearest_to_both_ends() {
         seen.map(|emulated| emulated.cpu_us)
     };
     assert_eq!(cpu(&readings, 10 * S, 12 * S), Some(400));
-    assert_eq!(cpu(&readings, 5 * S, 12 * S), None, "not seen from the begin");
+    assert_eq!(
+        cpu(&readings, 5 * S, 12 * S),
+        None,
+        "not seen from the begin"
+    );
     assert_eq!(cpu(&readings, 10 * S, 15 * S), None, "nor to the end");
     assert_eq!(cpu(&[at(10 * S, 9), at(12 * S, 3)], 10 * S, 12 * S), None);
     assert_eq!(cpu(&[], 10 * S, 12 * S), None);

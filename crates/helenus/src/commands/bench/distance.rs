@@ -9,7 +9,9 @@ use helenus_model::telemetry::Emulated;
 
 /// A row a phase; nothing where no phase had distance.
 pub(super) fn table(phases: &[PhaseResult]) -> String {
-    let seen = phases.iter().filter_map(|p| Some((p, p.around.emulator.as_ref()?)));
+    let seen = phases
+        .iter()
+        .filter_map(|p| Some((p, p.around.emulator.as_ref()?)));
     let mut seen = seen.peekable();
     if seen.peek().is_none() {
         return String::new();
@@ -67,6 +69,10 @@ mod tests {
         let mut table = Table::new(&["a", ">b", ">c", ">d", ">e", "f", ">g", ">h"]);
         table.row(row("write", &emulated));
         table.row(row("read", &Emulated::default()));
-        insta::assert_snapshot!(table.render(), @"");
+        insta::assert_snapshot!(table.render(), @"
+        a           b         c         d         e  f                    g                h
+        write  12,345  0.051 ms  0.044 ms  0.416 ms  DC1 - DC2 20 ms  2.1 %  3.1 % of a core
+        read        0         –         –         –  –                    –  0.0 % of a core
+        ");
     }
 }
