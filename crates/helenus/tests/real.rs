@@ -166,6 +166,10 @@ fn main() {
             "a_run_carries_the_emulator_s_error",
             distance::a_run_carries_the_emulator_s_error,
         ),
+        apart(
+            "the_walk_of_three_data_centres_goes_to_its_end",
+            distance::the_walk_of_three_data_centres_goes_to_its_end,
+        ),
         like_on_4_1,
         like_on_3_11,
         jdk_11,

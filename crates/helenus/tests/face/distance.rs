@@ -169,6 +169,22 @@ fn presets_may_be_a_data_centre_s_or_a_node_s() {
 }
 
 #[test]
+fn a_client_stands_in_a_data_centre_that_is_there() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "-n", "1:1"]);
+    let words = ["bench", "--cluster", "c", "--dry-run", "--client-dc"];
+    let told = lab.done(&[&words[..], &["DC2"]].concat());
+    assert!(told.contains("\nclient: in data centre DC2\n"), "{told}");
+    shot!(lab.run(&[&words[..], &["DC3"]].concat()), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "DC3"
+    hint: did you mean DC2?
+    "#);
+    shot!(lab.run(&["bench", "--dry-run", "--client-dc", "DC1"]), @"");
+}
+
+#[test]
 fn distance_is_refused_where_it_cannot_be() {
     let lab = TestLab::fake("ready");
     shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @r#"

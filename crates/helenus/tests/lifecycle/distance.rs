@@ -246,40 +246,6 @@ fn a_cluster_lives_in_its_network_and_leaves_nothing() {
 }
 
 #[test]
-fn a_client_stands_in_the_data_centre_that_is_named() {
-    if !networks() {
-        return;
-    }
-    let lab = TestLab::fake("serve");
-    lab.done(&["up", "wan", "-n", "1:1", "--rtt", "1s"]);
-    let words = "bench --cluster wan --phases write --rate 50 --duration 2s --warmup 0s";
-    let words: Vec<&str> = words.split(' ').collect();
-    let json = ["--client-dc", "DC2", "--format", "json"];
-    let said = lab.measured(&[&words[..], &json].concat());
-    let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
-    assert_eq!(said["cluster"]["client_in"], "DC2", "{said:#}");
-    assert_eq!(said["plan"]["local_data_centre"], "DC2");
-    let phase = &said["result"]["phases"][0];
-    // From the other data centre the quickest would take a second.
-    let quickest = phase["total"]["service"]["min_us"].as_f64();
-    assert!(quickest.is_some_and(|us| us < 1e6), "{phase:#}");
-    let emulator = &phase["around"]["emulator"];
-    for key in ["packets", "cpu_us", "cpu_share"] {
-        assert!(emulator[key].is_number(), "{key} in {phase:#}");
-    }
-    let text = lab.measured(&words);
-    assert!(text.contains("), client in DC1, "), "{text}");
-    assert!(text.contains("\ndistance  "), "{text}");
-    let wrong = ["--client-dc", "DC3", "--dry-run"];
-    shot!(lab.run(&[&words[..], &wrong].concat()), @r#"
-    exit code: 2
-    --- standard error
-    error: the cluster has no data centre "DC3"
-    hint: did you mean DC2?
-    "#);
-}
-
-#[test]
 fn a_network_that_is_gone_is_told_and_made_anew() {
     if !networks() {
         return;
