@@ -148,7 +148,7 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         leash: options
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
-        lock_memory: state.plan.heap.heap.as_mib() >= SMALL_HEAP_MIB,
+        lock_memory: state.plan.heap_of(node).heap.as_mib() >= SMALL_HEAP_MIB,
         cgroups: state
             .limits
             .as_ref()

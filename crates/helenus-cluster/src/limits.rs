@@ -44,6 +44,9 @@ pub struct Limits {
     pub not_enforced: Option<String>,
     /// Memory of each node with its page cache, where it is limited.
     pub memory_bytes: Option<Bytes>,
+    /// The same of nodes with a preset of their own, in its place; null where such a node is not limited.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_memory_bytes: BTreeMap<String, Option<Bytes>>,
     /// Processors of each node, where they are limited.
     pub cpus: Option<f64>,
     /// Whether each node weighs the same when processors are scarce.
@@ -53,6 +56,12 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The limit of a node's memory.
+    pub fn memory_of(&self, node: &str) -> Option<Bytes> {
+        let own = self.own_memory_bytes.get(node).copied();
+        own.unwrap_or(self.memory_bytes)
+    }
+
     /// What of it belongs to a number that was measured: all but the folders.
     pub fn facts(&self) -> serde_json::Value {
         let mut facts = serde_json::to_value(self).unwrap_or_default();
@@ -240,8 +249,13 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
         Err(why) => return Ok(Some(not_enforced(why))),
     };
     let wants_cpu = asked.cpus.is_some() || asked.equal_shares;
+    let nodes = state.plan.nodes.iter();
+    let own_memory_bytes: BTreeMap<String, Option<Bytes>> = nodes
+        .filter_map(|node| Some((node.name.clone(), node.own?.limit)))
+        .collect();
+    let wants_memory = asked.memory.is_some() || own_memory_bytes.values().any(Option::is_some);
     let bases = [
-        hierarchy.memory.filter(|_| asked.memory.is_some()),
+        hierarchy.memory.filter(|_| wants_memory),
         hierarchy.cpu.filter(|_| wants_cpu),
     ];
     // In version 2 both are one folder.
@@ -279,6 +293,7 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
         by: Some(hierarchy.kind),
         not_enforced: None,
         memory_bytes: asked.memory,
+        own_memory_bytes,
         cpus: asked.cpus,
         equal_shares: asked.equal_shares,
         groups,
@@ -295,14 +310,19 @@ fn not_enforced(why: String) -> Limits {
 /// Makes the groups that were chosen; where that fails, the limits become *not enforced*.
 pub fn make(limits: &mut Limits) {
     let Some(kind) = limits.by else { return };
-    let plan = LimitPlan {
-        memory: limits.memory_bytes,
+    let plan = |node: &String| LimitPlan {
+        memory: limits.memory_of(node),
         cpus: limits.cpus,
         equal_shares: limits.equal_shares,
     };
-    let folders: Vec<PathBuf> = limits.groups.values().flatten().cloned().collect();
-    for folder in &folders {
-        if let Err(error) = make_one(kind, folder, plan) {
+    let of_node = |(node, folders): (&String, &Vec<PathBuf>)| {
+        let plan = plan(node);
+        let each = folders.iter().cloned();
+        each.map(|folder| (folder, plan)).collect::<Vec<_>>()
+    };
+    let folders: Vec<(PathBuf, LimitPlan)> = limits.groups.iter().flat_map(of_node).collect();
+    for (folder, plan) in &folders {
+        if let Err(error) = make_one(kind, folder, *plan) {
             let made = std::mem::take(limits);
             made.groups.values().flatten().for_each(|f| remove_one(f));
             *limits = not_enforced(format!("{}: {error}", kind.as_str()));
@@ -310,8 +330,8 @@ pub fn make(limits: &mut Limits) {
         }
     }
     if limits.equal_shares {
-        folders.first().into_iter().for_each(|f| weigh(kind, f));
-        folders.last().into_iter().for_each(|f| weigh(kind, f));
+        folders.first().into_iter().for_each(|f| weigh(kind, &f.0));
+        folders.last().into_iter().for_each(|f| weigh(kind, &f.0));
     }
 }
 

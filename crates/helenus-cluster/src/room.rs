@@ -24,9 +24,6 @@ pub fn available(clusters: &Clusters) -> Bytes {
 
 /// What the nodes of a cluster that run, or are about to, were planned to come to and have not touched yet.
 fn promised(state: &ClusterState) -> Bytes {
-    let Some(plan) = state.plan.memory else {
-        return Bytes(0);
-    };
     let nodes = state.plan.nodes.iter();
     let running = nodes.filter(|node| {
         state
@@ -37,7 +34,8 @@ fn promised(state: &ClusterState) -> Bytes {
     let left = running.map(|node| {
         let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
         // One that died takes nothing, and gets nothing until it is started again.
-        holder.map_or(0, |pid| {
+        let plan = state.plan.memory_of(node);
+        holder.zip(plan).map_or(0, |(pid, plan)| {
             let touched = anonymous(pid.as_raw_pid()).unwrap_or_default();
             plan.anonymous().0.saturating_sub(touched)
         })

@@ -1,14 +1,16 @@
-//! Node telemetry: what nodes, host and generator do beside a run, read once a second on the run's own clock.
+//! Node telemetry: what nodes, host, generator and emulator do beside a run, read once a second on the run's own clock.
 //! Refuses to wait for a node, to guess what it cannot read, and to use a run's own connections.
 
 mod ask;
+mod emulator;
 mod gc_tail;
 mod kernel;
 mod node;
 
 use crate::ready::cql_address;
 use crate::state::ClusterState;
-use helenus_model::telemetry::{GENERATOR, HOST, Reading, Seen};
+use emulator::Emulator;
+use helenus_model::telemetry::{EMULATOR, GENERATOR, HOST, Reading, Seen};
 use node::Node;
 use rustix::process::getpid;
 use std::collections::BTreeSet;
@@ -73,6 +75,7 @@ impl Sampler {
         let (tell, readings) = channel();
         let work = Work {
             nodes,
+            emulator: cluster.and_then(Emulator::of),
             generator: None,
             tell,
         };
@@ -121,6 +124,7 @@ impl Sampler {
 /// What the thread holds.
 struct Work {
     nodes: Vec<Node>,
+    emulator: Option<Emulator>,
     generator: Option<i32>,
     tell: Sender<Reading>,
 }
@@ -167,6 +171,7 @@ impl Work {
         let pids = self.nodes.iter_mut().filter_map(Node::find);
         let ours: Vec<i32> = pids
             .chain(self.generator)
+            .chain(self.emulator.as_ref().and_then(Emulator::find))
             .chain([getpid().as_raw_pid()])
             .collect();
         let at_ns = monotonic_ns();
@@ -175,6 +180,8 @@ impl Work {
         let at_ns = monotonic_ns();
         let generator = self.generator.and_then(kernel::generator);
         self.say(GENERATOR, at_ns, generator.map(Seen::Generator));
+        let emulator = self.emulator.as_mut().and_then(Emulator::look);
+        self.say(EMULATOR, monotonic_ns(), emulator.map(Seen::Emulator));
         for node in &mut self.nodes {
             node.look(monotonic_ns());
         }

@@ -62,7 +62,8 @@ pub struct BenchRequest {
     pub closed: bool,
     /// Consistency level.
     pub consistency: Consistency,
-    /// Data centre whose nodes coordinate, where the person says; the first node's otherwise.
+    /// Data centre in which the client stands and whose nodes coordinate, where the person says; the first node's
+    /// otherwise.
     pub client_dc: Option<String>,
     /// Copies of each row, where the person says.
     pub replication_factor: Option<u32>,
@@ -255,6 +256,20 @@ pub(crate) fn look(hands: &Hands, place: &Where) -> Result<Target, BenchError> {
     })
 }
 
+/// Whether the data centre in which the client shall stand, where one was named, is among those that are there.
+///
+/// # Errors
+/// [`BenchError::DataCentre`].
+pub fn has_data_centre(asked: Option<&str>, known: Vec<String>) -> Result<(), BenchError> {
+    match asked {
+        Some(asked) if !known.iter().any(|name| name == asked) => Err(BenchError::DataCentre {
+            asked: asked.to_owned(),
+            known,
+        }),
+        _ => Ok(()),
+    }
+}
+
 impl Bench<'_> {
     fn take(&mut self, step: Step) -> Result<(), BenchError> {
         match step {
@@ -321,15 +336,7 @@ impl Bench<'_> {
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
         }
-        let known = target.data_centers();
-        if let Some(asked) = self.request.client_dc.as_ref()
-            && !known.contains(asked)
-        {
-            return Err(BenchError::DataCentre {
-                asked: asked.clone(),
-                known,
-            });
-        }
+        has_data_centre(self.request.client_dc.as_deref(), target.data_centers())?;
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         Ok(())

@@ -97,7 +97,8 @@ fn start(
     plan: &RunPlan,
 ) -> Result<Child, GeneratorError> {
     let secrets = secrets(plan)?;
-    let mut command = standing(helenus, cluster).map_err(GeneratorError::Start)?;
+    let data_center = plan.local_data_centre.as_deref();
+    let mut command = standing(helenus, cluster, data_center).map_err(GeneratorError::Start)?;
     command
         .arg("__load")
         .stdin(Stdio::piped())
@@ -119,15 +120,19 @@ fn start(
     Ok(child)
 }
 
-/// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of the first data
-/// centre stands. From anywhere else those addresses are somebody else's.
-fn standing(helenus: &Path, cluster: Option<&ClusterState>) -> std::io::Result<Command> {
+/// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of that data centre
+/// stands (of the first one where none is named). From anywhere else those addresses are somebody else's.
+fn standing(
+    helenus: &Path,
+    cluster: Option<&ClusterState>,
+    data_center: Option<&str>,
+) -> std::io::Result<Command> {
     let Some(state) = cluster else {
         return Ok(Command::new(helenus));
     };
     let first = state.plan.nodes.first();
-    let space = client_of(first.map_or("", |node| node.data_center.as_str()));
-    reach::command(state, &space, helenus)
+    let first = first.map_or("", |node| node.data_center.as_str());
+    reach::command(state, &client_of(data_center.unwrap_or(first)), helenus)
 }
 
 /// The values of the plan's references, on a descriptor that the child inherits; never in argv or environment.

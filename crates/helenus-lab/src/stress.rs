@@ -187,10 +187,13 @@ pub fn run(
     events: &mut dyn FnMut(StressEvent<'_>),
 ) -> Result<Stressed, StressRunError> {
     let stress = &request.stress;
+    let target = bench::look(hands, &request.place)?;
+    let data_centre = stress.node.datacenter.as_deref();
+    bench::has_data_centre(data_centre, target.data_centers())?;
     let mut line = Line {
         operations: stress.operations(&request.workload)?,
         level: stress.level()?,
-        target: bench::look(hands, &request.place)?,
+        target,
         hands,
         request,
         events,

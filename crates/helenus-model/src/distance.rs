@@ -103,18 +103,31 @@ impl Carrier {
     }
 }
 
-/// By how much packets were late, counted by powers of two of microseconds: enough to tell a percentile within its
-/// octave, small enough to be read at the beginning and the end of a run.
+/// By how much packets were late, counted by eighths of powers of two of microseconds: enough to tell a percentile
+/// within an eighth, small enough to be read every second beside a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Packets below 1, 2, 4, 8 … microseconds, each only in the first that it fits.
+    /// Packets by place: one a microsecond below 16, from there eight to each power of two.
     pub counts: Vec<u64>,
+}
+
+/// The place of a lateness among the counts.
+fn place(late_us: u64) -> usize {
+    let shift = (u64::BITS - late_us.leading_zeros()).saturating_sub(4);
+    (shift as usize) * 8 + usize::try_from(late_us >> shift).unwrap_or(0)
+}
+
+/// The least lateness that belongs to the next place.
+fn above_place(place: usize) -> u64 {
+    let next = place + 1;
+    let shift = (next / 8).saturating_sub(1);
+    ((next - shift * 8) as u64) << shift
 }
 
 impl Lateness {
     /// Counts a packet.
     pub fn add(&mut self, late_us: u64) {
-        let place = (u64::BITS - late_us.leading_zeros()) as usize;
+        let place = place(late_us);
         if self.counts.len() <= place {
             self.counts.resize(place + 1, 0);
         }
@@ -136,7 +149,7 @@ impl Lateness {
         self.counts.iter().sum()
     }
 
-    /// The lateness that this share of all packets stays below, in microseconds, rounded up to a power of two; none
+    /// The lateness that this share of all packets stays below, in microseconds, rounded up by at most an eighth; none
     /// with fewer than ten packets above it.
     pub fn below_us(&self, share: f64) -> Option<u64> {
         let all = self.packets();
@@ -155,7 +168,7 @@ impl Lateness {
             seen += n;
             seen >= wanted
         });
-        place.map(|place| 1 << place)
+        place.map(above_place)
     }
 }
 
@@ -209,10 +222,22 @@ mod tests {
         late.add(0);
         let stretch = late.since(&before);
         assert_eq!(stretch.packets(), 1001);
-        assert_eq!(stretch.below_us(0.5), Some(64));
-        assert_eq!(stretch.below_us(0.99), Some(64));
+        assert_eq!(stretch.below_us(0.5), Some(44));
+        assert_eq!(stretch.below_us(0.99), Some(44));
         assert_eq!(stretch.below_us(0.999), None);
-        assert_eq!(late.below_us(0.9), Some(4096));
+        assert_eq!(late.below_us(0.9), Some(3072));
+    }
+
+    #[test]
+    fn every_lateness_lies_below_the_end_of_its_place_by_an_eighth_at_most() {
+        let all = (0..5_000).chain((13..63).map(|bits| (1_u64 << bits) - 1));
+        for late_us in all.chain([1 << 40, u64::MAX >> 2]) {
+            let place = place(late_us);
+            let above = above_place(place);
+            assert!(late_us < above, "{late_us} in {place}");
+            assert!(above - late_us <= 1 + late_us / 8, "{late_us} in {place}");
+            assert!(place == 0 || above_place(place - 1) <= late_us, "{late_us}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Refuses to soften: the same facts always raise the same doubts.
 
 use crate::steady::FLOOR;
-use crate::telemetry::{EventKind, Window};
+use crate::telemetry::{Emulated, EventKind, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,8 @@ pub mod threshold {
     pub const COLLECTION: f64 = 0.10;
     /// Share of the stretch that the generator's busiest thread waited for a processor.
     pub const GENERATOR_WAIT: f64 = 0.10;
+    /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
+    pub const DISTANCE: f64 = 0.05;
 }
 
 /// How bad a doubt is.
@@ -86,6 +88,8 @@ pub enum DoubtKind {
     Collection,
     /// The generator waited for a processor for much of the stretch.
     GeneratorWaited,
+    /// Packets between data centres came late.
+    DistanceOff,
 }
 
 impl DoubtKind {
@@ -109,7 +113,8 @@ impl DoubtKind {
             | Self::ArchiveMix
             | Self::Compaction
             | Self::Collection
-            | Self::GeneratorWaited => Severity::Caution,
+            | Self::GeneratorWaited
+            | Self::DistanceOff => Severity::Caution,
         }
     }
 
@@ -136,6 +141,9 @@ impl DoubtKind {
             Self::Compaction => "compactions ran beside the operations",
             Self::Collection => "a node stood still to collect garbage",
             Self::GeneratorWaited => "the generator was ready to run and waited for a processor",
+            Self::DistanceOff => {
+                "distance off: packets between data centres came later than asked, by so much of the round trip"
+            }
         }
     }
 
@@ -166,6 +174,9 @@ impl DoubtKind {
             }
             Self::Collection => "give the node more heap, or lower the rate",
             Self::GeneratorWaited => "give the generator a core of its own",
+            Self::DistanceOff => {
+                "lower the rate or the load on the host, or measure over longer round trips"
+            }
         }
     }
 
@@ -181,7 +192,8 @@ impl DoubtKind {
             | Self::BusyHost
             | Self::Compaction
             | Self::Collection
-            | Self::GeneratorWaited => "share",
+            | Self::GeneratorWaited
+            | Self::DistanceOff => "share",
             Self::FewSamples => "samples",
             Self::NodeDied | Self::StoppedEarly | Self::JdkUnsupported | Self::ArchiveMix => {
                 "count"
@@ -270,6 +282,9 @@ pub struct OutsideFacts {
     /// Share of the stretch that the generator's busiest thread waited for a processor, where known.
     #[serde(default)]
     pub generator_wait_share: Option<f64>,
+    /// What the emulator of distance did, where the cluster has one.
+    #[serde(default)]
+    pub emulator: Option<Emulated>,
 }
 
 impl OutsideFacts {
@@ -292,6 +307,7 @@ impl OutsideFacts {
             compaction_most: most.map(|(node, _)| (*node).to_owned()),
             collection_shares: own(window.share_by_source(EventKind::Collection)),
             generator_wait_share: window.generator_wait_share(),
+            emulator: window.emulated(),
             ..self.clone()
         }
     }
@@ -437,6 +453,7 @@ fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
         above(doubts, kind, share.unwrap_or(0.0), threshold::HOST_BUSY);
     }
     judge_telemetry(outside, doubts);
+    judge_distance(outside.emulator.as_ref(), doubts);
     if outside.archive_mix {
         raise(doubts, K::ArchiveMix, 1.0, 0.0);
     }
@@ -466,6 +483,19 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
         waited,
         threshold::GENERATOR_WAIT,
     );
+}
+
+fn judge_distance(emulator: Option<&Emulated>, doubts: &mut Vec<Doubt>) {
+    let off = emulator.and_then(Emulated::error_share).unwrap_or(0.0);
+    if off > threshold::DISTANCE {
+        raise(doubts, DoubtKind::DistanceOff, off, threshold::DISTANCE);
+        if let (Some(last), Some([a, b])) = (
+            doubts.last_mut(),
+            emulator.and_then(|e| e.shortest.as_ref()),
+        ) {
+            last.about = Some(format!("{a} - {b}"));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -578,5 +608,27 @@ mod tests {
         assert_eq!(seen, expected);
         assert_eq!(Verdict::of(&doubts), Verdict::Caution);
         assert!(doubts.iter().all(|d| d.unit == "share"));
+    }
+
+    #[test]
+    fn distance_is_doubted_above_a_twentieth_of_the_round_trip() {
+        let late = |late_p99_us| OutsideFacts {
+            emulator: Some(Emulated {
+                packets: 10_000,
+                late_p99_us: Some(late_p99_us),
+                round_trip_us: Some(10_000),
+                shortest: Some(["DC1".into(), "DC2".into()]),
+                ..Emulated::default()
+            }),
+            ..OutsideFacts::default()
+        };
+        assert!(judge(&good(), &late(500)).is_empty());
+        let doubts = judge(&good(), &late(501));
+        assert_eq!(doubts.len(), 1);
+        let doubt = &doubts[0];
+        assert_eq!(doubt.kind, DoubtKind::DistanceOff);
+        assert_eq!(doubt.severity, Severity::Caution);
+        assert_eq!(doubt.about.as_deref(), Some("DC1 - DC2"));
+        assert_eq!((doubt.measured, doubt.threshold), (0.0501, 0.05));
     }
 }

@@ -19,6 +19,7 @@ use std::net::Ipv4Addr;
 
 mod facts;
 mod files;
+mod own;
 mod places;
 mod room;
 mod security;
@@ -27,6 +28,7 @@ pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
     shapes_archive,
 };
+pub use own::OwnPlan;
 
 pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 
@@ -111,9 +113,11 @@ pub struct PlanRequest {
     pub network: Option<NetworkPlan>,
 }
 
-/// Checked settings and flags of one node.
+/// What one node is told for itself: a preset, checked settings, flags.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeWords {
+    /// Preset in place of the cluster's.
+    pub preset: Option<PresetName>,
     /// Checked `cassandra.yaml` keys with their values.
     pub set: Vec<(String, Value)>,
     /// Flags of the JVM.
@@ -131,7 +135,7 @@ pub struct ClusterPlan {
     pub release: String,
     /// Preset.
     pub preset: PresetName,
-    /// Heap of each node.
+    /// Heap of each node that has no preset of its own.
     pub heap: Heap,
     /// Tokens a node.
     pub tokens: u32,
@@ -179,6 +183,9 @@ pub struct NodePlan {
     pub jvm: Vec<String>,
     /// Environment beside the inherited allow-list.
     pub environment: BTreeMap<String, String>,
+    /// What it has of another preset than the cluster's; absent in all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnPlan>,
 }
 
 impl ClusterPlan {
@@ -237,6 +244,18 @@ pub enum PlanError {
         /// What would fit, in words.
         largest: String,
     },
+    /// The same, where nodes differ.
+    #[error("{nodes} ({each}) want {need} of memory, {has} are free for them")]
+    MixedMemory {
+        /// How many nodes there are, in words.
+        nodes: String,
+        /// Plan of each preset, in words.
+        each: String,
+        /// Plan of all.
+        need: Bytes,
+        /// Free, and promised to nobody else.
+        has: Bytes,
+    },
     /// A hard limit that the plan of a node does not fit.
     #[error("a limit of {asked} is below what a node is planned to come to, {least}")]
     Limit {
@@ -276,6 +295,9 @@ impl PlanError {
                 format!("use --new-heap {}M or less", heap.as_mib() / 2)
             }
             Self::Memory { largest, .. } => largest.clone(),
+            Self::MixedMemory { .. } => {
+                "take fewer nodes, or a smaller preset for some of them".into()
+            }
             Self::Limit { least, .. } => format!(
                 "use --memory {}M or more, or a smaller --heap",
                 least.0.div_ceil(1 << 20)
@@ -327,9 +349,8 @@ const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 /// # Errors
 /// A heap, token count or key that cannot be, or more memory than the machine has.
 pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
-    let nodes = request.topology.nodes();
     let release = release(request);
-    let heap = heap_of(request, release, nodes * request.clusters.max(1) as usize)?;
+    let heap = own::heap(request, request.preset, release)?;
     room::check_cpus(request)?;
     if !(1..=256).contains(&request.tokens) {
         return Err(PlanError::Tokens(request.tokens));
@@ -348,9 +369,9 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     if let Some(flag) = request.jvm.iter().chain(by_node).find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
-    let nodes = node_plans(request, &written(request.preset, release), &set, heap);
+    let mut nodes = node_plans(request, release, &set)?;
     let memory = room::memory(request, &nodes, heap.heap);
-    let limits = room::check(request, &nodes, heap.heap, memory)?;
+    let limits = room::check(request, &mut nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
         format: Format::new("cluster-plan", PLAN_VERSION),
         name: request.name.clone(),
@@ -386,8 +407,13 @@ fn own_settings(
     request.set.iter().map(own).collect()
 }
 
-fn heap_of(request: &PlanRequest, release: &Release, nodes: usize) -> Result<Heap, PlanError> {
-    let rule = request.preset.preset().heap;
+fn heap_of(
+    request: &PlanRequest,
+    preset: PresetName,
+    release: &Release,
+    nodes: usize,
+) -> Result<Heap, PlanError> {
+    let rule = preset.preset().heap;
     let mut heap = rule.heap(&request.machine, nodes);
     if let Some(asked) = request.heap {
         // The preset's proportion of young to old is kept where only the heap is given.
@@ -422,13 +448,15 @@ fn heap_of(request: &PlanRequest, release: &Release, nodes: usize) -> Result<Hea
 
 fn node_plans(
     request: &PlanRequest,
-    written: &[Written],
+    release: &Release,
     set: &[(String, Value)],
-    heap: Heap,
-) -> Vec<NodePlan> {
+) -> Result<Vec<NodePlan>, PlanError> {
     let nodes = places::tokens(request).into_iter().enumerate();
     nodes
         .map(|(index, (place, tokens))| {
+            let preset = own::preset(request, index);
+            let heap = own::heap(request, preset, release)?;
+            let written = &written(preset, release);
             let name = format!("node{}", index + 1);
             // Evenly spread tokens are Murmur3's; with another partitioner Cassandra draws its own.
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
@@ -450,7 +478,7 @@ fn node_plans(
             let environment = own_of(written, Place::Environment)
                 .map(|(key, value)| (key.clone(), text(value)))
                 .collect();
-            NodePlan {
+            let mut node = NodePlan {
                 name,
                 data_center: request.topology.data_centers[place.data_center]
                     .name
@@ -463,7 +491,10 @@ fn node_plans(
                 yaml,
                 jvm,
                 environment,
-            }
+                own: None,
+            };
+            node.own = own::of(request, preset, heap, &node);
+            Ok(node)
         })
         .collect()
 }

@@ -11,6 +11,7 @@ use crate::sample::{
 use crate::seed::Seed;
 use crate::stats::Blocks;
 use crate::steady::Steadiness;
+use crate::telemetry::Emulated;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -125,6 +126,9 @@ pub struct Around {
     pub nodes_read_bytes: Option<u64>,
     /// Sent to disks by the nodes, in bytes.
     pub nodes_written_bytes: Option<u64>,
+    /// What the emulator of distance did, where the cluster has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<Emulated>,
 }
 
 /// One operation of one phase.

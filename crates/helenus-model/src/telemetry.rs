@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod emulator;
 mod window;
+pub use emulator::{Emulated, EmulatorSample, PairSample};
 pub use window::Window;
 
 /// The name under which samples of the host are kept; no node can have it.
@@ -13,10 +15,13 @@ pub const HOST: &str = "@host";
 /// The name under which samples of the load generator are kept; no node can have it.
 pub const GENERATOR: &str = "@generator";
 
+/// The name under which samples of the emulator of distance are kept; no node can have it.
+pub const EMULATOR: &str = "@emulator";
+
 /// What was seen of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// A node's name, [`HOST`] or [`GENERATOR`].
+    /// A node's name, [`HOST`], [`GENERATOR`] or [`EMULATOR`].
     pub source: String,
     /// When, on the run's monotonic clock, in nanoseconds.
     pub at_ns: u64,
@@ -34,6 +39,8 @@ pub enum Seen {
     Host(HostSample),
     /// The load generator.
     Generator(GeneratorSample),
+    /// What holds packets between data centres, where the cluster has distance.
+    Emulator(EmulatorSample),
     /// Something with a beginning and an end; `at_ns` is its beginning.
     Event(Event),
 }

@@ -50,9 +50,12 @@ pub struct DataCenter {
     pub nodes: std::collections::BTreeMap<u32, Words>,
 }
 
-/// Settings and flags that a person gives to some of the nodes.
+/// Preset, settings and flags that a person gives to some of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Words {
+    /// Name of a preset in place of the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// `KEY=VALUE` of cassandra.yaml.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,
@@ -64,12 +67,13 @@ pub struct Words {
 impl Words {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.jvm.is_empty()
+        self.preset.is_none() && self.set.is_empty() && self.jvm.is_empty()
     }
 
     fn and(&self, more: Option<&Self>) -> Self {
         let mut all = self.clone();
         if let Some(more) = more {
+            all.preset = more.preset.clone().or(all.preset);
             all.set.extend(more.set.iter().cloned());
             all.jvm.extend(more.jvm.iter().cloned());
         }

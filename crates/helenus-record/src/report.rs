@@ -8,6 +8,7 @@ mod around;
 mod bands;
 mod chart;
 mod comparison;
+mod distance;
 mod events;
 mod markdown;
 mod page;

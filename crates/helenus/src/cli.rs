@@ -397,6 +397,9 @@ pub(crate) struct LoadFlags {
     /// Consistency level of every operation
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
     pub(crate) cl: LevelArg,
+    /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
+    #[arg(long, value_name = "DC")]
+    pub(crate) client_dc: Option<String>,
     /// Copies of each row [default: up to 3, as many as there are nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,

@@ -134,16 +134,16 @@ fn main() {
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
     let no_network = lacking.clone().or_else(distance::lacking);
-    let apart = Trial::test(
-        "levels_wait_for_the_other_side_and_a_cut_is_felt",
-        move || match no_network {
+    let apart = |name: &str, run: fn()| {
+        let no_network = no_network.clone();
+        Trial::test(name.to_owned(), move || match no_network {
             None => {
-                distance::levels_wait_for_the_other_side_and_a_cut_is_felt();
+                run();
                 Ok(())
             }
             Some(cure) => not_run(&cure),
-        },
-    );
+        })
+    };
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -158,7 +158,18 @@ fn main() {
             stress::text_is_that_of_cassandra_stress,
         ),
         vectors,
-        apart,
+        apart(
+            "levels_wait_for_the_other_side_and_a_cut_is_felt",
+            distance::levels_wait_for_the_other_side_and_a_cut_is_felt,
+        ),
+        apart(
+            "a_run_carries_the_emulator_s_error",
+            distance::a_run_carries_the_emulator_s_error,
+        ),
+        apart(
+            "the_walk_of_three_data_centres_goes_to_its_end",
+            distance::the_walk_of_three_data_centres_goes_to_its_end,
+        ),
         like_on_4_1,
         like_on_3_11,
         jdk_11,

@@ -168,3 +168,19 @@ fn what_cannot_be_made_is_not_enforced() {
     assert!(limits.not_enforced.unwrap().contains("no controllers"));
     assert!(!made.path("sys/fs/cgroup/helenus").exists());
 }
+
+#[test]
+fn a_node_with_its_own_preset_has_its_own_limit_or_none() {
+    let limits = Limits {
+        memory_bytes: Some(Bytes::mib(600)),
+        own_memory_bytes: [
+            ("node2".to_owned(), Some(Bytes::mib(900))),
+            ("node3".to_owned(), None),
+        ]
+        .into(),
+        ..Limits::default()
+    };
+    let of = ["node1", "node2", "node3"].map(|node| limits.memory_of(node).map(|b| b.as_mib()));
+    assert_eq!(of, [Some(600), Some(900), None]);
+    assert_eq!(limits.facts()["own_memory_bytes"]["node2"], 900 << 20);
+}

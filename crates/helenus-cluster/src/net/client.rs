@@ -236,6 +236,17 @@ impl Keeper {
         Ok(Self { stream })
     }
 
+    /// As [`Self::call`], for short questions: each answer is waited for only so long.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub fn call_within(cluster: &Path, within: Duration) -> Result<Self, NetError> {
+        let keeper = Self::call(cluster)?;
+        keeper.stream.set_read_timeout(Some(within))?;
+        keeper.stream.set_write_timeout(Some(within))?;
+        Ok(keeper)
+    }
+
     fn ask(&self, ask: &Ask) -> Result<(Answer, Vec<OwnedFd>), NetError> {
         send(&self.stream, ask, &[])?;
         Ok(receive(&self.stream)?)

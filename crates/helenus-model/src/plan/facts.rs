@@ -12,6 +12,12 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
         ("nodes".to_owned(), plan.nodes.len().to_string()),
         ("tokens".to_owned(), plan.tokens.to_string()),
     ];
+    for node in &plan.nodes {
+        if let Some(own) = node.own {
+            let preset = own.preset.as_str().to_owned();
+            facts.push((format!("preset of {}", node.name), preset));
+        }
+    }
     if let Some(node) = plan.nodes.first() {
         let places = places(plan, node);
         let own = |(what, value): &(String, String)| {

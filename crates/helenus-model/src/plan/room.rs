@@ -7,25 +7,34 @@ use crate::preset::PresetName;
 use crate::units::Bytes;
 use crate::yaml;
 
-/// Memory of each node by kind, by the first of them: they differ in names and addresses only.
+/// Memory of each node by kind, by the first that has no preset of its own: the others differ from it in names and
+/// addresses only.
 pub(super) fn memory(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes) -> MemoryPlan {
-    let first = nodes.first();
+    let first = nodes.iter().find(|node| node.own.is_none());
+    let first = first.or(nodes.first());
     let yaml = first.and_then(|node| yaml::parse(&node.yaml).ok());
     let jvm = first.map(|node| node.jvm.as_slice()).unwrap_or_default();
     MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.archive)
 }
 
-/// Checks that all nodes fit, and decides their hard limits.
+/// Checks that all nodes fit, and decides their hard limits; those of nodes with a preset of their own are put into
+/// their plans.
 pub(super) fn check(
     request: &PlanRequest,
-    nodes: &[NodePlan],
+    nodes: &mut [NodePlan],
     heap: Bytes,
     memory: MemoryPlan,
 ) -> Result<Option<LimitPlan>, PlanError> {
-    let count = nodes.len() as u64 * u64::from(request.clusters.max(1));
+    let clusters = u64::from(request.clusters.max(1));
+    let count = nodes.len() as u64 * clusters;
     let each = memory.total();
-    let need = Bytes(each.0.saturating_mul(count));
+    let of = |node: &NodePlan| node.own.map_or(memory, |own| own.memory).total();
+    let sum = nodes.iter().map(|node| of(node).0).sum::<u64>();
+    let need = Bytes(sum.saturating_mul(clusters));
     let has = request.available;
+    if need > has && nodes.iter().any(|node| node.own.is_some()) {
+        return Err(mixed(request, nodes, &of, need));
+    }
     if need > has {
         return Err(PlanError::Memory {
             nodes: count,
@@ -36,25 +45,59 @@ pub(super) fn check(
             largest: largest(request, nodes, heap, each),
         });
     }
+    let least = nodes.iter().map(of).max().unwrap_or(each);
     if let Some(asked) = request.memory_limit
-        && asked < each
+        && asked < least
     {
-        return Err(PlanError::Limit { asked, least: each });
+        return Err(PlanError::Limit { asked, least });
     }
     // Half of what nobody planned for stays free: for the page cache of others, and for other programs.
     let share = Bytes((has.0 - need.0) / 2 / count.max(1));
     // What is measured shall have the machine's whole page cache, unless a person says otherwise.
-    let by_itself = request.preset != PresetName::Bench;
-    let limit = request
-        .memory_limit
-        .or_else(|| by_itself.then(|| memory.limit(share)));
+    let limit_of = |preset: PresetName, memory: &MemoryPlan| {
+        let by_itself = preset != PresetName::Bench;
+        let limit = request.memory_limit;
+        limit.or_else(|| by_itself.then(|| memory.limit(share)))
+    };
+    let limit = limit_of(request.preset, &memory);
+    let mut own_limits = false;
+    for own in nodes.iter_mut().filter_map(|node| node.own.as_mut()) {
+        own.limit = limit_of(own.preset, &own.memory);
+        own_limits |= own.limit.is_some();
+    }
     let equal_shares = request.clusters > 1;
-    let asked = limit.is_some() || request.cpus.is_some() || equal_shares;
+    let asked = limit.is_some() || own_limits || request.cpus.is_some() || equal_shares;
     Ok(asked.then_some(LimitPlan {
         memory: limit,
         cpus: request.cpus,
         equal_shares,
     }))
+}
+
+/// Nodes of several presets want more than there is.
+fn mixed(
+    request: &PlanRequest,
+    nodes: &[NodePlan],
+    of: &dyn Fn(&NodePlan) -> Bytes,
+    need: Bytes,
+) -> PlanError {
+    let mut kinds: Vec<(PresetName, Bytes, usize)> = Vec::new();
+    for node in nodes {
+        let preset = node.own.map_or(request.preset, |own| own.preset);
+        match kinds.iter_mut().find(|(known, _, _)| *known == preset) {
+            Some((_, _, count)) => *count += 1,
+            None => kinds.push((preset, of(node), 1)),
+        }
+    }
+    let each = kinds
+        .iter()
+        .map(|(preset, each, count)| format!("{count} × {} {each}", preset.as_str()));
+    PlanError::MixedMemory {
+        nodes: format!("{} nodes", nodes.len()),
+        each: each.collect::<Vec<_>>().join(", "),
+        need,
+        has: request.available,
+    }
 }
 
 /// What would fit, in words.

@@ -2,6 +2,7 @@
 //! Refuses IO, as the room does.
 
 use super::*;
+use crate::topology::DataCenter;
 
 fn request(nodes: u32, preset: PresetName) -> PlanRequest {
     PlanRequest {
@@ -383,4 +384,68 @@ fn tokens_that_are_given_are_those_of_the_only_node() {
     );
     one.tokens = 1;
     assert_ne!(plan(&one).unwrap().nodes[0].tokens, [-7, 5]);
+}
+
+/// Six nodes of two data centres; the second is told `own`.
+fn two_presets(preset: PresetName, own: PresetName) -> PlanRequest {
+    let mut r = request(6, preset);
+    r.topology.data_centers = vec![DataCenter::new("a", 4, 1), DataCenter::new("b", 2, 1)];
+    let told = |preset| NodeWords {
+        preset,
+        ..NodeWords::default()
+    };
+    r.by_node = [vec![told(None); 4], vec![told(Some(own)); 2]].concat();
+    r
+}
+
+#[test]
+fn a_node_s_own_preset_is_its_settings_heap_and_memory() {
+    let mixed = plan(&two_presets(PresetName::Tiny, PresetName::Dev)).unwrap();
+    let alone = |preset| plan(&request(6, preset)).unwrap();
+    let (tiny, dev) = (alone(PresetName::Tiny), alone(PresetName::Dev));
+    assert_eq!((mixed.heap, mixed.memory), (tiny.heap, tiny.memory));
+    let (first, last) = (&mixed.nodes[0], &mixed.nodes[5]);
+    assert_eq!(first.jvm, tiny.nodes[0].jvm);
+    assert_eq!(last.jvm, dev.nodes[5].jvm);
+    let memtables = |node: &NodePlan| {
+        let yaml = yaml::parse(&node.yaml).unwrap();
+        yaml["memtable_heap_space"].clone()
+    };
+    assert_eq!(memtables(last), memtables(&dev.nodes[5]));
+    assert_ne!(memtables(last), memtables(first));
+    assert_eq!((first.own, mixed.preset_of(last)), (None, PresetName::Dev));
+    assert_eq!(
+        (mixed.heap_of(first), mixed.heap_of(last)),
+        (tiny.heap, dev.heap)
+    );
+    assert_eq!(mixed.memory_of(last), dev.memory);
+    // Each is limited by its own plan.
+    let limit = last.own.and_then(|own| own.limit).unwrap();
+    assert!(limit > mixed.limits.and_then(|l| l.memory).unwrap());
+    let presets: Vec<PresetName> = mixed.presets().into_iter().map(|(p, _)| p).collect();
+    assert_eq!(presets, [PresetName::Tiny, PresetName::Dev]);
+    let facts = facts(&mixed);
+    assert!(facts.contains(&("preset of node6".into(), "dev".into())));
+    // The cluster's own preset is nothing of a node's own.
+    let same = plan(&two_presets(PresetName::Dev, PresetName::Dev)).unwrap();
+    assert!(same.nodes.iter().all(|node| node.own.is_none()));
+}
+
+#[test]
+fn a_measured_node_keeps_the_page_cache_among_limited_ones() {
+    let plan = plan(&two_presets(PresetName::Tiny, PresetName::Bench)).unwrap();
+    assert!(plan.limits.is_some_and(|limits| limits.memory.is_some()));
+    assert!(plan.nodes[5].own.is_some_and(|own| own.limit.is_none()));
+}
+
+#[test]
+fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
+    let mut r = two_presets(PresetName::Tiny, PresetName::Dev);
+    r.available = Bytes::mib(2_000);
+    let error = plan(&r).unwrap_err();
+    insta::assert_snapshot!(error, @"6 nodes (4 × tiny 248 MiB, 2 × dev 799 MiB) want 2.5 GiB of memory, 2.0 GiB are free for them");
+    assert!(matches!(error, PlanError::MixedMemory { need, .. } if need > r.available));
+    r.memory_limit = Some(Bytes::mib(400));
+    r.available = Bytes::mib(20_000);
+    assert!(matches!(plan(&r), Err(PlanError::Limit { .. })));
 }

@@ -35,6 +35,7 @@ impl Around {
             foreign_cpu_share: window.foreign_cpu_share(),
             nodes_read_bytes: window.gained_by_nodes(|n| n.read_bytes).map(whole),
             nodes_written_bytes: window.gained_by_nodes(|n| n.written_bytes).map(whole),
+            emulator: window.emulated(),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! What readings say of one stretch of time: counters gained, shares of the time that something was under way.
 //! Refuses a number where a counter was not seen at both ends, or started anew between them.
 
-use super::{Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading, Seen};
+use super::{
+    Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading,
+    Seen,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
@@ -112,6 +115,28 @@ impl<'a> Window<'a> {
             _ => None,
         })?;
         Some((waited_us * 1e3 / self.length_ns().max(1.0)).clamp(0.0, 1.0))
+    }
+
+    /// What the emulator of distance did, by the readings nearest to both ends.
+    pub fn emulated(&self) -> Option<Emulated> {
+        let samples: Vec<(u64, &EmulatorSample)> = self
+            .readings
+            .iter()
+            .filter_map(|r| match &r.seen {
+                Seen::Emulator(sample) => Some((r.at_ns, sample)),
+                _ => None,
+            })
+            .collect();
+        let nearest = |at_ns: u64| samples.iter().min_by_key(|(at, _)| at.abs_diff(at_ns));
+        let (&(begin_ns, before), &(end_ns, after)) =
+            (nearest(self.from_ns)?, nearest(self.to_ns)?);
+        let inside = (begin_ns.max(self.from_ns), end_ns.min(self.to_ns));
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+        let seen_ns = inside.1.checked_sub(inside.0)? as f64;
+        if seen_ns <= 0.0 || seen_ns < self.length_ns() * (1.0 - BEYOND) {
+            return None;
+        }
+        after.since(before, end_ns - begin_ns)
     }
 
     /// Events of a kind that lie in the stretch at least in part, each with its source and its part of the stretch.

@@ -43,16 +43,17 @@ const TOP: [&str; 8] = [
     "data_center",
     "link",
 ];
-const DATA_CENTER: [&str; 7] = [
+const DATA_CENTER: [&str; 8] = [
     "name",
     "nodes",
     "racks",
     "coordinators",
+    "preset",
     "set",
     "jvm",
     "node",
 ];
-const NODE: [&str; 3] = ["node", "set", "jvm"];
+const NODE: [&str; 4] = ["node", "preset", "set", "jvm"];
 const LINK: [&str; 9] = [
     "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
 ];
@@ -123,6 +124,17 @@ impl Reader<'_> {
             line: self.line(at),
             what: error.to_string(),
             hint: error.hint(),
+        }
+    }
+
+    /// Keys of a part of the cluster; its release is no part's.
+    fn known_of_part(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
+        match table.get_key_value("cassandra") {
+            Some((key, _)) => Err(FileError {
+                hint: Some("write cassandra = \"RELEASE\" at the top of the file".into()),
+                ..self.wrong(key.span().start, "all nodes of a cluster have one release")
+            }),
+            None => self.known(table, keys),
         }
     }
 
@@ -201,6 +213,15 @@ impl Reader<'_> {
         each.collect()
     }
 
+    /// What a part of the cluster is told: `preset`, and as [`Self::words`].
+    fn words_of_part(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
+        let preset = self.string(table, "preset")?;
+        Ok(Words {
+            preset: preset.map(|(_, name)| name.into_owned()),
+            ..self.words(table)?
+        })
+    }
+
     /// `set` as a table of scalars, `jvm` as a list of flags.
     fn words(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
         let mut words = Words::default();
@@ -253,7 +274,7 @@ impl Reader<'_> {
     }
 
     fn data_center(&self, at: usize, table: &DeTable<'_>) -> Result<DataCenter, FileError> {
-        self.known(table, &DATA_CENTER)?;
+        self.known_of_part(table, &DATA_CENTER)?;
         let name = self.string(table, "name")?;
         let (_, name) = name.ok_or_else(|| self.wrong(at, "a data centre wants a name"))?;
         let nodes = self.number(table, "nodes")?;
@@ -272,16 +293,16 @@ impl Reader<'_> {
         }
         let mut dc = DataCenter {
             coordinators,
-            words: self.words(table)?,
+            words: self.words_of_part(table)?,
             ..DataCenter::new(&name, all, racks)
         };
         for (at, node) in self.tables(table, "node")? {
-            self.known(node, &NODE)?;
+            self.known_of_part(node, &NODE)?;
             let number = self.number(node, "node")?;
             let number = number.filter(|n| (1..=all).contains(n)).ok_or_else(|| {
                 self.wrong(at, format!("a node of {name} wants node = 1 to {all}"))
             })?;
-            if dc.nodes.insert(number, self.words(node)?).is_some() {
+            if dc.nodes.insert(number, self.words_of_part(node)?).is_some() {
                 return Err(self.wrong(at, format!("node {number} of {name} is told twice")));
             }
         }
@@ -367,10 +388,14 @@ name = "east"
 nodes = 3
 racks = 3
 coordinators = 1
+preset = "dev"
 jvm = ["-XX:+UseSerialGC"]
   [[data_center.node]]
   node = 2
   set = { memtable = { flush = 2 } }
+  [[data_center.node]]
+  node = 3
+  preset = "bench"
 
 [[data_center]]
 name = "west"
@@ -397,6 +422,9 @@ rate = "100Mbit"
         assert_eq!(places.len(), 6);
         assert_eq!(places[1].words.set, ["memtable.flush=2"]);
         assert_eq!(places[1].words.jvm, ["-XX:+UseSerialGC"]);
+        let presets: Vec<_> = places.iter().map(|p| p.words.preset.as_deref()).collect();
+        let of_east = [Some("dev"), Some("dev"), Some("bench"), Some("dev")];
+        assert_eq!(presets, [&of_east[..], &[None, None]].concat());
         assert!(places[3].coordinator && places[4].words.is_empty());
         let links: Vec<String> = file
             .topology
@@ -452,6 +480,7 @@ rate = "100Mbit"
             "[[data_center]]\nname = \"a\"\nnodes = 1\n[[data_center]]\nname = \"b\"\nnodes = 1\n";
         let and = |more: &str| refused(&format!("{dc}{more}"));
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnods = 1"), @"line 3: unknown key nods (did you mean nodes?)");
+        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 1\ncassandra = \"4.1\""), @r#"line 4: all nodes of a cluster have one release (write cassandra = "RELEASE" at the top of the file)"#);
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
         insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinators (a data centre has 1 to 250 nodes, at most as many racks, and a node that is no coordinator)"#);

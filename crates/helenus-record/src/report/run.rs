@@ -5,7 +5,7 @@ use crate::report::RunReport;
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
-use crate::report::{around, bands, events, percentiles, tables, time};
+use crate::report::{around, bands, distance, events, percentiles, tables, time};
 use helenus_model::plan::ClusterPlan;
 use serde_json::Value;
 
@@ -119,6 +119,11 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
             "nodes",
             "The nodes",
             format!("{around}{}", or_none(nodes, "nodes")),
+        ),
+        section(
+            "distance",
+            "The distance",
+            result.map(distance::table).unwrap_or_default(),
         ),
         section("host", "The host", or_none(host, "host")),
         section("settings", "Plan, host, seeds", settings(report)),

@@ -3,6 +3,7 @@
 
 use crate::values::{comparison, run};
 use helenus_model::comparison::Claim;
+use helenus_model::telemetry::Emulated;
 use helenus_record::report::{
     ComparisonReport, comparison_html, comparison_markdown, is_report, run_html, run_markdown,
 };
@@ -75,6 +76,32 @@ fn a_run_s_page_has_everything_in_its_order_and_stays_small() {
             .unwrap_or_else(|| panic!("{part} is not there, or not in its place"));
         from += found;
     }
+}
+
+#[test]
+fn distance_has_a_table_where_there_was_one() {
+    let mut run = run(&["write"], 12, 200);
+    assert!(!run_html(&run.report()).contains("The distance"));
+    let result = run.run.result.as_mut().expect("a result");
+    result.phases[0].around.emulator = Some(Emulated {
+        packets: 12_345,
+        late_mean_us: Some(51.2),
+        late_p50_us: Some(44),
+        late_p99_us: Some(416),
+        round_trip_us: Some(20_000),
+        shortest: Some(["DC1".into(), HOSTILE.into()]),
+        cpu_us: 310_000,
+        cpu_share: 0.031,
+    });
+    let page = run_html(&run.report());
+    let (_, table) = page.split_once("<h2>The distance</h2>").expect("a section");
+    let (table, _) = table.split_once("</section>").expect("its end");
+    for part in [
+        "12,345", "0.051", "0.416", "DC1 – ", "20.0 ms", "2.1 %", "3.1 %",
+    ] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    assert!(!table.contains("<img"), "{table}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(crate) struct RunFlags {
     /// Serial consistency of conditional statements that bring none of their own
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
-    /// Data centre whose nodes coordinate [default: the first node's]
+    /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
     /// Copies of each row, where the workload's keyspace is made [default: up to 3, as many as there are nodes]

@@ -1,6 +1,7 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
+mod distance;
 pub(crate) mod render;
 
 use crate::cli::doors::Doors;
@@ -146,7 +147,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         rate_per_s: load.rate,
         closed: load.closed,
         consistency: level(load.cl),
-        client_dc: None,
+        client_dc: load.client_dc.clone(),
         replication_factor: load.replication_factor,
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),

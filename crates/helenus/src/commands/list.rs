@@ -12,6 +12,7 @@ use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::state::{ClusterState, NodeCondition};
 use helenus_model::format::Format;
 use helenus_model::memory::MemoryPlan;
+use helenus_model::plan::OwnPlan;
 use helenus_model::preset::PresetName;
 use helenus_model::smaps::MemoryByKind;
 use helenus_model::units::Bytes;
@@ -49,6 +50,9 @@ struct ClusterView {
 struct Listing {
     #[serde(flatten)]
     node: NodeView,
+    /// What it has of another preset than the cluster's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<OwnPlan>,
     memory_by_kind: Option<MemoryByKind>,
 }
 
@@ -125,11 +129,12 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
             limits: state.limits.clone(),
             nodes: nodes
                 .into_iter()
-                .map(|node| Listing {
-                    memory_by_kind: node
-                        .pid
-                        .filter(|_| kinds)
-                        .and_then(|pid| observe::memory_by_kind(pid, state.plan.heap.heap)),
+                .zip(&state.plan.nodes)
+                .map(|(node, planned)| Listing {
+                    memory_by_kind: node.pid.filter(|_| kinds).and_then(|pid| {
+                        observe::memory_by_kind(pid, state.plan.heap_of(planned).heap)
+                    }),
+                    own: planned.own,
                     node,
                 })
                 .collect(),
@@ -165,7 +170,8 @@ fn text(clusters: &[ClusterView]) -> String {
         if cluster.problem.is_some() {
             table.row([cluster.name.as_str(), "broken"]);
         }
-        for Listing { node, .. } in &cluster.nodes {
+        for Listing { node, own, .. } in &cluster.nodes {
+            let planned = own.map_or(cluster.planned, |own| Some(own.memory));
             let memory = |figure: fn(&observe::Memory) -> u64| {
                 node.memory
                     .as_ref()
@@ -181,14 +187,12 @@ fn text(clusters: &[ClusterView]) -> String {
                 format!("{}/{}", cluster.name, node.name),
                 condition.to_owned(),
                 cluster.release.clone().unwrap_or_default(),
-                cluster
-                    .preset
+                own.map_or(cluster.preset, |own| Some(own.preset))
                     .map(|p| p.as_str().to_owned())
                     .unwrap_or_default(),
                 format!("{}:{}", node.address, node.cql_port),
                 node.pid.map(|p| p.to_string()).unwrap_or_default(),
-                cluster
-                    .planned
+                planned
                     .map(|plan| plan.total().to_string())
                     .unwrap_or_default(),
                 memory(|m| m.pss_anon_bytes),
@@ -207,14 +211,16 @@ fn memory_text(clusters: &[ClusterView]) -> String {
     }
     let mut table = kinds_table();
     for cluster in clusters {
-        let limit = held(cluster.limits.as_ref());
         for Listing {
             node,
+            own,
             memory_by_kind,
         } in &cluster.nodes
         {
             let name = format!("{}/{}", cluster.name, node.name);
-            let planned = cluster.planned.as_ref();
+            let limit = held(cluster.limits.as_ref(), &node.name);
+            let planned = own.map_or(cluster.planned, |own| Some(own.memory));
+            let planned = planned.as_ref();
             kinds_rows(&mut table, &name, planned, memory_by_kind.as_ref(), &limit);
         }
     }

@@ -20,8 +20,20 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
         memory.total(),
         kinds(&memory)
     );
+    for node in &plan.nodes {
+        if let Some(own) = node.own {
+            let (name, own) = (&node.name, own.memory);
+            let line = format!(
+                "memory of {name}: {} planned: {}\n",
+                own.total(),
+                kinds(&own)
+            );
+            text.push_str(&line);
+        }
+    }
     if nodes > 1 {
-        let all = Bytes(memory.total().0 * nodes as u64);
+        let of = plan.nodes.iter().filter_map(|node| plan.memory_of(node));
+        let all = Bytes(of.map(|memory| memory.total().0).sum());
         text.push_str(&format!("memory of all {nodes} nodes: {all}\n"));
     }
     if let Some(limits) = plan.limits {
@@ -68,16 +80,13 @@ fn asked(limits: &LimitPlan) -> String {
     parts.join(", ")
 }
 
-/// How a cluster's limits hold, in a word or two.
-pub(crate) fn held(limits: Option<&Limits>) -> String {
+/// How the limits of a node hold, in a word or two.
+pub(crate) fn held(limits: Option<&Limits>, node: &str) -> String {
     match limits {
         None => "none".into(),
-        Some(Limits {
-            by: Some(_),
-            memory_bytes: Some(memory),
-            ..
-        }) => memory.to_string(),
-        Some(Limits { by: Some(_), .. }) => "cpu only".into(),
+        Some(limits) if limits.by.is_some() => limits
+            .memory_of(node)
+            .map_or_else(|| "cpu only".into(), |memory| memory.to_string()),
         Some(_) => "not enforced".into(),
     }
 }

@@ -28,6 +28,18 @@ struct ShownDataCenter {
     /// Nodes by rack, coordinators left out.
     racks: BTreeMap<String, Vec<String>>,
     coordinators: Vec<String>,
+    /// Presets that nodes have in place of the cluster's, by node.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    presets: BTreeMap<String, String>,
+}
+
+/// A node as it is shown.
+struct ShownNode {
+    name: String,
+    data_center: String,
+    rack: String,
+    coordinator: bool,
+    preset: Option<String>,
 }
 
 pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -51,18 +63,24 @@ pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, Co
 fn of_file(path: &Path, ui: &Ui) -> Result<u8, CommandError> {
     let topology = shape::read(path)?.topology;
     let places = topology.places().into_iter().enumerate();
-    let nodes = places.map(|(k, place)| {
-        let dc = topology.data_centers[place.data_center].name.clone();
-        (format!("node{}", k + 1), dc, place.rack, place.coordinator)
+    let nodes = places.map(|(k, place)| ShownNode {
+        name: format!("node{}", k + 1),
+        data_center: topology.data_centers[place.data_center].name.clone(),
+        rack: place.rack,
+        coordinator: place.coordinator,
+        preset: place.words.preset,
     });
     show(nodes, topology.links.clone(), ui);
     Ok(0)
 }
 
 fn of_cluster(state: &ClusterState, ui: &Ui) {
-    let nodes = state.plan.nodes.iter().map(|node| {
-        let (name, dc) = (node.name.clone(), node.data_center.clone());
-        (name, dc, node.rack.clone(), node.coordinator)
+    let nodes = state.plan.nodes.iter().map(|node| ShownNode {
+        name: node.name.clone(),
+        data_center: node.data_center.clone(),
+        rack: node.rack.clone(),
+        coordinator: node.coordinator,
+        preset: node.own.map(|own| own.preset.as_str().to_owned()),
     });
     let network = state.plan.network.as_ref();
     show(
@@ -72,31 +90,32 @@ fn of_cluster(state: &ClusterState, ui: &Ui) {
     );
 }
 
-fn show(
-    nodes: impl Iterator<Item = (String, String, String, bool)>,
-    links: Vec<Directed>,
-    ui: &Ui,
-) {
+fn show(nodes: impl Iterator<Item = ShownNode>, links: Vec<Directed>, ui: &Ui) {
     let mut shown = Shown {
         format: Format::new("topology", 1),
         nodes: 0,
         data_centers: Vec::new(),
         links,
     };
-    for (name, dc, rack, coordinator) in nodes {
+    for node in nodes {
         shown.nodes += 1;
-        if shown.data_centers.last().is_none_or(|last| last.name != dc) {
+        let last = shown.data_centers.last();
+        if last.is_none_or(|last| last.name != node.data_center) {
             shown.data_centers.push(ShownDataCenter {
-                name: dc,
+                name: node.data_center,
                 racks: BTreeMap::new(),
                 coordinators: Vec::new(),
+                presets: BTreeMap::new(),
             });
         }
         if let Some(last) = shown.data_centers.last_mut() {
-            if coordinator {
-                last.coordinators.push(name);
+            if let Some(preset) = node.preset {
+                last.presets.insert(node.name.clone(), preset);
+            }
+            if node.coordinator {
+                last.coordinators.push(node.name);
             } else {
-                last.racks.entry(rack).or_default().push(name);
+                last.racks.entry(node.rack).or_default().push(node.name);
             }
         }
     }
@@ -112,6 +131,13 @@ fn text(shown: &Shown) -> String {
         }
         if !dc.coordinators.is_empty() {
             text.push_str(&format!("  coordinators  {}\n", dc.coordinators.join(" ")));
+        }
+        let mut by_preset: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (node, preset) in &dc.presets {
+            by_preset.entry(preset).or_default().push(node);
+        }
+        for (preset, nodes) in by_preset {
+            text.push_str(&format!("  preset {preset}  {}\n", nodes.join(" ")));
         }
     }
     let names: Vec<String> = shown

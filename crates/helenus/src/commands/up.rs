@@ -12,7 +12,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::access::Security;
 use helenus_model::format::Format;
-use helenus_model::plan::ClusterPlan;
+use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
 use helenus_model::topology::Topology;
@@ -262,12 +262,13 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     text.push_str(&shape::network_text(plan));
     for node in &plan.nodes {
         text.push_str(&format!(
-            "\n{}  {}:{}  {} {}\n  jvm: {}\n  cassandra.yaml:\n",
+            "\n{}  {}:{}  {} {}{}\n  jvm: {}\n  cassandra.yaml:\n",
             node.name,
             node.address,
             plan.ports.cql,
             node.data_center,
             node.rack,
+            own_preset(node),
             node.jvm.join(" "),
         ));
         node.yaml
@@ -278,13 +279,23 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     text
 }
 
+/// The preset of a node where it is not the cluster's.
+fn own_preset(node: &NodePlan) -> String {
+    let own = node.own.map(|own| {
+        let (preset, heap) = (own.preset.as_str(), own.heap.heap);
+        format!("  preset {preset}, heap {heap}")
+    });
+    own.unwrap_or_default()
+}
+
 /// What the release writes otherwise than the preset says, or cannot be told.
 fn otherwise(plan: &ClusterPlan) -> String {
     let Ok(release) = Release::facts_for(&plan.release) else {
         return String::new();
     };
     let mut text = String::new();
-    for w in written(plan.preset, release) {
+    let presets = plan.presets().into_iter();
+    for w in presets.flat_map(|(preset, _)| written(preset, release)) {
         let (Some(why), setting) = (&w.why, w.setting) else {
             continue;
         };
@@ -293,7 +304,10 @@ fn otherwise(plan: &ClusterPlan) -> String {
             None => "left out".to_owned(),
         };
         let Setting { key, value, .. } = setting;
-        text.push_str(&format!("  {key}: {value} -> {own} ({why})\n"));
+        let line = format!("  {key}: {value} -> {own} ({why})\n");
+        if !text.contains(&line) {
+            text.push_str(&line);
+        }
     }
     if text.is_empty() {
         return text;

@@ -119,6 +119,72 @@ fn a_dry_run_tells_the_distance_and_what_each_node_is_told() {
 }
 
 #[test]
+fn presets_may_be_a_data_centre_s_or_a_node_s() {
+    let lab = TestLab::fake("ready");
+    let told = "preset = \"dev\"\n  [[data_center.node]]\n  node = 1\n  preset = \"doc001\"\n";
+    let file = FILE.replace("coordinators = 1\n", &format!("coordinators = 1\n{told}"));
+    // What the whole data centre is told stands before its nodes.
+    let file = file.replace("set = { concurrent_reads = 8 }\n", "");
+    lab.write("wan.toml", &file);
+    let shown = lab.done(&["topology", "check", "wan.toml"]);
+    let eu = shown.split_once("eu\n").map_or("", |(_, eu)| eu);
+    let eu = eu.split_once("\n\n").map_or("", |(eu, _)| eu);
+    shot!(eu, @"
+      rack1  node4 node5
+      coordinators  node6
+      preset dev  node5 node6
+      preset doc001  node4
+    ");
+    let plan = lab.json(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
+    let nodes = plan["nodes"].as_array().expect("nodes");
+    let presets: Vec<_> = nodes.iter().map(|n| n["own"]["preset"].as_str()).collect();
+    let of_us = [None; 3];
+    let of_eu = [Some("doc001"), Some("dev"), Some("dev")];
+    assert_eq!(presets, [of_us, of_eu].concat(), "{plan:#}");
+    let heap = |k: usize| nodes[k]["jvm"][1].as_str().expect("a heap");
+    assert_eq!([heap(0), heap(5)], ["-Xmx64M", "-Xmx500M"]);
+    let text = lab.done(&["up", "wan", "--topology", "wan.toml", "--dry-run"]);
+    assert!(
+        text.contains("  eu rack1  preset dev, heap 500 MiB\n"),
+        "{text}"
+    );
+    assert!(text.contains("memory of node5: "), "{text}");
+    lab.write("wan.toml", &file.replace("\"doc001\"", "\"doc01\""));
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"
+    exit code: 2
+    --- standard error
+    error: eu: there is no preset named doc01
+    hint: did you mean doc001?
+    ");
+    lab.write(
+        "wan.toml",
+        &file.replace("racks = 3", "cassandra = \"4.1\""),
+    );
+    shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @r#"
+    exit code: 2
+    --- standard error
+    error: wan.toml: line 8: all nodes of a cluster have one release
+    hint: write cassandra = "RELEASE" at the top of the file
+    "#);
+}
+
+#[test]
+fn a_client_stands_in_a_data_centre_that_is_there() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "-n", "1:1"]);
+    let words = ["bench", "--cluster", "c", "--dry-run", "--client-dc"];
+    let told = lab.done(&[&words[..], &["DC2"]].concat());
+    assert!(told.contains("\nclient: in data centre DC2\n"), "{told}");
+    shot!(lab.run(&[&words[..], &["DC3"]].concat()), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "DC3"
+    hint: did you mean DC2?
+    "#);
+    shot!(lab.run(&["bench", "--dry-run", "--client-dc", "DC1"]), @"");
+}
+
+#[test]
 fn distance_is_refused_where_it_cannot_be() {
     let lab = TestLab::fake("ready");
     shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @r#"

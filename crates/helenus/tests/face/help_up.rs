@@ -465,6 +465,10 @@ fn bench() {
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
+          --client-dc <DC>
+              Data centre in which the client stands, and whose nodes coordinate [default: the first
+              node's]
+
           --replication-factor <N>
               Copies of each row [default: up to 3, as many as there are nodes]
 

@@ -427,6 +427,7 @@ fn plan_of_bench() {
     plan["cluster"] = Value::Null;
     insta::assert_snapshot!(shown(&plan), @r#"
     {
+      "client_data_center": "null",
       "cluster": "null",
       "format": "helenus.bench-plan/1",
       "place": "text",

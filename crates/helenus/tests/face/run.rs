@@ -122,7 +122,8 @@ fn examples_of_run() {
               [possible values: SERIAL, LOCAL_SERIAL]
 
           --client-dc <DC>
-              Data centre whose nodes coordinate [default: the first node's]
+              Data centre in which the client stands, and whose nodes coordinate [default: the first
+              node's]
 
           --replication-factor <N>
               Copies of each row, where the workload's keyspace is made [default: up to 3, as many as

@@ -1,6 +1,7 @@
 //! Real Cassandra with distance between its data centres: what each level waits for, and a data centre cut off.
 //! Refuses to say how exact the delay is: a write that waits for the other side takes at least its round trip.
 
+use crate::clusters::number;
 use crate::home::Home;
 use helenus_cluster::net::client::{Dialer, try_out};
 use helenus_cql::{Client, ConnectOptions, Consistency};
@@ -51,6 +52,73 @@ fn took(client: &mut Client, level: Consistency, key: i32) -> Option<Duration> {
     let begin = Instant::now();
     let cql = format!("INSERT INTO k.t (a) VALUES ({key})");
     client.query(&cql, level).ok().map(|_| begin.elapsed())
+}
+
+pub(crate) fn a_run_carries_the_emulator_s_error() {
+    let home = Home::new();
+    let up = "up wan -n 1:1:1 --rtt 10ms";
+    home.helenus(&up.split(' ').collect::<Vec<_>>()).ok();
+    let words = "bench --cluster wan --phases write --cl ALL --client-dc DC2 --rate 150 --duration 6s --warmup 1s \
+                 --format json";
+    let said = home.helenus(&words.split_whitespace().collect::<Vec<_>>());
+    let report = said.json();
+    assert_eq!(report["cluster"]["client_in"], "DC2", "{report}");
+    let phase = &report["result"]["phases"][0];
+    // A row at ALL is in three data centres, whichever node coordinates.
+    let quickest = number(&phase["total"]["service"]["min_us"]);
+    assert!(quickest >= 10_000.0, "{phase}");
+    let emulator = &phase["around"]["emulator"];
+    assert!(number(&emulator["packets"]) > 1_000.0, "{emulator}");
+    assert!(number(&emulator["cpu_us"]) > 0.0, "{emulator}");
+    assert_eq!(emulator["round_trip_us"], 10_000, "{emulator}");
+    let late = number(&emulator["late_p99_us"]);
+    let doubts = phase["doubts"].as_array().expect("doubts");
+    let off = doubts.iter().any(|doubt| doubt["kind"] == "distance_off");
+    // How late they are is the host's; that it is told is not.
+    assert_eq!(off, late > 500.0, "{phase}");
+    a_client_stands_where_it_is_told(&home);
+    home.helenus(&["rm", "wan"]).ok();
+}
+
+/// Half a second from everybody else, a client's own data centre is near.
+fn a_client_stands_where_it_is_told(home: &Home) {
+    home.helenus(&["link", "wan", "--rtt", "500ms"]).ok();
+    let words = "bench --cluster wan --phases write --cl LOCAL_ONE --client-dc DC3 --rate 20 --duration 3s --warmup 0s --tag near";
+    let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
+    assert!(said.code == 0 || said.code == 5, "{said}");
+    assert!(said.stdout.contains("), client in DC3, "), "{said}");
+    assert!(said.stdout.contains("\ndistance  packets  "), "{said}");
+    let run = home
+        .helenus(&["history", "show", "near", "--format", "json"])
+        .ok();
+    let run = run.json();
+    let phase = &run["result"]["phases"][0];
+    let quickest = number(&phase["total"]["service"]["min_us"]);
+    assert!(quickest < 500_000.0, "{phase}");
+    assert_eq!(phase["around"]["emulator"]["round_trip_us"], 500_000);
+}
+
+pub(crate) fn the_walk_of_three_data_centres_goes_to_its_end() {
+    let home = Home::new();
+    let small = [
+        ("NODES", "1:1:1"),
+        ("COPIES", "1"),
+        ("RTT", "10ms"),
+        ("OPERATIONS", "200"),
+        ("THREADS", "4"),
+    ];
+    let said = home.script("multi-dc-walk.sh", &small).ok();
+    for row in ["record 1", "record 2", "record 3", "Datacenter: DC3"] {
+        assert!(said.stdout.contains(row), "{row} in {said}");
+    }
+    let (_, table) = said.stdout.split_once("## Side by side").expect("a table");
+    let rows: Vec<&str> = table.lines().filter(|l| l.contains("QUORUM")).collect();
+    assert_eq!(rows.len(), 6, "{table}");
+    for row in rows {
+        let figures = row.split('|').skip(2).map(str::trim);
+        let figures = figures.filter(|f| f.parse::<f64>().is_ok());
+        assert_eq!(figures.count(), 10, "{row}");
+    }
 }
 
 pub(crate) fn levels_wait_for_the_other_side_and_a_cut_is_felt() {

@@ -148,6 +148,32 @@ impl Home {
         }
     }
 
+    /// Runs a script of the docs with helenus as its program and these variables.
+    pub(crate) fn script(&self, name: &str, variables: &[(&str, &str)]) -> Said {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+        let mut shell = Command::new("sh");
+        let whole = command(self.path());
+        for (name, value) in whole.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let output = shell
+            .arg(docs.join(name))
+            .env("HELENUS", whole.get_program())
+            .envs(variables.iter().copied())
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell");
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Starts helenus with these words and leaves it running.
     pub(crate) fn start(&self, words: &[&str]) -> Child {
         command(self.path())

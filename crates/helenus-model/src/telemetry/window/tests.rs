@@ -165,3 +165,35 @@ fn compactions_last_from_the_first_sample_to_the_next_answer_without_them() {
     let text = serde_json::to_string(&events[0].seen).expect("JSON");
     assert!(text.contains(r#""text":"k.t compaction""#), "{text}");
 }
+
+#[test]
+fn the_emulator_is_told_by_the_readings_nearest_to_both_ends() {
+    let at = |at_ns: u64, cpu_us: u64| Reading {
+        source: crate::telemetry::EMULATOR.into(),
+        at_ns,
+        seen: Seen::Emulator(EmulatorSample {
+            cpu_us,
+            ..EmulatorSample::default()
+        }),
+    };
+    let readings = [
+        at(9 * S, 100),
+        at(10 * S + 1_000_000, 200),
+        at(11 * S, 350),
+        at(12 * S + 2_000_000, 600),
+        at(13 * S, 900),
+    ];
+    let cpu = |readings: &[Reading], from_ns, to_ns| {
+        let seen = Window::new(readings, from_ns, to_ns).emulated();
+        seen.map(|emulated| emulated.cpu_us)
+    };
+    assert_eq!(cpu(&readings, 10 * S, 12 * S), Some(400));
+    assert_eq!(
+        cpu(&readings, 5 * S, 12 * S),
+        None,
+        "not seen from the begin"
+    );
+    assert_eq!(cpu(&readings, 10 * S, 15 * S), None, "nor to the end");
+    assert_eq!(cpu(&[at(10 * S, 9), at(12 * S, 3)], 10 * S, 12 * S), None);
+    assert_eq!(cpu(&[], 10 * S, 12 * S), None);
+}

@@ -5,14 +5,14 @@ use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
-use helenus_lab::bench::Where;
+use helenus_lab::bench::{Where, has_data_centre};
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::bench::Shape;
 use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::preset::PresetName;
+use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
@@ -20,6 +20,7 @@ use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
 use helenus_model::units::Bytes;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What `bench --format json` prints.
@@ -48,11 +49,29 @@ struct ClusterFacts<'a> {
     nodes: usize,
     /// Whether all running nodes had it mapped, not whether it was asked for.
     class_archive: Option<bool>,
+    /// Data centre in whose network the generator stood; absent where the cluster has no distance.
+    client_in: Option<&'a str>,
+    /// How many data centres there are.
+    #[serde(skip)]
+    data_centers: usize,
+    /// Presets of the nodes with their heaps.
+    #[serde(skip)]
+    presets: Vec<(PresetName, Heap)>,
 }
 
 impl<'a> ClusterFacts<'a> {
-    fn of(state: &'a ClusterState, archive_used: Option<bool>) -> Self {
+    fn of(state: &'a ClusterState, archive_used: Option<bool>, plan: &'a RunPlan) -> Self {
+        let names: BTreeSet<&str> = state
+            .plan
+            .nodes
+            .iter()
+            .map(|node| node.data_center.as_str())
+            .collect();
+        let apart = state.plan.network.is_some();
         Self {
+            client_in: plan.local_data_centre.as_deref().filter(|_| apart),
+            data_centers: names.len(),
+            presets: state.plan.presets(),
             name: &state.plan.name,
             release: &state.plan.release,
             preset: state.plan.preset,
@@ -75,7 +94,7 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         cluster: finished
             .cluster
             .as_ref()
-            .map(|c| ClusterFacts::of(c, finished.archive_used)),
+            .map(|c| ClusterFacts::of(c, finished.archive_used, &finished.plan)),
         host: machine::read(),
         helenus: &request.version,
         command: &request.command,
@@ -96,6 +115,7 @@ pub(crate) fn result(result: &RunResult, run: Option<&str>) -> String {
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     text.push_str(&steadiness(&result.phases));
+    text.push_str(&super::distance::table(&result.phases));
     let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
         text.push('\n');
@@ -170,18 +190,35 @@ fn headline(report: &Report<'_>) -> String {
     let machine = format!("{} cores of {}", host.cores, host.processor);
     match &report.cluster {
         Some(c) => format!(
-            "{} on Cassandra {} ({}, preset {}, heap {}, JVM {}), {machine}",
+            "{} on Cassandra {} ({}, {}, JVM {}){}, {machine}",
             report.result.workload,
             c.release,
             crate::commands::up::plural(c.nodes, "node"),
-            c.preset.as_str(),
-            Bytes(c.heap_bytes),
-            c.jvm
+            presets(&c.presets),
+            c.jvm,
+            client(c, report.plan.local_data_centre.as_deref())
         ),
         None => format!(
             "{} on a cluster that was named, from {machine}",
             report.result.workload
         ),
+    }
+}
+
+/// The nodes' presets, each with its heap.
+fn presets(presets: &[(PresetName, Heap)]) -> String {
+    let each = presets
+        .iter()
+        .map(|(preset, heap)| format!("preset {}, heap {}", preset.as_str(), heap.heap));
+    each.collect::<Vec<_>>().join(" and ")
+}
+
+/// Where the client stood, or, where nothing is far from anything, whose nodes coordinated.
+fn client(cluster: &ClusterFacts<'_>, coordinators: Option<&str>) -> String {
+    match (cluster.client_in, coordinators) {
+        (Some(name), _) => format!(", client in {name}"),
+        (None, Some(name)) if cluster.data_centers > 1 => format!(", coordinated by {name}"),
+        _ => String::new(),
     }
 }
 
@@ -434,18 +471,33 @@ struct DryRun<'a> {
     cluster: Option<ClusterPlan>,
     place: String,
     workload: String,
+    /// Data centre in which the client would stand and whose nodes would coordinate; absent where nobody says.
+    client_data_center: Option<&'a str>,
     shape: &'a Shape,
     rate_per_s: Option<f64>,
     seed: u64,
 }
 
 pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let asked = request.client_dc.as_deref();
+    let known = |plan: &ClusterPlan| {
+        let names = plan.nodes.iter().map(|node| node.data_center.clone());
+        let names: BTreeSet<String> = names.collect();
+        has_data_centre(asked, names.into_iter().collect()).map_err(super::failure)
+    };
     let (cluster, place) = match &request.place {
-        Where::Ephemeral(up) => (
-            Some(hands.dry_run(up)?),
-            format!("an ephemeral cluster named {}", up.name),
-        ),
-        Where::Cluster(name) => (None, format!("your cluster {name}")),
+        Where::Ephemeral(up) => {
+            let plan = hands.dry_run(up)?;
+            known(&plan)?;
+            (
+                Some(plan),
+                format!("an ephemeral cluster named {}", up.name),
+            )
+        }
+        Where::Cluster(name) => {
+            known(&hands.clusters.load(name)?.plan)?;
+            (None, format!("your cluster {name}"))
+        }
         Where::Hosts { endpoints, .. } => {
             let list: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
             (None, list.join(", "))
@@ -462,6 +514,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         cluster,
         place,
         workload: request.workload.name().to_owned(),
+        client_data_center: asked,
         shape: &request.shape,
         rate_per_s: request.rate_per_s,
         seed: request.seed.0,
@@ -473,6 +526,9 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
             (false, None) => "half of what a 5 s probe reaches".to_owned(),
         };
         let mut text = format!("{} on {}\n", plan.workload, plan.place);
+        if let Some(name) = plan.client_data_center {
+            let _infallible = writeln!(text, "client: in data centre {name}");
+        }
         if let Shape::Bench(_) = request.shape {
             let _infallible = writeln!(text, "rate: {rate}");
         }

@@ -54,15 +54,8 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
         });
     };
     let file = read(path)?;
-    let of_file = file.preset.as_deref().map(|name| {
-        let arg = PresetArg::from_str(name, true).map_err(|_| {
-            let known = PresetName::ALL.map(|p| p.as_str().to_owned());
-            CommandError::new(code::USAGE, format!("there is no preset named {name}"))
-                .within(&path.display().to_string())
-                .hint(helenus_model::topology::name_hint(name, &known))
-        });
-        arg.map(PresetName::from)
-    });
+    let place = path.display().to_string();
+    let of_file = file.preset.as_deref().map(|name| named(name, &place));
     // A flag wins over the file.
     if let Some(release) = file.cassandra
         && cluster.cassandra == "5.0"
@@ -76,10 +69,21 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
         preset: preset.or(of_file.transpose()?),
         cluster,
         words: Words {
-            set: Vec::new(),
             jvm: file.words.jvm,
+            ..Words::default()
         },
     })
+}
+
+/// The preset of that name, which stands at `place`.
+fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
+    let arg = PresetArg::from_str(name, true).map_err(|_| {
+        let known = PresetName::ALL.map(|p| p.as_str().to_owned());
+        CommandError::new(code::USAGE, format!("there is no preset named {name}"))
+            .within(place)
+            .hint(helenus_model::topology::name_hint(name, &known))
+    });
+    arg.map(PresetName::from)
 }
 
 /// The model's form of the flags.
@@ -102,13 +106,15 @@ impl Shape {
         let places = self.topology.places();
         if places.iter().any(|place| !place.words.is_empty()) {
             for place in &places {
+                let dc = &self.topology.data_centers[place.data_center].name;
+                let preset = place.words.preset.as_deref();
                 let mut words = NodeWords {
+                    preset: preset.map(|name| named(name, dc)).transpose()?,
                     jvm: place.words.jvm.clone(),
                     ..NodeWords::default()
                 };
                 for text in &place.words.set {
                     let wrong = |e: helenus_model::release::KeyError| {
-                        let dc = &self.topology.data_centers[place.data_center].name;
                         CommandError::of(code::USAGE, &e).within(dc).hint(e.hint())
                     };
                     let (key, value) =

@@ -1,0 +1,88 @@
+//! Nodes that have another preset than their cluster: its settings, heap and memory in place of the cluster's.
+//! Refuses another release: a cluster has one.
+
+use super::{ClusterPlan, NodePlan, PlanError, PlanRequest, heap_of};
+use crate::memory::MemoryPlan;
+use crate::preset::{Heap, PresetName};
+use crate::release::Release;
+use crate::units::Bytes;
+use crate::yaml;
+use serde::{Deserialize, Serialize};
+
+/// What a node has of its own preset.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OwnPlan {
+    /// Preset.
+    pub preset: PresetName,
+    /// Heap.
+    pub heap: Heap,
+    /// Memory by kind.
+    pub memory: MemoryPlan,
+    /// Hard limit of its memory; absent where none is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Bytes>,
+}
+
+impl ClusterPlan {
+    /// The preset of a node.
+    pub fn preset_of(&self, node: &NodePlan) -> PresetName {
+        node.own.map_or(self.preset, |own| own.preset)
+    }
+
+    /// The heap of a node.
+    pub fn heap_of(&self, node: &NodePlan) -> Heap {
+        node.own.map_or(self.heap, |own| own.heap)
+    }
+
+    /// The memory of a node by kind; absent where the cluster's is.
+    pub fn memory_of(&self, node: &NodePlan) -> Option<MemoryPlan> {
+        node.own.map_or(self.memory, |own| Some(own.memory))
+    }
+
+    /// Presets of the nodes with their heaps, each once, in the order of the nodes.
+    pub fn presets(&self) -> Vec<(PresetName, Heap)> {
+        let mut all: Vec<(PresetName, Heap)> = Vec::new();
+        for node in &self.nodes {
+            let preset = self.preset_of(node);
+            if all.iter().all(|(known, _)| *known != preset) {
+                all.push((preset, self.heap_of(node)));
+            }
+        }
+        all
+    }
+}
+
+/// The preset of a node, by its number in the topology's order.
+pub(super) fn preset(request: &PlanRequest, index: usize) -> PresetName {
+    let own = request.by_node.get(index).and_then(|words| words.preset);
+    own.unwrap_or(request.preset)
+}
+
+/// The heap of a node of that preset.
+///
+/// # Errors
+/// As [`heap_of`].
+pub(super) fn heap(
+    request: &PlanRequest,
+    preset: PresetName,
+    release: &Release,
+) -> Result<Heap, PlanError> {
+    let nodes = request.topology.nodes() * request.clusters.max(1) as usize;
+    heap_of(request, preset, release, nodes)
+}
+
+/// What a node that was planned has of its own; nothing where its preset is the cluster's.
+pub(super) fn of(
+    request: &PlanRequest,
+    preset: PresetName,
+    heap: Heap,
+    node: &NodePlan,
+) -> Option<OwnPlan> {
+    let yaml = yaml::parse(&node.yaml).unwrap_or_default();
+    (preset != request.preset).then(|| OwnPlan {
+        preset,
+        heap,
+        memory: MemoryPlan::of(heap.heap, &yaml, &node.jvm, request.archive),
+        limit: None,
+    })
+}
