@@ -86,6 +86,10 @@ pub enum DoubtKind {
     Collection,
     /// The generator waited for a processor for much of the stretch.
     GeneratorWaited,
+    /// A fault that was asked for held.
+    Fault,
+    /// A fault that was asked for could not be made.
+    FaultNotMade,
 }
 
 impl DoubtKind {
@@ -98,7 +102,8 @@ impl DoubtKind {
             | Self::Errors
             | Self::NodeDied
             | Self::ClockStepped
-            | Self::StoppedEarly => Severity::Disqualifying,
+            | Self::StoppedEarly
+            | Self::FaultNotMade => Severity::Disqualifying,
             Self::Short
             | Self::FewSamples
             | Self::WideInterval
@@ -109,7 +114,8 @@ impl DoubtKind {
             | Self::ArchiveMix
             | Self::Compaction
             | Self::Collection
-            | Self::GeneratorWaited => Severity::Caution,
+            | Self::GeneratorWaited
+            | Self::Fault => Severity::Caution,
         }
     }
 
@@ -136,6 +142,8 @@ impl DoubtKind {
             Self::Compaction => "compactions ran beside the operations",
             Self::Collection => "a node stood still to collect garbage",
             Self::GeneratorWaited => "the generator was ready to run and waited for a processor",
+            Self::Fault => "a fault that was asked for held",
+            Self::FaultNotMade => "a fault that was asked for could not be made",
         }
     }
 
@@ -166,6 +174,10 @@ impl DoubtKind {
             }
             Self::Collection => "give the node more heap, or lower the rate",
             Self::GeneratorWaited => "give the generator a core of its own",
+            Self::Fault => "compare it only with runs under the same faults",
+            Self::FaultNotMade => {
+                "look at the line that told it, and try it alone with `helenus fault`"
+            }
         }
     }
 
@@ -181,11 +193,14 @@ impl DoubtKind {
             | Self::BusyHost
             | Self::Compaction
             | Self::Collection
-            | Self::GeneratorWaited => "share",
+            | Self::GeneratorWaited
+            | Self::Fault => "share",
             Self::FewSamples => "samples",
-            Self::NodeDied | Self::StoppedEarly | Self::JdkUnsupported | Self::ArchiveMix => {
-                "count"
-            }
+            Self::NodeDied
+            | Self::StoppedEarly
+            | Self::JdkUnsupported
+            | Self::ArchiveMix
+            | Self::FaultNotMade => "count",
         }
     }
 }
@@ -207,7 +222,7 @@ pub struct Doubt {
     pub text: String,
     /// What helps.
     pub cure: String,
-    /// Whom it is about, where that is known (a node's name).
+    /// Whom it is about, where that is known (a node's name), or a fault's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
 }
@@ -246,7 +261,7 @@ impl Verdict {
 /// What others than the generator saw during the stretch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideFacts {
-    /// Nodes that died or restarted.
+    /// Nodes that died or restarted, but for those that were killed on request.
     pub nodes_died: Vec<String>,
     /// Share of the host's CPU that the hypervisor took, where known.
     pub steal_share: Option<f64>,
@@ -270,6 +285,12 @@ pub struct OutsideFacts {
     /// Share of the stretch that the generator's busiest thread waited for a processor, where known.
     #[serde(default)]
     pub generator_wait_share: Option<f64>,
+    /// Shares of the stretch in which faults held that were asked for, by their words.
+    #[serde(default)]
+    pub faults: BTreeMap<String, f64>,
+    /// Words of faults that could not be made.
+    #[serde(default)]
+    pub faults_not_made: Vec<String>,
 }
 
 impl OutsideFacts {
@@ -283,8 +304,10 @@ impl OutsideFacts {
         let compactions = window.share_by_source(EventKind::Compaction);
         let most = compactions.iter().max_by(|a, b| a.1.total_cmp(b.1));
         Self {
-            nodes_died: own(window.share_by_source(EventKind::Died))
-                .into_keys()
+            nodes_died: window
+                .died_by_themselves()
+                .into_iter()
+                .map(str::to_owned)
                 .collect(),
             steal_share: window.steal_share(),
             foreign_cpu_share: window.foreign_cpu_share(),
@@ -292,6 +315,13 @@ impl OutsideFacts {
             compaction_most: most.map(|(node, _)| (*node).to_owned()),
             collection_shares: own(window.share_by_source(EventKind::Collection)),
             generator_wait_share: window.generator_wait_share(),
+            faults: own(window.share_by_text(EventKind::Fault))
+                .into_iter()
+                .chain(own(window.share_by_text(EventKind::Killed)))
+                .collect(),
+            faults_not_made: own(window.share_by_text(EventKind::NotMade))
+                .into_keys()
+                .collect(),
             ..self.clone()
         }
     }
@@ -420,6 +450,7 @@ fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
     let named = [
         (K::NodeDied, &outside.nodes_died),
         (K::JdkUnsupported, &outside.jdk_unsupported),
+        (K::FaultNotMade, &outside.faults_not_made),
     ];
     for (kind, nodes) in named {
         for node in nodes {
@@ -457,6 +488,12 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
             if let Some(last) = doubts.last_mut() {
                 last.about = Some(node.clone());
             }
+        }
+    }
+    for (words, share) in &outside.faults {
+        raise(doubts, K::Fault, *share, 0.0);
+        if let Some(last) = doubts.last_mut() {
+            last.about = Some(words.clone());
         }
     }
     let waited = outside.generator_wait_share.unwrap_or(0.0);
@@ -554,6 +591,43 @@ mod tests {
         assert_eq!(Verdict::of(&doubts[1..]), Verdict::Caution);
         assert_eq!(Verdict::Invalid.exit_code(), 5);
         assert_eq!(Verdict::Caution.exit_code(), 0);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
+        use crate::telemetry::{Event, Reading, Seen};
+        let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
+            source: source.into(),
+            at_ns,
+            seen: Seen::Event(Event {
+                what,
+                to_ns,
+                text: text.into(),
+            }),
+        };
+        let kill = "at 10ns for 20ns kill node2";
+        let readings = [
+            event("node2", EventKind::Killed, 10, 30, kill),
+            // Seen alive before, and again after.
+            event("node2", EventKind::Died, 8, 34, "gone"),
+            event("node3", EventKind::Died, 50, 60, "gone"),
+            event("@DC9", EventKind::NotMade, 70, 80, "partition DC9"),
+        ];
+        let window = Window::new(&readings, 0, 100);
+        let doubts = judge(&good(), &OutsideFacts::default().seen_through(&window));
+        let told: Vec<_> = doubts
+            .iter()
+            .map(|d| (d.kind, d.about.as_deref(), d.measured))
+            .collect();
+        let expected = [
+            (DoubtKind::NodeDied, Some("node3"), 1.0),
+            (DoubtKind::FaultNotMade, Some("partition DC9"), 1.0),
+            (DoubtKind::Fault, Some(kill), 0.2),
+        ];
+        assert_eq!(told, expected);
+        // In a stretch that it did not touch, it is not told.
+        let later = Window::new(&readings, 40, 49);
+        assert!(judge(&good(), &OutsideFacts::default().seen_through(&later)).is_empty());
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod clusters;
 mod count;
 #[path = "real/distance.rs"]
 mod distance;
+#[path = "real/faults.rs"]
+mod faults;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -144,6 +146,17 @@ fn main() {
             Some(cure) => not_run(&cure),
         },
     );
+    let no_network = lacking.clone().or_else(distance::lacking);
+    let cut_off = Trial::test(
+        "a_data_center_cut_off_is_felt_at_the_levels_that_need_it",
+        move || match no_network {
+            None => {
+                faults::a_data_center_cut_off_is_felt_at_the_levels_that_need_it();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -159,6 +172,7 @@ fn main() {
         ),
         vectors,
         apart,
+        cut_off,
         like_on_4_1,
         like_on_3_11,
         jdk_11,

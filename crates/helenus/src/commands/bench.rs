@@ -1,6 +1,7 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
+pub(crate) mod faults;
 pub(crate) mod render;
 
 use crate::cli::doors::Doors;
@@ -122,6 +123,8 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             ref asked,
             ref known,
         } => CommandError::of(code::USAGE, &error).hint(name_hint(asked, known)),
+        BenchError::ForeignFaults => CommandError::of(code::USAGE, &error)
+            .hint("name it with --cluster, or leave --fault out".to_owned()),
         BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
             .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
     }
@@ -146,6 +149,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         rate_per_s: load.rate,
         closed: load.closed,
         consistency: level(load.cl),
+        faults: faults::script(&load.faults)?,
         client_dc: None,
         replication_factor: load.replication_factor,
         pacing: pacing(load.pacing),
@@ -384,6 +388,7 @@ impl<'a> Live<'a> {
                 sight.keyspaces.join(", ")
             )),
             LabEvent::Connected(_) | LabEvent::Seen(_) => {}
+            LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
             LabEvent::Rate {
                 reached_per_s,
                 chosen_per_s,

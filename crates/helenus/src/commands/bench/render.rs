@@ -1,14 +1,17 @@
 //! The result of a bench: tables for people, one JSON value for programs, doubts beside the numbers.
 
+use crate::commands::bench::faults;
 use crate::error::CommandError;
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
 use helenus_lab::bench::Where;
+use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::bench::Shape;
-use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::doubt::{Doubt, DoubtKind as K, Severity, Verdict};
+use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
@@ -18,6 +21,7 @@ use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
 use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
+use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -31,6 +35,9 @@ struct Report<'a> {
     interrupted: bool,
     /// Latencies are in microseconds, as the names of the fields say.
     result: &'a RunResult,
+    /// Faults as they really were.
+    #[serde(skip_serializing_if = "<[FaultSeen]>::is_empty")]
+    faults: &'a [FaultSeen],
     plan: &'a RunPlan,
     cluster: Option<ClusterFacts<'a>>,
     host: Machine,
@@ -71,6 +78,7 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         verdict: finished.result.verdict,
         interrupted: finished.interrupted,
         result: &finished.result,
+        faults: &finished.faults,
         plan: &finished.plan,
         cluster: finished
             .cluster
@@ -86,16 +94,17 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
 fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}\n", headline(report));
-    text.push_str(&result(report.result, report.run.as_deref()));
+    text.push_str(&result(report.result, report.faults, report.run.as_deref()));
     text
 }
 
 /// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
-pub(crate) fn result(result: &RunResult, run: Option<&str>) -> String {
+pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) -> String {
     let mut text = latencies(&result.phases);
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     text.push_str(&steadiness(&result.phases));
+    text.push_str(&faults::table(seen));
     let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
         text.push('\n');
@@ -338,7 +347,10 @@ pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
     let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
     for phase in phases {
         for doubt in &phase.doubts {
-            match seen.iter_mut().find(|(d, _)| d.kind == doubt.kind) {
+            // Nodes and faults are told one by one, all else by its kind.
+            let apart = matches!(doubt.kind, K::NodeDied | K::Fault | K::FaultNotMade);
+            let same = |d: &Doubt| d.kind == doubt.kind && (!apart || d.about == doubt.about);
+            match seen.iter_mut().find(|(d, _)| same(d)) {
                 Some((_, names)) => names.push(&phase.name),
                 None => seen.push((doubt, vec![&phase.name])),
             }
@@ -436,10 +448,13 @@ struct DryRun<'a> {
     workload: String,
     shape: &'a Shape,
     rate_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "<[Scripted]>::is_empty")]
+    faults: &'a [Scripted],
     seed: u64,
 }
 
 pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    check_request(hands, request)?;
     let (cluster, place) = match &request.place {
         Where::Ephemeral(up) => (
             Some(hands.dry_run(up)?),
@@ -464,6 +479,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         workload: request.workload.name().to_owned(),
         shape: &request.shape,
         rate_per_s: request.rate_per_s,
+        faults: &request.faults,
         seed: request.seed.0,
     };
     ui.result(&plan, || {
@@ -495,6 +511,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
                 thousands(phase.population)
             );
         }
+        text.push_str(&faults::planned(plan.faults));
         text.push_str("nothing was started (--dry-run)\n");
         text
     });
