@@ -126,7 +126,8 @@ pub enum Ends {
 /// How long a healed fault's nodes are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// Until they are ready, at most so long.
+    /// Until they are ready, at most so long; until they are started where another fault holds, beside which nothing
+    /// becomes ready.
     Ready(Duration),
     /// Until their processes are started.
     Started,
@@ -235,6 +236,8 @@ impl Hands {
             .retain(|e| !done(e) || e.fault.what == What::Kill);
         journal.write(&folder)?;
         if !killed.is_empty() {
+            let another = journal.faults.iter().any(|e| !done(e) && holds(&state, e));
+            let patience = if another { Patience::Started } else { patience };
             self.start_killed(&mut state, &killed, patience, events)?;
             journal.faults.retain(|e| !done(e));
             journal.write(&folder)?;
@@ -242,7 +245,7 @@ impl Hands {
         Ok(healed)
     }
 
-    /// Waits until all nodes of a cluster that run are ready.
+    /// Waits until all nodes of a cluster that run are ready; not where a fault holds, beside which they never are.
     ///
     /// # Errors
     /// They are not, in that time.
@@ -254,6 +257,10 @@ impl Hands {
     ) -> Result<(), ClusterError> {
         let _lock = self.clusters.lock(name)?;
         let mut state = self.clusters.load(name)?;
+        let journal = Journal::read(Path::new(&state.plan.folder))?;
+        if journal.faults.iter().any(|entry| holds(&state, entry)) {
+            return Ok(());
+        }
         self.start_locked(&mut state, &[], within, events)
     }
 

@@ -504,7 +504,7 @@ impl Bench<'_> {
             },
         );
         // Healed whatever came of it.
-        if let Some(faults) = &self.faults {
+        if let Some(faults) = &mut self.faults {
             let seen = faults.end(&mut |words, turned| events(LabEvent::Fault(words, turned)));
             store_readings(history, &seen);
             watch.add(&seen);

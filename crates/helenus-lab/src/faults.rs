@@ -68,6 +68,8 @@ pub(crate) struct Faults {
     warmup_ns: u64,
     /// Whether the first interval has told when the first phase really began.
     exact: bool,
+    /// Whether the thread has said its last word.
+    ended: bool,
 }
 
 impl Faults {
@@ -103,6 +105,7 @@ impl Faults {
             thread: Some(thread),
             warmup_ns: plan.phases.first().map_or(0, |p| p.warmup_ms * 1_000_000),
             exact: false,
+            ended: false,
         }))
     }
 
@@ -126,21 +129,23 @@ impl Faults {
     }
 
     /// What happened since this was last asked: told to `tell`, and seen as events.
-    pub(crate) fn take(&self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+    pub(crate) fn take(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
         let mut seen = Vec::new();
         for said in self.said.try_iter() {
-            note(said, tell, &mut seen);
+            // Who is interrupted ends by itself, before it is asked.
+            self.ended |= note(said, tell, &mut seen);
         }
         seen
     }
 
     /// Ends every fault that still holds.
-    pub(crate) fn end(&self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+    pub(crate) fn end(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
         self.wish(Wish::End);
         let mut seen = Vec::new();
-        for said in &self.said {
-            if note(said, tell, &mut seen) {
-                break;
+        while !self.ended {
+            match self.said.recv() {
+                Ok(said) => self.ended = note(said, tell, &mut seen),
+                Err(_) => self.ended = true,
             }
         }
         seen

@@ -76,7 +76,7 @@ fn what_is_killed_is_started_again() {
     exit code: 2
     --- standard error
     error: no fault of cluster c is at node3
-    hint: did you mean node2?
+    hint: did you mean node1?
     ");
     shot!(lab.run(&["heal", "c", "2"]), @"
     exit code: 0
@@ -299,7 +299,7 @@ fn links_nodes_racks_and_data_centers_are_cut_and_joined() {
     }
     let lab = TestLab::fake("ready");
     lab.done(&[
-        "up", "c", "--dc", "DC1=3", "--dc", "DC2=1", "--racks", "2", "--rtt", "2ms",
+        "up", "c", "--dc", "DC1=3", "--dc", "DC2=2", "--racks", "2", "--rtt", "2ms",
     ]);
     let cut = || {
         let links = lab.json(&["link", "c"])["network"]["links"].clone();
