@@ -298,7 +298,7 @@ mod tests {
         insta::assert_snapshot!(told("kill nod2"), @"there is no nod2 in this cluster; did you mean node2?");
         insta::assert_snapshot!(told("kill DC1:DC2"), @"kill is done to nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
         insta::assert_snapshot!(told("loss 5% node1"), @"node1 is no link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
-        insta::assert_snapshot!(told("partition DC1:DC4"), @"there is no data centre DC4 in this cluster; did you mean DC1?");
+        insta::assert_snapshot!(told("partition DC1:DC4"), @"there is no data centre DC4 in this cluster; did you mean DC3?");
         insta::assert_snapshot!(told("partition DC1:DC1"), @"DC1 has no link to itself; a link is between two data centres, such as DC1:DC2");
         let fault = Fault::parse("partition DC3").expect("a fault");
         let error = shape(false).reach(&fault).expect_err("loopback");

@@ -505,7 +505,7 @@ fn fault() {
     Usage: helenus fault [OPTIONS] <NAME> [WHAT [AMOUNT] TARGET]...
 
     Arguments:
-      <NAME>                      Cluster
+      <NAME>                     Cluster
       [WHAT [AMOUNT] TARGET]...  What, how much, and where [default: tell what holds]
 
     Options:
