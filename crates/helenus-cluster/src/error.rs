@@ -4,6 +4,7 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::baseline::BaselineError;
+use crate::fault::FaultTrouble;
 use crate::given::GivenError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
@@ -71,6 +72,8 @@ pub enum ClusterError {
     Mbeans(#[from] MbeansError),
     #[error(transparent)]
     Reset(#[from] ResetError),
+    #[error(transparent)]
+    Fault(#[from] FaultTrouble),
     #[error(transparent)]
     Given(#[from] GivenError),
     #[error(transparent)]
@@ -142,6 +145,7 @@ impl ClusterError {
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
             Self::Given(e) => e.class(),
+            Self::Fault(e) => e.class(),
             Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
             }
@@ -185,6 +189,7 @@ impl ClusterError {
             Self::Scan(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Given(e) => e.hint(),
+            Self::Fault(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::Foreign { sight, .. } => Some(format!(
                 "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start the node of yours",
@@ -211,11 +216,12 @@ impl ClusterError {
         }
     }
 
-    /// Lines of a node's log that say why.
-    pub fn log_tail(&self) -> &[String] {
+    /// Lines that say more: of a node's log, or a fault's words with a mark at the wrong one.
+    pub fn lines(&self) -> Vec<String> {
         match self {
-            Self::Ready(e) => e.tail(),
-            _ => &[],
+            Self::Ready(e) => e.tail().to_vec(),
+            Self::Fault(FaultTrouble::Words(e)) => e.pointed().to_vec(),
+            _ => Vec::new(),
         }
     }
 }

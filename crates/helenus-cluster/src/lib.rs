@@ -12,6 +12,7 @@ mod digest;
 pub mod doctor;
 pub mod env;
 pub mod error;
+pub mod fault;
 pub mod filling;
 pub mod given;
 pub mod guard;

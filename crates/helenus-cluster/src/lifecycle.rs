@@ -542,18 +542,39 @@ impl Hands {
                 node: node.into(),
             })?;
         if signal == Signal::KILL {
-            state
-                .nodes
-                .entry(node.to_owned())
-                .and_modify(|n| n.wanted = Wanted::Stopped);
-            self.clusters
-                .save(&state)
-                .map_err(ClusterError::io("the cluster's state"))?;
-            process::end(pid, Duration::ZERO);
-            remove::forget_attach(pid.as_raw_pid());
-            return Ok(());
+            return self.kill_locked(&mut state, &[node.to_owned()]);
         }
         process::signal(pid, signal).map_err(ClusterError::io("the node's process"))
+    }
+
+    /// Kills these nodes, those that live; the caller holds the cluster's lock.
+    pub(crate) fn kill_locked(
+        &self,
+        state: &mut ClusterState,
+        nodes: &[String],
+    ) -> Result<(), ClusterError> {
+        // Written first: nodes that end on request have not died.
+        for node in nodes {
+            state
+                .nodes
+                .entry(node.clone())
+                .and_modify(|n| n.wanted = Wanted::Stopped);
+        }
+        self.save(state)?;
+        let mut pids = Vec::new();
+        for node in nodes {
+            let folder = PathBuf::from(&state.node(node)?.folder);
+            pids.extend(alive::holder(&folder).map_err(ClusterError::io("the node's claim"))?);
+        }
+        // All of them before the first is waited for.
+        for pid in &pids {
+            let _gone_already = process::signal(*pid, Signal::KILL);
+        }
+        for pid in pids {
+            process::end(pid, Duration::ZERO);
+            remove::forget_attach(pid.as_raw_pid());
+        }
+        Ok(())
     }
 }
 

@@ -118,30 +118,8 @@ const UNLIMITED: u64 = 1 << 62;
 /// # Errors
 /// Nowhere, and why.
 pub fn find(root: &Path) -> Result<Hierarchy, String> {
-    let mounts = read(&root.join("proc/mounts"));
+    let (v1, v2) = mounted(root);
     let own = read(&root.join("proc/self/cgroup"));
-    let mut v1 = BTreeMap::new();
-    let mut v2 = None;
-    for line in mounts.lines() {
-        let mut words = line.split(' ');
-        let (_, place, kind, options) = (words.next(), words.next(), words.next(), words.next());
-        let (Some(place), Some(options)) = (place, options) else {
-            continue;
-        };
-        let place = root.join(place.trim_start_matches('/'));
-        match kind {
-            Some("cgroup2") => v2 = Some(place),
-            Some("cgroup") => {
-                for controller in options
-                    .split(',')
-                    .filter(|o| matches!(*o, "memory" | "cpu"))
-                {
-                    v1.insert(controller.to_owned(), place.clone());
-                }
-            }
-            _ => {}
-        }
-    }
     let has_memory = |place: &PathBuf| words(&place.join("cgroup.controllers")).contains("memory");
     if let Some(place) = v2.filter(has_memory) {
         return delegated(&place, &own_group(&own, "")).map(|folder| Hierarchy {
@@ -166,6 +144,94 @@ pub fn find(root: &Path) -> Result<Hierarchy, String> {
         return Err("control groups are there (version 1), but this user may not make any".into());
     }
     Ok(found)
+}
+
+/// Where the trees of memory and processors of version 1 are mounted, and the one of version 2.
+fn mounted(root: &Path) -> (BTreeMap<String, PathBuf>, Option<PathBuf>) {
+    let mounts = read(&root.join("proc/mounts"));
+    let mut v1 = BTreeMap::new();
+    let mut v2 = None;
+    for line in mounts.lines() {
+        let mut words = line.split(' ');
+        let (_, place, kind, options) = (words.next(), words.next(), words.next(), words.next());
+        let (Some(place), Some(options)) = (place, options) else {
+            continue;
+        };
+        let place = root.join(place.trim_start_matches('/'));
+        match kind {
+            Some("cgroup2") => v2 = Some(place),
+            Some("cgroup") => {
+                for controller in options
+                    .split(',')
+                    .filter(|o| matches!(*o, "memory" | "cpu"))
+                {
+                    v1.insert(controller.to_owned(), place.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    (v1, v2)
+}
+
+/// A group for a quota of a node that has none, and the one where its process is; writes the group down, makes none.
+///
+/// # Errors
+/// There is no place for it, and why.
+pub(crate) fn beside(
+    state: &ClusterState,
+    (uid, root): (u32, &Path),
+    node: &str,
+    pid: i32,
+) -> Result<(PathBuf, PathBuf), String> {
+    let hierarchy = find(root)?;
+    let limited = state.limits.iter().any(|l| l.groups.contains_key(node));
+    if hierarchy.kind == Kind::V2 && limited {
+        return Err("its control group has no processor controller".into());
+    }
+    let none = || "there is no control group with a processor controller".to_owned();
+    let base = hierarchy.cpu.ok_or_else(none)?;
+    let (v1, v2) = mounted(root);
+    let (tree, controller) = match hierarchy.kind {
+        Kind::V1 => (v1.get("cpu").cloned(), "cpu"),
+        Kind::V2 => (v2, ""),
+    };
+    let now = read(&root.join(format!("proc/{pid}/cgroup")));
+    let back = tree.ok_or_else(none)?.join(own_group(&now, controller));
+    let id: String = state.id.chars().take(8).collect();
+    let group = base
+        .join(OURS)
+        .join(uid.to_string())
+        .join(format!("{}-{id}", state.plan.name))
+        .join(format!("{node}-slow"));
+    write_down(Path::new(&state.plan.folder), [&group]).map_err(|e| e.to_string())?;
+    Ok((group, back))
+}
+
+/// Makes a group that [`beside`] chose.
+pub(crate) fn make_group(group: &Path) -> io::Result<()> {
+    let of_v2 = |folder: &Path| folder.join("cgroup.subtree_control").exists();
+    let kind = if group.ancestors().any(of_v2) {
+        Kind::V2
+    } else {
+        Kind::V1
+    };
+    make_folders(kind, group)
+}
+
+/// Removes a group, and those above it that are empty then.
+pub(crate) fn remove_group(group: &Path) {
+    remove_one(group);
+}
+
+/// Adds groups to the list by which `rm` finds them.
+fn write_down<'a>(cluster: &Path, groups: impl IntoIterator<Item = &'a PathBuf>) -> io::Result<()> {
+    let list = cluster.join(GROUPS_FILE);
+    let mut lines: Vec<String> = read(&list).lines().map(str::to_owned).collect();
+    lines.extend(groups.into_iter().map(|p| p.display().to_string()));
+    lines.sort();
+    lines.dedup();
+    fs::write(list, lines.join("\n") + "\n")
 }
 
 /// Where this process stands in a tree: `controller` of version 1, or the one tree of version 2 (empty).
@@ -278,17 +344,7 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
             (node.name.clone(), bases.iter().map(of).collect())
         })
         .collect();
-    let mut lines: Vec<String> = read(&Path::new(&state.plan.folder).join(GROUPS_FILE))
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    lines.extend(groups.values().flatten().map(|p| p.display().to_string()));
-    lines.sort();
-    lines.dedup();
-    fs::write(
-        Path::new(&state.plan.folder).join(GROUPS_FILE),
-        lines.join("\n") + "\n",
-    )?;
+    write_down(Path::new(&state.plan.folder), groups.values().flatten())?;
     Ok(Some(Limits {
         by: Some(hierarchy.kind),
         not_enforced: None,

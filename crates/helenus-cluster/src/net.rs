@@ -9,6 +9,7 @@ pub mod client;
 pub mod control;
 pub mod echo;
 mod emulator;
+mod faults;
 pub mod keep;
 mod netlink;
 mod queue;

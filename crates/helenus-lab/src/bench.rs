@@ -1,6 +1,7 @@
 //! `bench`: drives the line of a measurement and tells what happens.
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
+use crate::faults::{self, Faults, Turned};
 use crate::generator::{self, GeneratorError};
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
@@ -15,6 +16,7 @@ use helenus_cql::ClientError;
 use helenus_load::{Accumulator, ReadError};
 use helenus_model::bench::Shape;
 use helenus_model::doubt::OutsideFacts;
+use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::guard::Sight;
 use helenus_model::line::{Outcome, Place, State, Step, next};
@@ -23,7 +25,7 @@ use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Header, Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
-use helenus_model::telemetry::Reading;
+use helenus_model::telemetry::{self, FaultSeen, Reading};
 use helenus_model::workload::{Replication, Workload};
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
 use std::net::SocketAddr;
@@ -62,6 +64,8 @@ pub struct BenchRequest {
     pub closed: bool,
     /// Consistency level.
     pub consistency: Consistency,
+    /// Faults on the run's time line.
+    pub faults: Vec<Scripted>,
     /// Data centre in which the client stands and whose nodes coordinate, where the person says; the first node's
     /// otherwise.
     pub client_dc: Option<String>,
@@ -100,6 +104,8 @@ pub enum LabEvent<'a> {
     Connected(&'a Header),
     /// What was seen of nodes and host since the last.
     Seen(&'a [Reading]),
+    /// A fault of the time line, in its words, and what became of it.
+    Fault(&'a str, &'a Turned),
     /// An interval of the probe or of a phase.
     Interval {
         /// Name of the phase.
@@ -127,6 +133,8 @@ pub struct Finished {
     pub run: Option<RunId>,
     /// The plan that ran.
     pub plan: RunPlan,
+    /// Its faults, as they really were.
+    pub faults: Vec<FaultSeen>,
     /// Our cluster, where it was one.
     pub cluster: Option<ClusterState>,
     /// Whether every running node of it mapped the class-data archive; absent where none was seen.
@@ -163,6 +171,9 @@ pub enum BenchError {
         /// Those that it has.
         known: Vec<String>,
     },
+    /// Faults are for clusters of this user's own.
+    #[error("faults can be done to a cluster of yours only")]
+    ForeignFaults,
     /// Nothing completed while the rate was looked for.
     #[error("not one operation completed while the rate was looked for")]
     NoRate,
@@ -179,6 +190,9 @@ struct Bench<'a> {
     rate_per_s: Option<f64>,
     plan: Option<RunPlan>,
     result: Option<RunResult>,
+    /// Dropped last of all: nodes that it started may end with it.
+    faults: Option<Faults>,
+    faults_seen: Vec<FaultSeen>,
     history: Result<(History, Option<RunId>), HistoryError>,
     not_removed: Option<ClusterError>,
 }
@@ -192,6 +206,7 @@ pub fn run(
     request: &BenchRequest,
     events: &mut dyn FnMut(LabEvent<'_>),
 ) -> Result<Finished, BenchError> {
+    faults::check_request(hands, request)?;
     let place = match &request.place {
         Where::Ephemeral(_) => Place::Ephemeral,
         Where::Cluster(_) => Place::Owned,
@@ -207,6 +222,8 @@ pub fn run(
         rate_per_s: request.rate_per_s,
         plan: None,
         result: None,
+        faults: None,
+        faults_seen: Vec::new(),
         history: History::open(&crate::compare::history_file(hands)).map(|h| (h, None)),
         not_removed: None,
     };
@@ -301,6 +318,7 @@ impl Bench<'_> {
                 result,
                 run,
                 plan,
+                faults: self.faults_seen,
                 cluster: self.cluster,
                 archive_used: self.archive_used,
                 interrupted,
@@ -337,6 +355,10 @@ impl Bench<'_> {
             (self.events)(LabEvent::Foreign(sight));
         }
         has_data_centre(self.request.client_dc.as_deref(), target.data_centers())?;
+        if !self.request.faults.is_empty() {
+            let state = target.cluster.as_ref().ok_or(BenchError::ForeignFaults)?;
+            faults::check(&self.request.faults, &state.plan)?;
+        }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         Ok(())
@@ -368,6 +390,7 @@ impl Bench<'_> {
             workload: request.workload.clone(),
             phases,
             consistency: request.consistency,
+            faults: request.faults.clone(),
             seed: request.seed,
             pacing: request.pacing,
             raise_priority: true,
@@ -381,7 +404,10 @@ impl Bench<'_> {
             return Ok(());
         };
         let whole = helenus_model::bench::PROBE_MS / 1000;
-        let plan = self.run_plan(vec![phase]);
+        let plan = RunPlan {
+            faults: vec![],
+            ..self.run_plan(vec![phase])
+        };
         let mut accumulator = Accumulator::new(plan.clone());
         let mut second = 0;
         let events = &mut self.events;
@@ -426,12 +452,20 @@ impl Bench<'_> {
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
         let outside = self.outside();
+        self.faults = match &self.cluster {
+            Some(state) => {
+                Faults::begin(self.hands, state, &plan).map_err(GeneratorError::Start)?
+            }
+            None => None,
+        };
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
         let mut counted = Counted::default();
         let events = &mut self.events;
         let history = &mut self.history;
-        generator::run(
+        let faults = &mut self.faults;
+        let mut measured_from_ns = None;
+        let ran = generator::run(
             &self.hands.helenus,
             self.cluster.as_ref(),
             &plan,
@@ -442,11 +476,22 @@ impl Bench<'_> {
                     events(LabEvent::Seen(seen));
                 }
                 store_readings(history, seen);
+                if let Some(faults) = faults {
+                    faults.see(line);
+                    let seen = faults.take(&mut |words, turned| {
+                        events(LabEvent::Fault(words, turned));
+                    });
+                    store_readings(history, &seen);
+                    watch.add(&seen);
+                }
                 store(history, line);
                 if let SampleLine::Header(header) = line {
                     events(LabEvent::Connected(header));
                 }
                 if let SampleLine::Interval(interval) = line {
+                    if interval.stretch == Stretch::Measured {
+                        measured_from_ns.get_or_insert(interval.start_ns);
+                    }
                     let known = plan.phases.get(interval.phase);
                     let phase = known.map_or("", |p| p.name.as_str());
                     let whole_s = known
@@ -464,9 +509,18 @@ impl Bench<'_> {
                 }
                 accumulator.take(line)
             },
-        )?;
+        );
+        // Healed whatever came of it.
+        if let Some(faults) = &mut self.faults {
+            let seen = faults.end(&mut |words, turned| events(LabEvent::Fault(words, turned)));
+            store_readings(history, &seen);
+            watch.add(&seen);
+        }
+        ran?;
         let seen = watch.end();
         store_readings(history, seen.last());
+        let zero_ns = measured_from_ns.unwrap_or_default();
+        self.faults_seen = telemetry::faults(seen.readings(), zero_ns);
         let beside = |span, ended| Beside {
             outside: seen.outside(&outside, span),
             around: seen.around(span, ended),

@@ -4,6 +4,7 @@
 pub mod ab;
 pub mod bench;
 pub mod compare;
+pub mod faults;
 pub mod generator;
 pub mod populate;
 pub mod stress;

@@ -483,6 +483,7 @@ impl Populate<'_> {
             workload: self.request.filling.workload.clone(),
             phases: vec![phase],
             consistency: self.request.consistency,
+            faults: vec![],
             seed: self.request.filling.seed,
             pacing: Pacing::Sleep,
             raise_priority: false,

@@ -68,6 +68,11 @@ impl Watch {
         &self.readings[known..]
     }
 
+    /// Takes events that others saw, such as faults; they are told already.
+    pub fn add(&mut self, readings: &[Reading]) {
+        self.readings.extend_from_slice(readings);
+    }
+
     fn look_now(&self) {
         if let Some(sampler) = &self.sampler {
             sampler.look_now();

@@ -108,6 +108,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         workload: Workload::Standard1,
         phases: vec![phase],
         consistency: Consistency::One,
+        faults: vec![],
         seed: Seed(3),
         pacing: Pacing::Sleep,
         raise_priority: false,

@@ -115,6 +115,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         workload: Workload::Standard1,
         phases,
         consistency: Consistency::One,
+        faults: vec![],
         seed: Seed(3),
         pacing: Pacing::Sleep,
         raise_priority: false,

@@ -90,6 +90,10 @@ pub enum DoubtKind {
     GeneratorWaited,
     /// Packets between data centres came late.
     DistanceOff,
+    /// A fault that was asked for held.
+    Fault,
+    /// A fault that was asked for could not be made.
+    FaultNotMade,
 }
 
 impl DoubtKind {
@@ -102,7 +106,8 @@ impl DoubtKind {
             | Self::Errors
             | Self::NodeDied
             | Self::ClockStepped
-            | Self::StoppedEarly => Severity::Disqualifying,
+            | Self::StoppedEarly
+            | Self::FaultNotMade => Severity::Disqualifying,
             Self::Short
             | Self::FewSamples
             | Self::WideInterval
@@ -114,7 +119,8 @@ impl DoubtKind {
             | Self::Compaction
             | Self::Collection
             | Self::GeneratorWaited
-            | Self::DistanceOff => Severity::Caution,
+            | Self::DistanceOff
+            | Self::Fault => Severity::Caution,
         }
     }
 
@@ -144,6 +150,8 @@ impl DoubtKind {
             Self::DistanceOff => {
                 "distance off: packets between data centres came later than asked, by so much of the round trip"
             }
+            Self::Fault => "a fault that was asked for held",
+            Self::FaultNotMade => "a fault that was asked for could not be made",
         }
     }
 
@@ -177,6 +185,10 @@ impl DoubtKind {
             Self::DistanceOff => {
                 "lower the rate or the load on the host, or measure over longer round trips"
             }
+            Self::Fault => "compare it only with runs under the same faults",
+            Self::FaultNotMade => {
+                "look at the line that told it, and try it alone with `helenus fault`"
+            }
         }
     }
 
@@ -193,11 +205,14 @@ impl DoubtKind {
             | Self::Compaction
             | Self::Collection
             | Self::GeneratorWaited
-            | Self::DistanceOff => "share",
+            | Self::DistanceOff
+            | Self::Fault => "share",
             Self::FewSamples => "samples",
-            Self::NodeDied | Self::StoppedEarly | Self::JdkUnsupported | Self::ArchiveMix => {
-                "count"
-            }
+            Self::NodeDied
+            | Self::StoppedEarly
+            | Self::JdkUnsupported
+            | Self::ArchiveMix
+            | Self::FaultNotMade => "count",
         }
     }
 }
@@ -219,7 +234,7 @@ pub struct Doubt {
     pub text: String,
     /// What helps.
     pub cure: String,
-    /// Whom it is about, where that is known (a node's name).
+    /// Whom it is about, where that is known (a node's name), or a fault's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
 }
@@ -258,7 +273,7 @@ impl Verdict {
 /// What others than the generator saw during the stretch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideFacts {
-    /// Nodes that died or restarted.
+    /// Nodes that died or restarted, but for those that were killed on request.
     pub nodes_died: Vec<String>,
     /// Share of the host's CPU that the hypervisor took, where known.
     pub steal_share: Option<f64>,
@@ -285,6 +300,12 @@ pub struct OutsideFacts {
     /// What the emulator of distance did, where the cluster has one.
     #[serde(default)]
     pub emulator: Option<Emulated>,
+    /// Shares of the stretch in which faults held that were asked for, by their words.
+    #[serde(default)]
+    pub faults: BTreeMap<String, f64>,
+    /// Words of faults that could not be made.
+    #[serde(default)]
+    pub faults_not_made: Vec<String>,
 }
 
 impl OutsideFacts {
@@ -298,8 +319,10 @@ impl OutsideFacts {
         let compactions = window.share_by_source(EventKind::Compaction);
         let most = compactions.iter().max_by(|a, b| a.1.total_cmp(b.1));
         Self {
-            nodes_died: own(window.share_by_source(EventKind::Died))
-                .into_keys()
+            nodes_died: window
+                .died_by_themselves()
+                .into_iter()
+                .map(str::to_owned)
                 .collect(),
             steal_share: window.steal_share(),
             foreign_cpu_share: window.foreign_cpu_share(),
@@ -308,6 +331,13 @@ impl OutsideFacts {
             collection_shares: own(window.share_by_source(EventKind::Collection)),
             generator_wait_share: window.generator_wait_share(),
             emulator: window.emulated(),
+            faults: own(window.share_by_text(EventKind::Fault))
+                .into_iter()
+                .chain(own(window.share_by_text(EventKind::Killed)))
+                .collect(),
+            faults_not_made: own(window.share_by_text(EventKind::NotMade))
+                .into_keys()
+                .collect(),
             ..self.clone()
         }
     }
@@ -436,6 +466,7 @@ fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
     let named = [
         (K::NodeDied, &outside.nodes_died),
         (K::JdkUnsupported, &outside.jdk_unsupported),
+        (K::FaultNotMade, &outside.faults_not_made),
     ];
     for (kind, nodes) in named {
         for node in nodes {
@@ -474,6 +505,12 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
             if let Some(last) = doubts.last_mut() {
                 last.about = Some(node.clone());
             }
+        }
+    }
+    for (words, share) in &outside.faults {
+        raise(doubts, K::Fault, *share, 0.0);
+        if let Some(last) = doubts.last_mut() {
+            last.about = Some(words.clone());
         }
     }
     let waited = outside.generator_wait_share.unwrap_or(0.0);
@@ -584,6 +621,43 @@ mod tests {
         assert_eq!(Verdict::of(&doubts[1..]), Verdict::Caution);
         assert_eq!(Verdict::Invalid.exit_code(), 5);
         assert_eq!(Verdict::Caution.exit_code(), 0);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
+        use crate::telemetry::{Event, Reading, Seen};
+        let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
+            source: source.into(),
+            at_ns,
+            seen: Seen::Event(Event {
+                what,
+                to_ns,
+                text: text.into(),
+            }),
+        };
+        let kill = "at 10ns for 20ns kill node2";
+        let readings = [
+            event("node2", EventKind::Killed, 10, 30, kill),
+            // Seen alive before, and again after.
+            event("node2", EventKind::Died, 8, 34, "gone"),
+            event("node3", EventKind::Died, 50, 60, "gone"),
+            event("@DC9", EventKind::NotMade, 70, 80, "partition DC9"),
+        ];
+        let window = Window::new(&readings, 0, 100);
+        let doubts = judge(&good(), &OutsideFacts::default().seen_through(&window));
+        let told: Vec<_> = doubts
+            .iter()
+            .map(|d| (d.kind, d.about.as_deref(), d.measured))
+            .collect();
+        let expected = [
+            (DoubtKind::NodeDied, Some("node3"), 1.0),
+            (DoubtKind::FaultNotMade, Some("partition DC9"), 1.0),
+            (DoubtKind::Fault, Some(kill), 0.2),
+        ];
+        assert_eq!(told, expected);
+        // In a stretch that it did not touch, it is not told.
+        let later = Window::new(&readings, 40, 49);
+        assert!(judge(&good(), &OutsideFacts::default().seen_through(&later)).is_empty());
     }
 
     #[test]

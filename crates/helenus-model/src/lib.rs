@@ -47,6 +47,8 @@ pub mod like;
 
 pub mod plan;
 
+pub mod fault;
+
 pub mod guard;
 
 pub mod reset;

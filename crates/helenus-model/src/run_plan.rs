@@ -3,6 +3,7 @@
 
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
+use crate::fault::script::Scripted;
 use crate::format::{Format, FormatError};
 pub use crate::positions::Positions;
 use crate::positions::below;
@@ -38,6 +39,9 @@ pub struct RunPlan {
     pub phases: Vec<Phase>,
     /// Consistency level of every operation.
     pub consistency: Consistency,
+    /// Faults on its time line; whoever runs the generator makes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Scripted>,
     /// Root seed of the run.
     pub seed: Seed,
     /// How the generator waits for an intended start.
@@ -493,6 +497,7 @@ mod tests {
             workload: Workload::Standard1,
             phases: vec![Phase::steady("write", 2000.0, 64, 30_000)],
             consistency: Consistency::LocalQuorum,
+            faults: vec![],
             seed: Seed(7),
             pacing: Pacing::Sleep,
             raise_priority: true,

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod emulator;
+mod faults;
 mod window;
 pub use emulator::{Emulated, EmulatorSample, PairSample};
+pub use faults::{FaultSeen, faults};
 pub use window::Window;
 
 /// The name under which samples of the host are kept; no node can have it.
@@ -21,7 +23,7 @@ pub const EMULATOR: &str = "@emulator";
 /// What was seen of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// A node's name, [`HOST`], [`GENERATOR`] or [`EMULATOR`].
+    /// A node's name, [`HOST`], [`GENERATOR`], [`EMULATOR`], or the target of a fault behind an `@`.
     pub source: String,
     /// When, on the run's monotonic clock, in nanoseconds.
     pub at_ns: u64,
@@ -141,7 +143,8 @@ pub struct Event {
     pub what: EventKind,
     /// Its end, on the run's monotonic clock, in nanoseconds; its beginning is the reading's `at_ns`.
     pub to_ns: u64,
-    /// In words: the collector's own for a collection, keyspace, table and task for a compaction.
+    /// In words: the collector's own for a collection, keyspace, table and task for a compaction, those that asked for
+    /// it for a fault.
     pub text: String,
 }
 
@@ -159,6 +162,12 @@ pub enum EventKind {
     Died,
     /// The node's process was stopped by a signal.
     Paused,
+    /// A fault that was asked for held.
+    Fault,
+    /// A node was killed because that was asked for, and not yet started again.
+    Killed,
+    /// A fault that was asked for could not be made; from when on, and until when, it should have held.
+    NotMade,
 }
 
 impl EventKind {
@@ -170,6 +179,9 @@ impl EventKind {
             Self::Compaction => "compaction",
             Self::Died => "died",
             Self::Paused => "paused",
+            Self::Fault => "fault",
+            Self::Killed => "killed",
+            Self::NotMade => "not_made",
         }
     }
 }

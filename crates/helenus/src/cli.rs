@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doors;
 pub(crate) mod env;
+pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod many;
@@ -114,6 +115,10 @@ pub(crate) enum Verb {
     Pause(OneNode),
     /// Let a paused node go on
     Resume(OneNode),
+    /// A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+    Fault(fault::FaultFlags),
+    /// Undo faults: nodes are started or go on, links are as they were
+    Heal(fault::Heal),
     /// Back to the state after `up`, or after the last baseline, with no restart
     Reset(reset::Reset),
     /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
@@ -403,6 +408,10 @@ pub(crate) struct LoadFlags {
     /// Copies of each row [default: up to 3, as many as there are nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
+    /// A fault on the run's time line, counted from the first measured stretch, such as
+    /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
+    #[arg(long = "fault", value_name = "WORDS")]
+    pub(crate) faults: Vec<String>,
     /// How arrivals are spread at the rate
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Constant)]
     pub(crate) arrivals: ArrivalsArg,

@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod fake_node;
+pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod hidden;
 pub(crate) mod history;

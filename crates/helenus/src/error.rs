@@ -97,7 +97,7 @@ impl From<ClusterError> for CommandError {
             Class::Interrupted => code::INTERRUPTED,
         };
         let mut failure = Self::of(code, &error);
-        failure.lines = error.log_tail().to_vec();
+        failure.lines = error.lines();
         if code == code::INTERRUPTED {
             failure.message = "interrupted, and cleaned up".into();
             failure.causes.clear();

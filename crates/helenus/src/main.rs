@@ -88,6 +88,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
         Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
         Verb::Resume(flags) => commands::signal::resume(&flags, &hands, ui),
+        Verb::Fault(flags) => commands::fault::run(&flags, &hands, ui),
+        Verb::Heal(flags) => commands::fault::heal(&flags, &hands, ui),
         Verb::CheckData(flags) => commands::check_data::run(&flags, &hands, ui),
         Verb::Count(flags) => commands::count::run(&flags, &hands, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),

@@ -12,6 +12,8 @@ mod clusters;
 mod count;
 #[path = "real/distance.rs"]
 mod distance;
+#[path = "real/faults.rs"]
+mod faults;
 #[path = "real/guard.rs"]
 mod guard;
 #[path = "real/home.rs"]
@@ -169,6 +171,10 @@ fn main() {
         apart(
             "the_walk_of_three_data_centres_goes_to_its_end",
             distance::the_walk_of_three_data_centres_goes_to_its_end,
+        ),
+        apart(
+            "a_data_center_cut_off_is_felt_at_the_levels_that_need_it",
+            faults::a_data_center_cut_off_is_felt_at_the_levels_that_need_it,
         ),
         like_on_4_1,
         like_on_3_11,

@@ -12,10 +12,10 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 /// Index of the first bridge in the router; lower ones are the kernel's own.
-const FIRST_BRIDGE: u32 = 10;
+pub(super) const FIRST_BRIDGE: u32 = 10;
 
 /// Index of the first node's link in the router.
-const FIRST_PAIR: u32 = 100;
+pub(super) const FIRST_PAIR: u32 = 100;
 
 /// Why a network cannot be made.
 #[derive(Debug, thiserror::Error)]

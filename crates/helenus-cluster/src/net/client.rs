@@ -1,7 +1,7 @@
 //! Whoever talks to a keeper: starts one, asks for connections and namespaces, changes links, ends it.
 //! Refuses to enter a namespace from a process with several threads.
 
-use super::control::{Answer, Ask, Status, receive, send};
+use super::control::{Answer, Ask, Over, Status, receive, send};
 use super::echo::Echo;
 use super::keep::First;
 use super::traffic::Crossed;
@@ -279,6 +279,28 @@ impl Keeper {
             words,
         };
         match self.ask(&ask)?.0 {
+            Answer::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Lays a fault with that number over the network.
+    ///
+    /// # Errors
+    /// The keeper is gone, or the kernel refuses.
+    pub fn lay(&self, id: u32, over: Over) -> Result<(), NetError> {
+        match self.ask(&Ask::Lay { id, over })?.0 {
+            Answer::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Lifts the fault with that number, if it is there.
+    ///
+    /// # Errors
+    /// The keeper is gone, or the kernel refuses.
+    pub fn lift(&self, id: u32) -> Result<(), NetError> {
+        match self.ask(&Ask::Lift { id })?.0 {
             Answer::Done => Ok(()),
             other => Err(unexpected(other)),
         }

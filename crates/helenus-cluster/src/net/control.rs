@@ -5,7 +5,7 @@ use super::echo::Echo;
 use super::emulator::{Carried, Work};
 use super::traffic::Crossed;
 use helenus_model::format::Format;
-use helenus_model::topology::link::{Directed, LinkWords};
+use helenus_model::topology::link::{Directed, Layer, LinkWords};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
@@ -49,6 +49,18 @@ pub enum Ask {
         /// What becomes of them.
         words: LinkWords,
     },
+    /// Lay a fault over the network, until it is lifted.
+    Lay {
+        /// Its number; one that is there already is laid anew.
+        id: u32,
+        /// What.
+        over: Over,
+    },
+    /// Lift a fault off the network; one that is not there is none.
+    Lift {
+        /// Its number.
+        id: u32,
+    },
     /// Measure round trips over an established TCP connection between the client's places of two data centres.
     Echo {
         /// Data centre.
@@ -79,6 +91,24 @@ pub enum Ask {
         to: String,
         /// How long.
         seconds: u32,
+    },
+}
+
+/// What a fault lays over a network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// A layer over these directed links.
+    Links {
+        /// From and to.
+        links: Vec<(String, String)>,
+        /// What lies over each.
+        layer: Layer,
+    },
+    /// A bridge of their own for these namespaces: they reach each other and nobody else.
+    Island {
+        /// Names of the namespaces.
+        spaces: Vec<String>,
     },
 }
 
@@ -120,6 +150,9 @@ pub struct Status {
     pub user_namespace: bool,
     /// Settings of TCP and lengths of queues as they hold.
     pub settings: BTreeMap<String, String>,
+    /// Numbers of the faults that lie over it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<u32>,
 }
 
 /// Version of [`Status`] as JSON.

@@ -5,6 +5,7 @@ use super::build::{self, Network};
 use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
+use super::faults::Faults;
 use super::rules;
 use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
@@ -22,8 +23,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often the keeper looks whether its folder is still there.
@@ -48,6 +49,7 @@ struct Kept {
     plan: NetworkPlan,
     network: Held,
     shared: Shared,
+    faults: Mutex<Faults>,
     ending: AtomicBool,
 }
 
@@ -104,9 +106,10 @@ fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
         tcp,
     } = network;
     let settings = tcp.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-    let links = plan.links.iter().map(|l| l.link).collect();
+    let links: Vec<Link> = plan.links.iter().map(|l| l.link).collect();
     let kept = Arc::new(Kept {
-        shared: Shared::new(links)?,
+        shared: Shared::new(links.clone())?,
+        faults: Mutex::new(Faults::new(links)),
         network: Held {
             user,
             spaces,
@@ -195,6 +198,14 @@ fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
                 kept.change(from.as_deref(), to.as_deref(), words);
                 send(stream, &Answer::Done, &[])?;
             }
+            Ask::Lay { id, over } => {
+                let laid = kept.over(|faults| faults.lay(id, over, &kept.plan));
+                send(stream, &done_or(laid), &[])?;
+            }
+            Ask::Lift { id } => {
+                let lifted = kept.over(|faults| faults.lift(id, &kept.plan));
+                send(stream, &done_or(lifted), &[])?;
+            }
             Ask::Echo { from, to, samples } => {
                 let samples = samples.min(100_000);
                 let measured = kept.between(&from, &to, |way| echo::measure(way, samples));
@@ -223,6 +234,13 @@ fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
                 send(stream, &crossed_or(crossed), &[])?;
             }
         }
+    }
+}
+
+fn done_or(done: io::Result<()>) -> Answer {
+    match done {
+        Ok(()) => Answer::Done,
+        Err(error) => refused(&error),
     }
 }
 
@@ -268,11 +286,27 @@ impl Kept {
 
     fn change(&self, from: Option<&str>, to: Option<&str>, words: LinkWords) {
         let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
-        for (queue, known) in self.links().iter().enumerate() {
-            if is(from, &known.from) && is(to, &known.to) {
-                self.shared.change(queue, words.on(known.link));
+        let _below_only = self.over(|faults| {
+            for (queue, known) in self.plan.links.iter().enumerate() {
+                if is(from, &known.from) && is(to, &known.to) {
+                    faults.change(queue, words);
+                }
+            }
+            Ok(())
+        });
+    }
+
+    /// Changes the faults, or what is below them; the emulator follows.
+    fn over(&self, change: impl FnOnce(&mut Faults) -> io::Result<()>) -> io::Result<()> {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut faults);
+        let then = faults.links(&self.plan.links);
+        for (queue, (now, then)) in self.shared.links().iter().zip(&then).enumerate() {
+            if now != then {
+                self.shared.change(queue, *then);
             }
         }
+        changed
     }
 
     /// Does something between the clients' places of two data centres.
@@ -317,6 +351,11 @@ impl Kept {
             .to_owned(),
             user_namespace: self.network.user.is_some(),
             settings: self.network.settings.clone(),
+            faults: self
+                .faults
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .ids(),
         }
     }
 }

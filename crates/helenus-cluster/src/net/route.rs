@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 const NEW_LINK: u16 = 16;
+const DELETE_LINK: u16 = 17;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const IFLA_IFNAME: u16 = 3;
@@ -100,10 +101,22 @@ impl Links {
                 .end()
                 .end()
                 .done();
+        })?;
+        self.at(index, bridge)
+    }
+
+    /// Puts a link at another bridge.
+    pub(super) fn at(&self, index: u32, bridge: u32) -> io::Result<()> {
+        self.ask(|m| {
             m.begin(NEW_LINK, ACK, &link(index, true))
                 .ne32(IFLA_MASTER, bridge)
                 .done();
         })
+    }
+
+    /// Removes a link, such as a bridge that nothing is at.
+    pub(super) fn delete(&self, index: u32) -> io::Result<()> {
+        self.ask(|m| m.begin(DELETE_LINK, ACK, &link(index, false)).done())
     }
 
     /// Switches a link on.

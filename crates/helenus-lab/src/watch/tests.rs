@@ -25,6 +25,7 @@ fn plan() -> RunPlan {
         workload: Workload::Standard1,
         phases: vec![phase.clone(), phase],
         consistency: Consistency::One,
+        faults: vec![],
         seed: Seed(1),
         pacing: Pacing::Sleep,
         raise_priority: false,

@@ -175,6 +175,41 @@ impl<'a> Window<'a> {
             .collect()
     }
 
+    /// Share of the stretch by the words of events of this kind, whatever their sources.
+    pub fn share_by_text(&self, kind: EventKind) -> BTreeMap<&'a str, f64> {
+        let mut parts: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        for (_, part, event) in self.events(kind) {
+            parts.entry(&event.text).or_default().push(part);
+        }
+        parts
+            .into_iter()
+            .map(|(text, parts)| (text, self.covered(parts)))
+            .collect()
+    }
+
+    /// Nodes that died in the stretch, less those that were killed then because that was asked for.
+    pub fn died_by_themselves(&self) -> BTreeSet<&'a str> {
+        let killed: Vec<(&str, u64, u64)> = self
+            .readings
+            .iter()
+            .filter_map(|r| match &r.seen {
+                Seen::Event(event) if event.what == EventKind::Killed => {
+                    Some((r.source.as_str(), r.at_ns, event.to_ns))
+                }
+                _ => None,
+            })
+            .collect();
+        let asked_for = |node: &str, (from, to): (u64, u64)| {
+            killed
+                .iter()
+                .any(|(killed, begin, end)| *killed == node && *begin <= to && from <= *end)
+        };
+        self.events(EventKind::Died)
+            .filter(|(node, part, _)| !asked_for(node, *part))
+            .map(|(node, _, _)| node)
+            .collect()
+    }
+
     /// Share of the stretch that these parts cover together: where two lie over each other they count once.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
     fn covered(&self, mut parts: Vec<(u64, u64)>) -> f64 {

@@ -78,6 +78,32 @@ impl LinkWords {
     }
 }
 
+/// What a fault lays over a link while it holds; taken off, the link is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Layer {
+    /// More delay of one direction, in microseconds.
+    pub added_us: u64,
+    /// Packets that are lost, of a million.
+    pub loss_ppm: u32,
+    /// Whether nothing gets through.
+    pub cut: bool,
+}
+
+impl Layer {
+    /// The link below this layer. What each of them loses is lost for itself.
+    #[must_use]
+    pub fn on(&self, link: Link) -> Link {
+        const WHOLE: u64 = 1_000_000;
+        let kept = (WHOLE - u64::from(link.loss_ppm)) * (WHOLE - u64::from(self.loss_ppm)) / WHOLE;
+        Link {
+            delay_us: link.delay_us + self.added_us,
+            loss_ppm: u32::try_from(WHOLE - kept).unwrap_or(u32::MAX),
+            cut: link.cut || self.cut,
+            ..link
+        }
+    }
+}
+
 /// Why a figure of a link is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LinkError {
@@ -268,5 +294,30 @@ mod tests {
         let changed = words.on(link);
         assert_eq!((changed.delay_us, changed.loss_ppm), (5, 3));
         assert_eq!(changed.rate_bits, None);
+    }
+
+    #[test]
+    fn layers_lie_over_each_other_in_any_order() {
+        let link = Link {
+            delay_us: 5_000,
+            loss_ppm: 500_000,
+            ..Link::default()
+        };
+        let slow = Layer {
+            added_us: 2_000,
+            loss_ppm: 500_000,
+            cut: false,
+        };
+        let cut = Layer {
+            cut: true,
+            ..Layer::default()
+        };
+        let both = slow.on(cut.on(link));
+        assert_eq!(both, cut.on(slow.on(link)));
+        assert_eq!(
+            (both.delay_us, both.loss_ppm, both.cut),
+            (7_000, 750_000, true)
+        );
+        assert_eq!(Layer::default().on(link), link);
     }
 }

@@ -4,8 +4,9 @@
 use crate::report::RunReport;
 use crate::report::chart::{json_in_page, short, text};
 use crate::report::series::Clock;
+use helenus_model::fault::script::Scripted;
 use helenus_model::sample::{Interval, Stretch};
-use helenus_model::telemetry::{Event, EventKind, Seen};
+use helenus_model::telemetry::{Event, EventKind, Seen, faults};
 use serde_json::{Value, json};
 
 /// Bands of one kind that lie nearer than this share of the run are drawn as one.
@@ -40,7 +41,7 @@ pub(super) fn block(bands: &[Band]) -> String {
 }
 
 /// Every kind with what a legend says of it, in the legend's order.
-pub(super) const KINDS: [(&str, &str); 7] = [
+pub(super) const KINDS: [(&str, &str); 10] = [
     ("warm-up", "warm-up, recorded apart"),
     ("cut", "cut: the warm-up went on"),
     ("compaction", "compaction under way"),
@@ -48,6 +49,9 @@ pub(super) const KINDS: [(&str, &str); 7] = [
     ("safepoint", "node stopped for another reason"),
     ("paused", "node paused by a signal"),
     ("died", "node was gone"),
+    ("fault", "fault that was asked for"),
+    ("killed", "node killed, as was asked for"),
+    ("not_made", "fault that could not be made"),
 ];
 
 /// All bands of a run.
@@ -137,8 +141,8 @@ fn cuts(report: &RunReport<'_>, clock: Clock) -> Vec<Band> {
     bands.collect()
 }
 
-/// The phases' names at their beginnings, as annotations of plotly's.
-pub(super) fn phase_marks(report: &RunReport<'_>, clock: Clock) -> Value {
+/// The phases' names and the faults' words at their beginnings, as annotations of plotly's.
+pub(super) fn marks(report: &RunReport<'_>, clock: Clock) -> Value {
     let plan = report.run.plan().ok();
     let phases = report.intervals.chunk_by(|a, b| a.phase == b.phase);
     let marks = phases.filter_map(|run| {
@@ -149,7 +153,16 @@ pub(super) fn phase_marks(report: &RunReport<'_>, clock: Clock) -> Value {
             "showarrow": false, "xanchor": "left", "yanchor": "bottom"
         }))
     });
-    marks.collect()
+    // Above the axis, so that they do not lie over the phases' names.
+    let faults = faults(report.readings, 0).into_iter().map(|fault| {
+        let words = Scripted::parse(&fault.words).map(|one| one.fault.to_string());
+        json!({
+            "x": short(clock.at(fault.from_ns)), "y": 0, "xref": "x", "yref": "paper",
+            "text": text(&words.unwrap_or(fault.words)),
+            "showarrow": false, "xanchor": "left", "yanchor": "bottom"
+        })
+    });
+    marks.chain(faults).collect()
 }
 
 #[cfg(test)]

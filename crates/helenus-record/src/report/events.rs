@@ -30,7 +30,8 @@ pub(super) fn table(report: &RunReport<'_>, clock: Clock) -> String {
             "<tr><td class=\"n\">{} {}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
             digits(clock.at(from_ns)),
             clock.unit(),
-            html(node),
+            // What is no node stands behind an @.
+            html(node.trim_start_matches('@')),
             word(event.what),
             digits(event.to_ns.saturating_sub(from_ns) as f64 / 1e6),
             html(&event.text),

@@ -54,7 +54,7 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
     let result = report.run.result.as_ref();
     let clock = Clock::of(report.intervals);
     let bands = clock.map(|c| bands::all(report, c)).unwrap_or_default();
-    let marks = clock.map(|c| bands::phase_marks(report, c));
+    let marks = clock.map(|c| bands::marks(report, c));
     let draw = |mut charts: Vec<crate::report::chart::Chart>| -> String {
         charts.retain(|c| !c.is_empty());
         for chart in charts.iter_mut().filter(|c| c.time) {

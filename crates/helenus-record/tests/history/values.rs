@@ -32,6 +32,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         workload: Workload::Standard1,
         phases: vec![Phase::steady("write", 2000.0, 64, 2_000), closed],
         consistency: Consistency::LocalQuorum,
+        faults: vec![],
         seed,
         pacing: Pacing::Sleep,
         raise_priority: true,

@@ -239,3 +239,13 @@ fn a_comparison_claims_no_more_than_it_may() {
         page.contains("no claim: two single runs side by side") && !page.contains("chart-by-pair")
     );
 }
+
+#[test]
+fn a_fault_is_a_band_with_its_words() {
+    let run = run(&["write"], 60, 200);
+    let page = run_html(&run.report());
+    assert!(page.contains("data-band=\"fault\""));
+    // At its beginning in every chart, and whole in the table.
+    assert!(page.contains("\"partition DC3\"") && page.contains("at 37s for 8s partition DC3"));
+    assert!(page.contains("<td>DC3</td>"));
+}

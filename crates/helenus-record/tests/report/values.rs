@@ -100,6 +100,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         workload: Workload::Standard1,
         phases: phases.iter().map(phase).collect(),
         consistency: Consistency::One,
+        faults: vec![],
         seed: Seed(7),
         pacing: Pacing::Sleep,
         raise_priority: true,
@@ -214,6 +215,10 @@ fn readings(seconds: u64) -> Vec<Reading> {
                     "keyspace1.standard1 compaction",
                 ),
             );
+        }
+        if at == 40 {
+            let text = "at 37s for 8s partition DC3";
+            reading("@DC3", event(EventKind::Fault, 8_000, text));
         }
         if at == 31 {
             reading(

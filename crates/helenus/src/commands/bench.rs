@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 mod distance;
+pub(crate) mod faults;
 pub(crate) mod render;
 
 use crate::cli::doors::Doors;
@@ -123,6 +124,8 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             ref asked,
             ref known,
         } => CommandError::of(code::USAGE, &error).hint(name_hint(asked, known)),
+        BenchError::ForeignFaults => CommandError::of(code::USAGE, &error)
+            .hint("name it with --cluster, or leave --fault out".to_owned()),
         BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
             .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
     }
@@ -148,6 +151,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         closed: load.closed,
         consistency: level(load.cl),
         client_dc: load.client_dc.clone(),
+        faults: faults::script(&load.faults)?,
         replication_factor: load.replication_factor,
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
@@ -385,6 +389,7 @@ impl<'a> Live<'a> {
                 sight.keyspaces.join(", ")
             )),
             LabEvent::Connected(_) | LabEvent::Seen(_) => {}
+            LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
             LabEvent::Rate {
                 reached_per_s,
                 chosen_per_s,

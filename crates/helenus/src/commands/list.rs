@@ -1,6 +1,7 @@
 //! `helenus list`: the clusters of this user with their processes and memory by kind.
 
 use crate::cli::many::List;
+use crate::commands::fault;
 use crate::commands::memory::{held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
@@ -43,6 +44,9 @@ struct ClusterView {
     /// Limits of each node as they hold.
     limits: Option<Limits>,
     nodes: Vec<Listing>,
+    /// Faults that were made and not healed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<fault::Told>,
 }
 
 /// A node with its memory by kind.
@@ -103,6 +107,7 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
         planned: None,
         limits: None,
         nodes: vec![],
+        faults: vec![],
     };
     let state = match hands.clusters.load(name) {
         Ok(state) => state,
@@ -138,6 +143,8 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
                     node,
                 })
                 .collect(),
+            // A journal that cannot be read is `fault`'s to tell.
+            faults: fault::standing(&state, hands).unwrap_or_default(),
         },
     }
 }
@@ -257,6 +264,7 @@ fn problems(clusters: &[ClusterView]) -> String {
                 "\n{name} is degraded: the process that held its network is gone, its nodes reach nobody\n`helenus start {name}` makes the network anew and starts them in it\n"
             ));
         }
+        text.push_str(&fault::notes(&cluster.name, &cluster.faults));
         if let Some(problem) = &cluster.problem {
             let name = &cluster.name;
             text.push_str(&format!(

@@ -54,6 +54,7 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
         shape: Shape::Phases(phases),
         workload: chosen.workload,
         consistency: bench::level(load.cl),
+        faults: bench::faults::script(&load.faults)?,
         client_dc: load.client_dc.clone(),
         replication_factor: load.replication_factor,
         pacing: bench::pacing(load.pacing),

@@ -1,6 +1,7 @@
 //! `helenus status`: nodetool's form from data that the nodes give over CQL.
 
 use crate::cli::Status;
+use crate::commands::fault;
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
@@ -30,11 +31,17 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let report = Report::new(view.clone(), keyspace).map_err(usage)?;
     let printed = view.nodetool(keyspace).map_err(usage)?;
     let round_trips = round_trips(&state);
+    // A journal that cannot be read is `fault`'s to tell.
+    let faults = fault::standing(&state, hands).unwrap_or_default();
     let told = Told {
         report: &report,
         round_trips: &round_trips,
+        faults: &faults,
     };
-    ui.result(&told, || printed.stdout + &matrix(&state, &round_trips));
+    ui.result(&told, || {
+        let notes = fault::notes(&state.plan.name, &faults);
+        printed.stdout + &matrix(&state, &round_trips) + &notes
+    });
     Ok(printed.exit)
 }
 
@@ -45,6 +52,9 @@ struct Told<'a> {
     report: &'a Report,
     #[serde(skip_serializing_if = "<[Echo]>::is_empty")]
     round_trips: &'a [Echo],
+    /// Faults that were made and not healed.
+    #[serde(skip_serializing_if = "<[fault::Told]>::is_empty")]
+    faults: &'a [fault::Told],
 }
 
 /// Round trips between each two data centres that are apart; a pair of which nothing comes back is left out.

@@ -494,3 +494,76 @@ fn presets_show() {
               Print help (see a summary with '-h')
     ");
 }
+
+#[test]
+fn fault() {
+    shot!(TestLab::new().run(&["fault", "--help"]), @"
+    exit code: 0
+    --- standard output
+    A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+
+    Usage: helenus fault [OPTIONS] <NAME> [WHAT [AMOUNT] TARGET]...
+
+    Arguments:
+      <NAME>                     Cluster
+      [WHAT [AMOUNT] TARGET]...  What, how much, and where [default: tell what holds]
+
+    Options:
+          --for <TIME>           Let it hold so long, and heal it then
+          --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
+                                 text, json]
+          --ready-within <TIME>  Longest wait until nodes that are started again are ready [default: 3m]
+      -v, --verbose...           More detail on standard error; twice for everything. The log file has
+                                 it always
+          --dry-run              Say what would be done, do nothing
+      -q, --quiet                Nothing on standard error but errors
+      -h, --help                 Print help
+
+    Examples:
+      helenus fault wan                      the faults that hold
+      helenus fault wan kill node2           SIGKILL; heal starts it again
+      helenus fault wan pause DC1/rack1      SIGSTOP to every node of a rack
+      helenus fault wan slow 25% DC3         each node gets 25 % of one processor
+      helenus fault wan slow 50ms DC1:DC2    50 ms more, each way
+      helenus fault wan loss 5% DC1:DC2      packets that are lost, each way
+      helenus fault wan partition DC3        cut off from all others; nodes and racks, too
+      helenus fault wan partition DC3 --for 30s
+                                             holds for 30 s and is healed; Ctrl-C heals at once
+
+    Targets: node2 (or 2), DC1/rack1, DC3, DC1:DC2. What lies between data centres wants a cluster
+    that was brought up with distance. `helenus run --fault` does the same on a run's time line.
+    ");
+}
+
+#[test]
+fn heal() {
+    shot!(TestLab::new().run(&["heal", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Undo faults: nodes are started or go on, links are as they were
+
+    Usage: helenus heal [OPTIONS] <NAME> [TARGET]
+
+    Arguments:
+      <NAME>    Cluster
+      [TARGET]  Target of the faults, as it was said [default: the only fault's]
+
+    Options:
+          --all                  Every fault of the cluster
+          --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
+                                 text, json]
+          --ready-within <TIME>  Longest wait until nodes that are started again are ready [default: 3m]
+      -v, --verbose...           More detail on standard error; twice for everything. The log file has
+                                 it always
+          --dry-run              Say what would be done, do nothing
+      -q, --quiet                Nothing on standard error but errors
+      -h, --help                 Print help
+
+    Examples:
+      helenus heal wan                       the only fault that holds
+      helenus heal wan DC3                   every fault of DC3
+      helenus heal wan --all
+
+    Nodes that were killed are started again and waited for.
+    ");
+}

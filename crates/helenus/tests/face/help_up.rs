@@ -35,6 +35,8 @@ fn the_program() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+      heal         Undo faults: nodes are started or go on, links are as they were
       reset        Back to the state after `up`, or after the last baseline, with no restart
       baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
                    tokens
@@ -104,6 +106,8 @@ fn no_verb_at_all() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+      heal         Undo faults: nodes are started or go on, links are as they were
       reset        Back to the state after `up`, or after the last baseline, with no restart
       baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
                    tokens
@@ -471,6 +475,11 @@ fn bench() {
 
           --replication-factor <N>
               Copies of each row [default: up to 3, as many as there are nodes]
+
+          --fault <WORDS>
+              A fault on the run's time line, counted from the first measured stretch, such as 'at 10s
+              for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault
+              --help`)
 
           --arrivals <ARRIVALS>
               How arrivals are spread at the rate

@@ -21,6 +21,7 @@ fn with_a_run() -> TestLab {
         workload: Workload::Standard1,
         phases: vec![Phase::steady("write", 100.0, 8, 1000)],
         consistency: Consistency::One,
+        faults: vec![],
         seed: Seed(7),
         pacing: Pacing::Sleep,
         raise_priority: true,

@@ -129,6 +129,11 @@ fn examples_of_run() {
               Copies of each row, where the workload's keyspace is made [default: up to 3, as many as
               there are nodes]
 
+          --fault <WORDS>
+              A fault on the run's time line, counted from the first measured stretch, such as 'at 10s
+              for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault
+              --help`)
+
           --arrivals <ARRIVALS>
               How arrivals are spread at the rate
 
@@ -168,6 +173,7 @@ fn examples_of_run() {
       helenus run kv --rate '1000..5000 over 60s'
                                              the rate goes up along a line, and stays
       helenus run kv --rate-steps 1000,2000,4000 --step 30s
+      helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
       helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                              what is read must be what was written
 

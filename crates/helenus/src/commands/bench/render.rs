@@ -1,14 +1,17 @@
 //! The result of a bench: tables for people, one JSON value for programs, doubts beside the numbers.
 
+use crate::commands::bench::faults;
 use crate::error::CommandError;
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
 use helenus_lab::bench::{Where, has_data_centre};
+use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::bench::Shape;
-use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::doubt::{Doubt, DoubtKind as K, Severity, Verdict};
+use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
@@ -18,6 +21,7 @@ use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
 use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
+use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -32,6 +36,9 @@ struct Report<'a> {
     interrupted: bool,
     /// Latencies are in microseconds, as the names of the fields say.
     result: &'a RunResult,
+    /// Faults as they really were.
+    #[serde(skip_serializing_if = "<[FaultSeen]>::is_empty")]
+    faults: &'a [FaultSeen],
     plan: &'a RunPlan,
     cluster: Option<ClusterFacts<'a>>,
     host: Machine,
@@ -90,6 +97,7 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         verdict: finished.result.verdict,
         interrupted: finished.interrupted,
         result: &finished.result,
+        faults: &finished.faults,
         plan: &finished.plan,
         cluster: finished
             .cluster
@@ -105,17 +113,18 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
 fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}\n", headline(report));
-    text.push_str(&result(report.result, report.run.as_deref()));
+    text.push_str(&result(report.result, report.faults, report.run.as_deref()));
     text
 }
 
 /// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
-pub(crate) fn result(result: &RunResult, run: Option<&str>) -> String {
+pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) -> String {
     let mut text = latencies(&result.phases);
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     text.push_str(&steadiness(&result.phases));
     text.push_str(&super::distance::table(&result.phases));
+    text.push_str(&faults::table(seen));
     let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
         text.push('\n');
@@ -375,7 +384,10 @@ pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
     let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
     for phase in phases {
         for doubt in &phase.doubts {
-            match seen.iter_mut().find(|(d, _)| d.kind == doubt.kind) {
+            // Nodes and faults are told one by one, all else by its kind.
+            let apart = matches!(doubt.kind, K::NodeDied | K::Fault | K::FaultNotMade);
+            let same = |d: &Doubt| d.kind == doubt.kind && (!apart || d.about == doubt.about);
+            match seen.iter_mut().find(|(d, _)| same(d)) {
                 Some((_, names)) => names.push(&phase.name),
                 None => seen.push((doubt, vec![&phase.name])),
             }
@@ -475,6 +487,8 @@ struct DryRun<'a> {
     client_data_center: Option<&'a str>,
     shape: &'a Shape,
     rate_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "<[Scripted]>::is_empty")]
+    faults: &'a [Scripted],
     seed: u64,
 }
 
@@ -485,6 +499,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         let names: BTreeSet<String> = names.collect();
         has_data_centre(asked, names.into_iter().collect()).map_err(super::failure)
     };
+    check_request(hands, request)?;
     let (cluster, place) = match &request.place {
         Where::Ephemeral(up) => {
             let plan = hands.dry_run(up)?;
@@ -517,6 +532,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         client_data_center: asked,
         shape: &request.shape,
         rate_per_s: request.rate_per_s,
+        faults: &request.faults,
         seed: request.seed.0,
     };
     ui.result(&plan, || {
@@ -551,6 +567,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
                 thousands(phase.population)
             );
         }
+        text.push_str(&faults::planned(plan.faults));
         text.push_str("nothing was started (--dry-run)\n");
         text
     });

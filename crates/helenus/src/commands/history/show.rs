@@ -10,7 +10,8 @@ use helenus_model::comparison::Side;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::result::RunResult;
-use helenus_model::sample::{Header, Interval};
+use helenus_model::sample::{Header, Interval, Stretch};
+use helenus_model::telemetry::{self, FaultSeen, Reading};
 use helenus_record::when::Utc;
 use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
 use serde::Serialize;
@@ -61,6 +62,9 @@ pub(super) struct Shown<'a> {
     header: Option<&'a Header>,
     /// Latencies are in microseconds, as the names of the fields say.
     result: Option<&'a RunResult>,
+    /// Faults as they really were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<FaultSeen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) intervals: Option<Vec<Interval>>,
 }
@@ -81,8 +85,19 @@ impl<'a> Shown<'a> {
             life: run.life.as_deref(),
             header: run.header.as_ref(),
             result: run.result.as_ref(),
+            faults: Vec::new(),
             intervals: None,
         })
+    }
+
+    /// With its faults, as the readings beside it show them.
+    pub(super) fn with_faults(self, readings: &[Reading], intervals: &[Interval]) -> Self {
+        let measured = |i: &&Interval| i.stretch == Stretch::Measured;
+        let zero_ns = intervals.iter().find(measured).map_or(0, |i| i.start_ns);
+        Self {
+            faults: telemetry::faults(readings, zero_ns),
+            ..self
+        }
     }
 }
 
@@ -213,9 +228,9 @@ pub(super) fn run(name: &str, history: &History, ui: &Ui) -> Result<u8, CommandE
     }
     let id = history.resolve_one(name)?.id;
     let stored = history.run(id)?;
-    let shown = Shown::of(&stored)?;
-    let intervals = history.intervals(id)?.len();
-    ui.result(&shown, || text(&stored, &shown, intervals));
+    let intervals = history.intervals(id)?;
+    let shown = Shown::of(&stored)?.with_faults(&history.readings(id)?, &intervals);
+    ui.result(&shown, || text(&stored, &shown, intervals.len()));
     Ok(0)
 }
 
@@ -247,7 +262,11 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
     }
     text.push('\n');
     match &run.result {
-        Some(result) => text.push_str(&render::result(result, Some(&summary.id.to_string()))),
+        Some(result) => text.push_str(&render::result(
+            result,
+            &shown.faults,
+            Some(&summary.id.to_string()),
+        )),
         None if summary.running => text.push_str("it is under way: there is no result yet\n"),
         None => text.push_str("it is broken: whoever ran it was killed, and there is no result\n"),
     }

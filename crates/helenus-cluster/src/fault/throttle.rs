@@ -1,0 +1,127 @@
+//! A quota of processor time for a node that runs: in its own control group, or in one made for the fault.
+//! Refuses to imitate it by stopping and waking the process: what the kernel does not allow is told.
+
+use super::journal::Undo;
+use crate::limits;
+use crate::state::ClusterState;
+use fs_err as fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Period of a quota in microseconds, the kernel's own default.
+const PERIOD_US: u64 = 100_000;
+
+/// The files that hold a quota: of version 1, of version 2.
+const QUOTA_FILES: [&str; 2] = ["cpu.cfs_quota_us", "cpu.max"];
+
+/// What is to be done to a node, with what undoes it.
+#[derive(Debug)]
+pub(super) struct Throttle {
+    /// Of one processor.
+    percent: u32,
+    pid: i32,
+    /// What undoes it; written down before [`Self::make`].
+    pub(super) undo: Undo,
+}
+
+/// Plans a quota for a node's process; nothing is changed but the list of the cluster's groups.
+///
+/// # Errors
+/// There is no control group in which this user may set one, and why.
+pub(super) fn plan(
+    state: &ClusterState,
+    (uid, root): (u32, &Path),
+    (node, pid): (&str, i32),
+    percent: u32,
+) -> Result<Throttle, String> {
+    let own = state.limits.iter().flat_map(|l| l.groups.get(node));
+    let quota = own.flatten().find_map(|group| quota_file(group));
+    let undo = match quota {
+        Some(file) => Undo::Quota {
+            was: fs::read_to_string(&file)
+                .map_err(|e| e.to_string())?
+                .trim()
+                .to_owned(),
+            file,
+        },
+        None => {
+            let (group, back) = limits::beside(state, (uid, root), node, pid)?;
+            Undo::Group { group, back }
+        }
+    };
+    Ok(Throttle { percent, pid, undo })
+}
+
+impl Throttle {
+    /// Sets the quota.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(super) fn make(&self) -> io::Result<()> {
+        match &self.undo {
+            Undo::Quota { file, .. } => self.set(file),
+            Undo::Group { group, .. } => {
+                limits::make_group(group)?;
+                let none = || io::Error::other("the group has no processor quota");
+                self.set(&quota_file(group).ok_or_else(none)?)?;
+                fs::write(group.join("cgroup.procs"), self.pid.to_string())
+            }
+        }
+    }
+
+    fn set(&self, file: &Path) -> io::Result<()> {
+        let quota = u64::from(self.percent) * PERIOD_US / 100;
+        if file.ends_with("cpu.max") {
+            return fs::write(file, format!("{quota} {PERIOD_US}"));
+        }
+        fs::write(
+            file.with_file_name("cpu.cfs_period_us"),
+            PERIOD_US.to_string(),
+        )?;
+        fs::write(file, quota.to_string())
+    }
+}
+
+/// Whether the quota is there, and somebody under it.
+pub(super) fn holds(undo: &Undo) -> bool {
+    match undo {
+        Undo::Quota { file, was } => {
+            fs::read_to_string(file).is_ok_and(|now| now.trim() != was.as_str())
+        }
+        Undo::Group { group, .. } => {
+            fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|inside| !inside.is_empty())
+        }
+    }
+}
+
+/// Puts a quota back; what is back already stays.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn undo(undo: &Undo) -> io::Result<()> {
+    match undo {
+        Undo::Quota { file, was } => match fs::write(file, was) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        },
+        Undo::Group { group, back } => {
+            let Ok(inside) = fs::read_to_string(group.join("cgroup.procs")) else {
+                return Ok(());
+            };
+            for pid in inside.lines() {
+                match fs::write(back.join("cgroup.procs"), pid) {
+                    // It ended meanwhile.
+                    Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
+                    other => other?,
+                }
+            }
+            limits::remove_group(group);
+            Ok(())
+        }
+    }
+}
+
+fn quota_file(group: &Path) -> Option<PathBuf> {
+    let files = QUOTA_FILES.iter().map(|file| group.join(file));
+    files.into_iter().find(|file| file.exists())
+}

@@ -1,0 +1,347 @@
+//! Faults on a run's time line: each made and ended at its moment, from a thread of its own, and told as an event.
+//! Refuses to leave one behind: whatever ends the run ends them.
+
+use crate::bench::{BenchRequest, Where};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::fault::{Ends, FaultTrouble, Patience};
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::state::ClusterState;
+use helenus_cluster::telemetry::monotonic_ns;
+use helenus_model::fault::What;
+use helenus_model::fault::place::{Reach, Shape};
+use helenus_model::fault::script::{self, Scripted, Turn, time_line};
+use helenus_model::plan::ClusterPlan;
+use helenus_model::run_plan::RunPlan;
+use helenus_model::sample::SampleLine;
+use helenus_model::telemetry::{Event, EventKind, Reading, Seen};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the thread looks whether the person wants the run to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Longest wait, at the end of a run, for nodes that were killed and started again.
+const READY_WITHIN: Duration = Duration::from_secs(180);
+
+/// What happened to a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turned {
+    /// It holds.
+    Made,
+    /// It has ended.
+    Healed,
+    /// It could not be made, and why.
+    NotMade(String),
+    /// It could not be ended, and why; it stays in the cluster's journal.
+    NotHealed(String),
+    /// The run is over; nodes that it killed are not ready yet.
+    Waiting,
+}
+
+/// What the thread says.
+#[derive(Debug)]
+enum Say {
+    Turned(String, Turned),
+    Saw(Vec<Reading>),
+    Ended,
+}
+
+/// What the thread is told.
+#[derive(Debug)]
+enum Wish {
+    /// The moment from which on times count, on the monotonic clock, in nanoseconds.
+    Zero(u64),
+    /// The run is over.
+    End,
+}
+
+/// Faults of a run under way.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    /// None once it is dropped.
+    wishes: Option<Sender<Wish>>,
+    said: Receiver<Say>,
+    thread: Option<JoinHandle<()>>,
+    warmup_ns: u64,
+    /// Whether the first interval has told when the first phase really began.
+    exact: bool,
+    /// Whether the thread has said its last word.
+    ended: bool,
+}
+
+impl Faults {
+    /// Begins to follow a plan's faults; none where it has none.
+    ///
+    /// # Errors
+    /// No thread can be had.
+    pub(crate) fn begin(
+        hands: &Hands,
+        cluster: &ClusterState,
+        plan: &RunPlan,
+    ) -> io::Result<Option<Self>> {
+        if plan.faults.is_empty() {
+            return Ok(None);
+        }
+        let (wishes, wished) = channel();
+        let (say, said) = channel();
+        let work = Work {
+            hands: hands.clone(),
+            cluster: cluster.plan.name.clone(),
+            ephemeral: cluster.ephemeral,
+            script: plan.faults.clone(),
+            say,
+            holds: BTreeMap::new(),
+        };
+        // Nodes of an ephemeral cluster end with the thread that started them: it lives until this is dropped.
+        let thread = std::thread::Builder::new()
+            .name("faults".into())
+            .spawn(move || work.run(&wished))?;
+        Ok(Some(Self {
+            wishes: Some(wishes),
+            said,
+            thread: Some(thread),
+            warmup_ns: plan.phases.first().map_or(0, |p| p.warmup_ms * 1_000_000),
+            exact: false,
+            ended: false,
+        }))
+    }
+
+    /// Takes the generator's next line: from it the beginning of the first measured stretch is known.
+    pub(crate) fn see(&mut self, line: &SampleLine) {
+        let began_ns = match line {
+            SampleLine::Header(header) => header.monotonic_ns,
+            SampleLine::Interval(interval) if !self.exact => {
+                self.exact = true;
+                interval.start_ns
+            }
+            _ => return,
+        };
+        self.wish(Wish::Zero(began_ns + self.warmup_ns));
+    }
+
+    fn wish(&self, wish: Wish) {
+        if let Some(wishes) = &self.wishes {
+            let _thread_is_gone = wishes.send(wish);
+        }
+    }
+
+    /// What happened since this was last asked: told to `tell`, and seen as events.
+    pub(crate) fn take(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+        let mut seen = Vec::new();
+        for said in self.said.try_iter() {
+            // Who is interrupted ends by itself, before it is asked.
+            self.ended |= note(said, tell, &mut seen);
+        }
+        seen
+    }
+
+    /// Ends every fault that still holds.
+    pub(crate) fn end(&mut self, tell: &mut dyn FnMut(&str, &Turned)) -> Vec<Reading> {
+        self.wish(Wish::End);
+        let mut seen = Vec::new();
+        while !self.ended {
+            match self.said.recv() {
+                Ok(said) => self.ended = note(said, tell, &mut seen),
+                Err(_) => self.ended = true,
+            }
+        }
+        seen
+    }
+}
+
+impl Drop for Faults {
+    fn drop(&mut self) {
+        self.wishes = None;
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// Whether that was the last.
+fn note(said: Say, tell: &mut dyn FnMut(&str, &Turned), seen: &mut Vec<Reading>) -> bool {
+    match said {
+        Say::Turned(words, turned) => tell(&words, &turned),
+        Say::Saw(readings) => seen.extend(readings),
+        Say::Ended => return true,
+    }
+    false
+}
+
+/// A fault that holds.
+struct Held {
+    id: u32,
+    reach: Reach,
+    from_ns: u64,
+}
+
+/// What the thread holds.
+struct Work {
+    hands: Hands,
+    cluster: String,
+    ephemeral: bool,
+    script: Vec<Scripted>,
+    say: Sender<Say>,
+    /// By the place in the script.
+    holds: BTreeMap<usize, Held>,
+}
+
+impl Work {
+    fn run(mut self, wished: &Receiver<Wish>) {
+        let mut zero_ns = None;
+        for (at_ms, turn) in time_line(&self.script) {
+            if !self.wait(&mut zero_ns, at_ms, wished) {
+                break;
+            }
+            match turn {
+                Turn::Make(place) => self.make(place),
+                Turn::Heal(place) => self.heal(place),
+            }
+        }
+        // Nothing more is due: the end is waited for.
+        while self.wait(&mut zero_ns, u64::MAX, wished) {}
+        let places: Vec<usize> = self.holds.keys().copied().collect();
+        places.into_iter().rev().for_each(|place| self.heal(place));
+        self.settle();
+        let _nobody_listens = self.say.send(Say::Ended);
+        let _dropped = wished.iter().last();
+    }
+
+    /// Waits until that moment of the time line; false where the run ends before.
+    fn wait(&self, zero_ns: &mut Option<u64>, at_ms: u64, wished: &Receiver<Wish>) -> bool {
+        loop {
+            if self.hands.cancel.is_set() {
+                return false;
+            }
+            let due_ns = zero_ns.map(|zero| zero.saturating_add(at_ms.saturating_mul(1_000_000)));
+            let left = due_ns.map(|due| Duration::from_nanos(due.saturating_sub(monotonic_ns())));
+            if left == Some(Duration::ZERO) {
+                return true;
+            }
+            match wished.recv_timeout(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)) {
+                Ok(Wish::Zero(ns)) => *zero_ns = Some(ns),
+                Ok(Wish::End) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn make(&mut self, place: usize) {
+        let one = &self.script[place];
+        let lasts = one.for_ms.map(Duration::from_millis);
+        let ends = Ends::ByCommand(lasts);
+        match self.hands.fault(&self.cluster, &one.fault, ends) {
+            Ok(entry) => {
+                let held = Held {
+                    id: entry.id,
+                    reach: entry.reach,
+                    from_ns: monotonic_ns(),
+                };
+                self.holds.insert(place, held);
+                self.turned(place, Turned::Made);
+            }
+            Err(error) => {
+                let from_ns = monotonic_ns();
+                let lasts_ns = one.for_ms.unwrap_or(1).saturating_mul(1_000_000);
+                let source = format!("@{}", one.fault.target);
+                let to_ns = from_ns.saturating_add(lasts_ns);
+                self.saw(place, EventKind::NotMade, vec![source], from_ns, to_ns);
+                self.turned(place, Turned::NotMade(with_causes(&error)));
+            }
+        }
+    }
+
+    fn heal(&mut self, place: usize) {
+        let Some(held) = self.holds.remove(&place) else {
+            return;
+        };
+        let ids = [held.id];
+        let healed = self
+            .hands
+            .heal(&self.cluster, &ids, Patience::Started, &mut |_| {});
+        let what = match self.script[place].fault.what {
+            What::Kill => EventKind::Killed,
+            _ => EventKind::Fault,
+        };
+        let sources = match held.reach {
+            Reach::Nodes(nodes) | Reach::Island(nodes) => nodes,
+            Reach::Links(_) => vec![format!("@{}", self.script[place].fault.target)],
+        };
+        self.saw(place, what, sources, held.from_ns, monotonic_ns());
+        let turned = match healed {
+            Ok(_) => Turned::Healed,
+            Err(error) => Turned::NotHealed(with_causes(&error)),
+        };
+        self.turned(place, turned);
+    }
+
+    /// A cluster that stays is left as ready as it was found.
+    fn settle(&self) {
+        let killed = |one: &&Scripted| one.fault.what == What::Kill;
+        let Some(one) = self.script.iter().find(killed) else {
+            return;
+        };
+        if self.ephemeral || self.hands.cancel.is_set() {
+            return;
+        }
+        let words = one.to_string();
+        let _nobody_listens = self.say.send(Say::Turned(words.clone(), Turned::Waiting));
+        let ready = self
+            .hands
+            .await_ready(&self.cluster, READY_WITHIN, &mut |_| {});
+        if let Err(error) = ready {
+            let turned = Turned::NotHealed(with_causes(&error));
+            let _nobody_listens = self.say.send(Say::Turned(words, turned));
+        }
+    }
+
+    fn turned(&self, place: usize, turned: Turned) {
+        let words = self.script[place].to_string();
+        tracing::info!(words, ?turned, "fault");
+        let _nobody_listens = self.say.send(Say::Turned(words, turned));
+    }
+
+    fn saw(&self, place: usize, what: EventKind, sources: Vec<String>, at_ns: u64, to_ns: u64) {
+        let text = self.script[place].to_string();
+        let of = |source| Reading {
+            source,
+            at_ns,
+            seen: Seen::Event(Event {
+                what,
+                to_ns,
+                text: text.clone(),
+            }),
+        };
+        let readings = sources.into_iter().map(of).collect();
+        let _nobody_listens = self.say.send(Say::Saw(readings));
+    }
+}
+
+/// Whether the faults of a request can be done where it goes, as far as that is known before it begins.
+///
+/// # Errors
+/// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.
+pub fn check_request(hands: &Hands, request: &BenchRequest) -> Result<(), ClusterError> {
+    if request.faults.is_empty() {
+        return Ok(());
+    }
+    let plan = match &request.place {
+        Where::Ephemeral(up) => hands.dry_run(up)?,
+        Where::Cluster(name) => hands.clusters.load(name)?.plan,
+        // Whose it is is not known before it is looked at.
+        Where::Hosts { .. } => return Ok(()),
+    };
+    check(&request.faults, &plan)
+}
+
+/// Whether a script can be carried out in a cluster that is there or planned.
+///
+/// # Errors
+/// A target that there is not, or faults that get in each other's way.
+pub(crate) fn check(faults: &[Scripted], plan: &ClusterPlan) -> Result<(), ClusterError> {
+    script::check(faults, &Shape::of(plan)).map_err(FaultTrouble::Words)?;
+    Ok(())
+}

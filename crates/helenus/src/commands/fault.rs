@@ -1,0 +1,310 @@
+//! `helenus fault`, `helenus heal`: faults made, told and undone.
+//! Refuses to leave a fault behind that it was to end.
+
+use crate::cli::fault::{FaultFlags, Heal};
+use crate::commands::up::Watcher;
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::fault::{Ends, Entry, FaultTrouble, Patience, Standing, now_unix_ms};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::state::ClusterState;
+use helenus_model::fault::place::Reach;
+use helenus_model::fault::{Fault, FaultError};
+use helenus_model::format::Format;
+use helenus_model::units::human_duration;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How often a wait looks whether the person wants it to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A fault as it is told.
+#[derive(Debug, Serialize)]
+pub(crate) struct Told {
+    /// In the words that make it.
+    words: String,
+    #[serde(flatten)]
+    fault: Fault,
+    reach: Reach,
+    since_unix_ms: u64,
+    /// When the command that made it ends it.
+    until_unix_ms: Option<u64>,
+    /// False where something else undid it.
+    holds: bool,
+    /// Whether the command that was to end it is gone.
+    abandoned: bool,
+}
+
+impl Told {
+    fn of(one: Standing) -> Self {
+        Self {
+            words: one.entry.fault.to_string(),
+            abandoned: one.entry.abandoned(),
+            fault: one.entry.fault,
+            reach: one.entry.reach,
+            since_unix_ms: one.entry.since_unix_ms,
+            until_unix_ms: one.entry.until_unix_ms,
+            holds: one.holds,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Listed {
+    format: Format,
+    cluster: String,
+    faults: Vec<Told>,
+}
+
+#[derive(Serialize)]
+struct Made {
+    format: Format,
+    cluster: String,
+    words: String,
+    #[serde(flatten)]
+    fault: Fault,
+    reach: Reach,
+    dry_run: bool,
+    /// How long it held, in milliseconds; absent while it holds.
+    held_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Healed {
+    format: Format,
+    cluster: String,
+    dry_run: bool,
+    healed: Vec<String>,
+}
+
+/// Words that are no fault, as a failure that points at the wrong one.
+pub(crate) fn wrong_words(error: FaultError) -> CommandError {
+    ClusterError::from(FaultTrouble::Words(error)).into()
+}
+
+pub(crate) fn run(flags: &FaultFlags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let state = hands.clusters.load(&flags.name)?;
+    if flags.words.is_empty() {
+        return list(&state, hands, ui);
+    }
+    let fault = Fault::parse(&flags.words.join(" ")).map_err(wrong_words)?;
+    let mut made = Made {
+        format: Format::new("fault", 1),
+        cluster: flags.name.clone(),
+        words: fault.to_string(),
+        reach: hands.look_at_fault(&flags.name, &fault)?,
+        fault,
+        dry_run: flags.dry_run,
+        held_ms: None,
+    };
+    if !flags.dry_run {
+        let begin = Instant::now();
+        let ends = match flags.lasts {
+            None => Ends::ByPerson,
+            lasts => Ends::ByCommand(lasts),
+        };
+        let entry = hands.fault(&flags.name, &made.fault, ends)?;
+        made.reach = entry.reach.clone();
+        if let Some(lasts) = flags.lasts {
+            hold(&entry, lasts, flags, hands, ui)?;
+            made.held_ms = u64::try_from(begin.elapsed().as_millis()).ok();
+        }
+    }
+    ui.result(&made, || made_text(&made));
+    Ok(0)
+}
+
+/// Waits while a fault holds, and ends it.
+fn hold(
+    entry: &Entry,
+    lasts: Duration,
+    flags: &FaultFlags,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    let begin = Instant::now();
+    let progress = ui.progress(&format!("{} holds", entry.fault));
+    while begin.elapsed() < lasts && !hands.cancel.is_set() {
+        progress.at(begin.elapsed().as_secs(), lasts.as_secs().max(1));
+        std::thread::sleep(LOOK_EVERY.min(lasts.saturating_sub(begin.elapsed())));
+    }
+    drop(progress);
+    heal_ids(&flags.name, &[entry.id], flags.ready_within, hands, ui)?;
+    if hands.cancel.is_set() {
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted, and healed",
+        ));
+    }
+    Ok(())
+}
+
+/// Undoes faults; who is interrupted starts what was killed, and does not wait for it.
+fn heal_ids(
+    cluster: &str,
+    ids: &[u32],
+    ready_within: Duration,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<Vec<Entry>, CommandError> {
+    let patience = if hands.cancel.is_set() {
+        Patience::Started
+    } else {
+        Patience::Ready(ready_within)
+    };
+    let mut watcher = Watcher::new(ui, cluster, ids.len());
+    Ok(hands.heal(cluster, ids, patience, &mut |event| watcher.see(&event))?)
+}
+
+fn list(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let listed = Listed {
+        format: Format::new("faults", 1),
+        cluster: state.plan.name.clone(),
+        faults: standing(state, hands)?,
+    };
+    ui.result(&listed, || match listed.faults.as_slice() {
+        [] => format!("no fault holds in {}\n", listed.cluster),
+        faults => table(faults),
+    });
+    Ok(0)
+}
+
+/// The faults of a cluster that were made and not healed.
+pub(crate) fn standing(state: &ClusterState, hands: &Hands) -> Result<Vec<Told>, CommandError> {
+    let standing = hands.faults(state)?;
+    Ok(standing.into_iter().map(Told::of).collect())
+}
+
+/// A line for each fault that holds, below what else is told of a cluster.
+pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
+    let mut text = String::new();
+    for one in faults.iter().filter(|one| one.holds) {
+        text.push_str(&format!(
+            "\n{} holds in {cluster}{}: `helenus heal {cluster} {}` ends it\n",
+            one.words,
+            if one.abandoned {
+                ", and the command that made it is gone"
+            } else {
+                ""
+            },
+            one.fault.target
+        ));
+    }
+    text
+}
+
+fn table(faults: &[Told]) -> String {
+    let mut table = Table::new(&["fault", "reaches", ">since", ">ends in", "state"]);
+    let now = now_unix_ms();
+    let time = |ms: u64| human_duration(Duration::from_millis(ms));
+    for one in faults {
+        let state = match (one.holds, one.abandoned) {
+            (true, false) => "holds",
+            (true, true) => "holds; the command that made it is gone",
+            (false, _) => "undone by something else",
+        };
+        let ends = one.until_unix_ms.filter(|_| one.holds && !one.abandoned);
+        table.row([
+            one.words.clone(),
+            reaches(&one.reach),
+            time(now.saturating_sub(one.since_unix_ms)),
+            ends.map_or_else(|| "-".to_owned(), |at| time(at.saturating_sub(now))),
+            state.to_owned(),
+        ]);
+    }
+    table.render()
+}
+
+pub(crate) fn reaches(reach: &Reach) -> String {
+    match reach {
+        Reach::Nodes(nodes) | Reach::Island(nodes) => nodes.join(", "),
+        Reach::Links(links) => {
+            let links: Vec<String> = links.iter().map(|(a, b)| format!("{a} > {b}")).collect();
+            links.join(", ")
+        }
+    }
+}
+
+fn made_text(made: &Made) -> String {
+    let Made { cluster, words, .. } = made;
+    let reach = reaches(&made.reach);
+    match made.held_ms {
+        _ if made.dry_run => {
+            format!("would do to {cluster}: {words} ({reach}); nothing was done (--dry-run)\n")
+        }
+        None => format!(
+            "{cluster}: {words} holds ({reach}); `helenus heal {cluster} {}` ends it\n",
+            made.fault.target
+        ),
+        Some(ms) => {
+            let held = human_duration(Duration::from_millis(ms));
+            format!("{cluster}: {words} held for {held} ({reach}), and is healed\n")
+        }
+    }
+}
+
+pub(crate) fn heal(flags: &Heal, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let state = hands.clusters.load(&flags.name)?;
+    let standing = hands.faults(&state)?;
+    let entries: Vec<&Entry> = standing.iter().map(|one| &one.entry).collect();
+    let chosen = choose(flags, &entries)?;
+    let mut words: Vec<String> = chosen.iter().map(|e| e.fault.to_string()).collect();
+    if !flags.dry_run && !chosen.is_empty() {
+        let ids: Vec<u32> = chosen.iter().map(|entry| entry.id).collect();
+        let healed = heal_ids(&flags.name, &ids, flags.ready_within, hands, ui)?;
+        words = healed.iter().map(|e| e.fault.to_string()).collect();
+    }
+    let healed = Healed {
+        format: Format::new("healed", 1),
+        cluster: flags.name.clone(),
+        dry_run: flags.dry_run,
+        healed: words,
+    };
+    ui.result(&healed, || healed_text(&healed));
+    Ok(0)
+}
+
+/// The faults that are meant.
+fn choose<'a>(flags: &Heal, entries: &[&'a Entry]) -> Result<Vec<&'a Entry>, CommandError> {
+    let known: Vec<String> = entries.iter().map(|e| e.fault.target.clone()).collect();
+    match (&flags.target, entries) {
+        (None, _) if flags.all => Ok(entries.to_vec()),
+        (None, [_] | []) => Ok(entries.to_vec()),
+        (None, _) => {
+            let words: Vec<String> = entries.iter().map(|e| e.fault.to_string()).collect();
+            let what = format!("which fault of {}? {}", flags.name, words.join("; "));
+            Err(CommandError::new(code::USAGE, what)
+                .hint(format!("name a target ({}), or --all", known.join(", "))))
+        }
+        (Some(target), _) => {
+            let named = |e: &&&Entry| {
+                let is = e.fault.target.as_str();
+                is == target || is.strip_prefix("node") == Some(target.as_str())
+            };
+            let chosen: Vec<&Entry> = entries.iter().filter(named).copied().collect();
+            if !chosen.is_empty() {
+                return Ok(chosen);
+            }
+            let none = FaultTrouble::NoSuch {
+                cluster: flags.name.clone(),
+                target: target.clone(),
+                known,
+            };
+            Err(ClusterError::from(none).into())
+        }
+    }
+}
+
+fn healed_text(healed: &Healed) -> String {
+    let cluster = &healed.cluster;
+    if healed.healed.is_empty() {
+        return format!("no fault holds in {cluster}\n");
+    }
+    let words = healed.healed.join("; ");
+    if healed.dry_run {
+        format!("would heal in {cluster}: {words}; nothing was done (--dry-run)\n")
+    } else {
+        format!("{cluster}: healed {words}\n")
+    }
+}
