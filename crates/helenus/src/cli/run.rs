@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use helenus_model::dist::Dist;
 use helenus_model::run_plan::{Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Args)]
@@ -24,6 +25,8 @@ use std::time::Duration;
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
+  helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
+                                         helenus ledger check @last tells what was lost
 
 Without a rate it is a closed loop: as fast as the slots allow, and without response times.")]
 pub(crate) struct Run {
@@ -113,6 +116,9 @@ pub(crate) struct RunFlags {
     /// Share of failed operations above which the number is invalid
     #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
+    /// Remember each write with what became of it, for `helenus ledger check`; without a FILE beside the history
+    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) ledger: Option<PathBuf>,
     /// A word to find the run by
     #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,
