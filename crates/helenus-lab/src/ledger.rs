@@ -88,7 +88,7 @@ pub enum LedgerFileError {
         source: io::Error,
     },
     /// What stands in the file is no ledger.
-    #[error("{path}: {source}")]
+    #[error("the ledger {path} cannot be used")]
     Content {
         /// The file.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum LedgerFileError {
         source: LedgerError,
     },
     /// A keyspace without a ring.
-    #[error("the keyspace {keyspace} cannot be judged: {source}")]
+    #[error("the keyspace {keyspace} cannot be judged")]
     Copies {
         /// The keyspace.
         keyspace: String,

@@ -123,7 +123,7 @@ pub(crate) enum Verb {
     Count(Box<count::Count>),
     /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
     CheckData(Box<count::CheckData>),
-    /// What became of each write of a run with --ledger: what is lost? Exit code 0 nothing, 1 something
+    /// Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
     Ledger(ledger::Ledger),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),

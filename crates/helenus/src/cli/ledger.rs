@@ -36,8 +36,9 @@ pub(crate) enum LedgerVerb {
   helenus ledger check writes.ledger --cluster c --rate 2000
   helenus ledger check r7 --lost 100 --format json
 
-A key is lost where a write of it was acknowledged at a level that the read must meet, and neither it nor
-anything newer is there. Reads at QUORUM and above repair the replicas that they find behind.
+A key is lost where a write of it was acknowledged at a level that the read must meet, and neither
+it nor anything newer is there. Without --cluster and --hosts the cluster is read that was written
+to. Reads at QUORUM and above repair the replicas that they find behind.
 
 Exit codes: 0 nothing is lost, 1 something is, 4 a key cannot be read, 130 interrupted.")]
 pub(crate) struct Check {

@@ -116,7 +116,7 @@ pub(crate) struct RunFlags {
     /// Share of failed operations above which the number is invalid
     #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
-    /// Remember each write with what became of it, for `helenus ledger check`; without a FILE beside the history
+    /// Remember each write and what became of it, in FILE or beside the history
     #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) ledger: Option<PathBuf>,
     /// A word to find the run by
