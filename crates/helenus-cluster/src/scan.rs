@@ -12,6 +12,7 @@ mod journal;
 mod line;
 mod look;
 mod place;
+pub mod recall;
 
 pub use engine::ScanEvent;
 pub use error::ScanError;

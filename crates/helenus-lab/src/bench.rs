@@ -3,6 +3,7 @@
 
 use crate::faults::{self, Faults, Turned};
 use crate::generator::{self, GeneratorError};
+use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
@@ -81,6 +82,8 @@ pub struct BenchRequest {
     pub sampling_interval_ms: u64,
     /// Age at which an operation is given up, in milliseconds.
     pub operation_timeout_ms: u64,
+    /// Where each write is remembered; none remembers nothing.
+    pub ledger: Option<ledger::Keep>,
     /// A word to find the run by.
     pub tag: Option<String>,
     /// Its place in an experiment of several trials; none for a single run.
@@ -174,6 +177,9 @@ pub enum BenchError {
     /// Faults are for clusters of this user's own.
     #[error("faults can be done to a cluster of yours only")]
     ForeignFaults,
+    /// There is no place for the ledger.
+    #[error("the ledger has no place to be kept")]
+    Ledger(#[source] std::io::Error),
     /// Nothing completed while the rate was looked for.
     #[error("not one operation completed while the rate was looked for")]
     NoRate,
@@ -392,6 +398,7 @@ impl Bench<'_> {
             consistency: request.consistency,
             faults: request.faults.clone(),
             seed: request.seed,
+            ledger: None,
             pacing: request.pacing,
             raise_priority: true,
             sampling_interval_ms: request.sampling_interval_ms,
@@ -448,7 +455,11 @@ impl Bench<'_> {
     }
 
     fn run(&mut self) -> Result<(), BenchError> {
-        let plan = self.run_plan(self.request.shape.phases(self.rate_per_s));
+        let mut plan = self.run_plan(self.request.shape.phases(self.rate_per_s));
+        if let Some(keep) = &self.request.ledger {
+            let at = ledger::plan(self.hands, keep, self.cluster.as_ref());
+            plan.ledger = Some(at.map_err(BenchError::Ledger)?);
+        }
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
         let outside = self.outside();

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod compare;
 pub mod faults;
 pub mod generator;
+pub mod ledger;
 pub mod populate;
 pub mod stress;
 pub mod target;

@@ -486,6 +486,7 @@ impl Populate<'_> {
             faults: vec![],
             seed: self.request.filling.seed,
             pacing: Pacing::Sleep,
+            ledger: None,
             raise_priority: false,
             sampling_interval_ms: REMEMBER_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,

@@ -121,9 +121,11 @@ impl Driver {
     async fn write_standard1(
         &self,
         statement: &PreparedStatement,
-        position: u64,
+        (position, timestamp_us): (u64, Option<i64>),
         stamp: &Stamp,
     ) -> Result<(), Fault> {
+        let dated = timestamp_us.map(|at| dated(statement, at));
+        let statement = dated.as_ref().unwrap_or(statement);
         let key = standard1::key(position);
         let [c0, c1, c2, c3, c4] = &standard1::row(self.data, position);
         let values = (&key[..], &c0[..], &c1[..], &c2[..], &c3[..], &c4[..]);
@@ -250,11 +252,21 @@ impl Endpoint for Driver {
         let position = call.position();
         let Prepared { statement, kind } = &self.operations[call.operation];
         match kind {
-            Kind::Standard1Write => self.write_standard1(statement, position, stamp).await,
+            Kind::Standard1Write => {
+                let dated = (position, call.timestamp_us);
+                self.write_standard1(statement, dated, stamp).await
+            }
             Kind::Standard1Read => self.read_standard1(statement, position, stamp).await,
             Kind::Custom(own) => self.run_custom(statement, own, position, stamp).await,
         }
     }
+}
+
+/// The statement with a timestamp of its own.
+fn dated(statement: &PreparedStatement, timestamp_us: i64) -> PreparedStatement {
+    let mut statement = statement.clone();
+    statement.set_timestamp(Some(timestamp_us));
+    statement
 }
 
 fn joined(endpoints: &[std::net::SocketAddr]) -> String {

@@ -55,6 +55,8 @@ pub struct Call<'a> {
     pub verify: bool,
     /// Serial consistency where the statement brings none.
     pub serial_consistency: Option<SerialConsistency>,
+    /// The timestamp of what it writes, in microseconds since 1970; none leaves it to the driver or the server.
+    pub timestamp_us: Option<i64>,
 }
 
 impl Call<'_> {

@@ -4,6 +4,7 @@
 mod conductor;
 
 use crate::endpoint::{Call, Endpoint, Fault, Stamp};
+use crate::ledger::{Ledger, Pending};
 use crate::marks::Marks;
 use crate::output::Output;
 use crate::recorder::Recorder;
@@ -33,6 +34,8 @@ struct Running<E> {
     sums: Option<RefCell<Sums>>,
     /// How far the phase is, where all of its operations are to succeed.
     marks: Option<RefCell<Marks>>,
+    /// Where writes are remembered, where that is asked for.
+    ledger: Option<Rc<Ledger>>,
     /// Place in the workload of each operation of the mix.
     places: Vec<usize>,
     slots: Vec<Slot>,
@@ -140,6 +143,7 @@ impl<E: Endpoint> Running<E> {
                 positions: one.as_slice_or(&several),
                 verify: self.phase.verify,
                 serial_consistency: self.phase.serial_consistency,
+                timestamp_us: None,
             };
             let ended = self.insist(own, call).await;
             own.busy.set(false);
@@ -153,7 +157,17 @@ impl<E: Endpoint> Running<E> {
         let mut tries = 0;
         loop {
             own.stamp.clear();
+            let ledger = self.ledger.as_ref();
+            let pending = ledger.and_then(|l| l.begin(call.operation, call.positions));
+            let timestamp_us = pending.as_ref().map(Pending::timestamp_us);
+            let call = Call {
+                timestamp_us,
+                ..call
+            };
             let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
+            if let Some(write) = pending {
+                write.end(&ended);
+            }
             match ended {
                 Err(fault) if tries < self.phase.repeat.unwrap_or(0) && is_passing(fault.kind) => {
                     self.failed_once(fault);
@@ -306,6 +320,7 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     plan: &RunPlan,
     at: usize,
     endpoint: &Rc<E>,
+    ledger: Option<&Rc<Ledger>>,
     output: &Output,
     stop: &Arc<Stop>,
 ) -> std::io::Result<PhaseEnd> {
@@ -322,6 +337,7 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         phase: phase.clone(),
         sums: endpoint.takes_several().then(RefCell::default),
         marks: phase.repeat.map(|_| RefCell::new(Marks::from(phase.first))),
+        ledger: ledger.cloned(),
         places: places(plan, phase),
         slots: (0..phase.in_flight).map(|_| Slot::default()).collect(),
         stop: Arc::clone(stop),

@@ -10,6 +10,7 @@ mod convert;
 mod driver;
 mod engine;
 mod gather;
+mod ledger;
 mod marks;
 mod output;
 mod recorder;

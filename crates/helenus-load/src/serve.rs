@@ -4,6 +4,7 @@
 use crate::driver::Driver;
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::engine;
+use crate::ledger::{Ledger, OpenError};
 use crate::output::Output;
 use crate::secrets::{SecretError, Secrets};
 use crate::stop::{Stop, StopReason};
@@ -60,6 +61,8 @@ enum ServeError {
     Trust(#[from] TrustError),
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
+    #[error(transparent)]
+    Ledger(#[from] OpenError),
     #[error("the generator's own machinery failed")]
     Machinery(#[source] std::io::Error),
 }
@@ -68,10 +71,11 @@ impl ServeError {
     fn stage(&self) -> Stage {
         match self {
             Self::Read(_) | Self::Json(_) | Self::Plan(_) => Stage::Plan,
+            Self::Ledger(OpenError::Subject(_) | OpenError::Head(_)) => Stage::Plan,
             Self::Secret(_) | Self::Trust(_) => Stage::Secret,
             Self::Endpoint(EndpointError::Connect { .. }) => Stage::Connect,
             Self::Endpoint(_) => Stage::Prepare,
-            Self::Machinery(_) => Stage::Run,
+            Self::Machinery(_) | Self::Ledger(OpenError::File { .. }) => Stage::Run,
         }
     }
 
@@ -178,16 +182,22 @@ async fn run<E: Endpoint + 'static>(
         prepared = endpoint.prepare(&plan.workload, &used, data_seed(plan.seed)) => prepared?,
         () = stop.raised() => return Ok(ServeEnd::Stopped),
     }
+    let ledger = plan.ledger.as_ref();
+    let ledger = ledger.map(|at| Ledger::create(plan, at, stop).map(Rc::new));
+    let ledger = ledger.transpose()?;
     lines.send(header(plan));
     let endpoint = Rc::new(endpoint);
     for at in 0..plan.phases.len() {
-        let end = engine::run_phase(plan, at, &endpoint, lines, stop)
+        let end = engine::run_phase(plan, at, &endpoint, ledger.as_ref(), lines, stop)
             .await
             .map_err(ServeError::Machinery)?;
         lines.send(SampleLine::PhaseEnd(end));
         if stop.reason().is_some() {
             break;
         }
+    }
+    if let Some(ledger) = &ledger {
+        ledger.finish()?;
     }
     lines.send(footer());
     Ok(match stop.reason() {

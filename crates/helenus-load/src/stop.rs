@@ -11,6 +11,8 @@ pub(crate) enum StopReason {
     Signal,
     /// Nobody reads the samples any more.
     ReaderGone,
+    /// The ledger cannot be appended to.
+    LedgerGone,
 }
 
 /// A latch that threads may raise and the run looks at.
@@ -26,6 +28,7 @@ impl Stop {
         let code = match reason {
             StopReason::Signal => 1,
             StopReason::ReaderGone => 2,
+            StopReason::LedgerGone => 3,
         };
         let _already = self
             .reason
@@ -38,7 +41,8 @@ impl Stop {
         match self.reason.load(Ordering::Relaxed) {
             0 => None,
             1 => Some(StopReason::Signal),
-            _ => Some(StopReason::ReaderGone),
+            2 => Some(StopReason::ReaderGone),
+            _ => Some(StopReason::LedgerGone),
         }
     }
 

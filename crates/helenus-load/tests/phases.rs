@@ -111,6 +111,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         faults: vec![],
         seed: Seed(3),
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,

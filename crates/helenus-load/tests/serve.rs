@@ -118,6 +118,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         faults: vec![],
         seed: Seed(3),
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,

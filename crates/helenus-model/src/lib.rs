@@ -74,6 +74,8 @@ pub mod run_plan;
 
 pub mod sample;
 
+pub mod ledger;
+
 pub mod telemetry;
 
 pub mod gc_log;

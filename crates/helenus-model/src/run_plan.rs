@@ -13,6 +13,7 @@ use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -44,6 +45,9 @@ pub struct RunPlan {
     pub faults: Vec<Scripted>,
     /// Root seed of the run.
     pub seed: Seed,
+    /// Where each write is remembered with what became of it; none remembers nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerPlan>,
     /// How the generator waits for an intended start.
     #[serde(default)]
     pub pacing: Pacing,
@@ -56,6 +60,16 @@ pub struct RunPlan {
     /// Age in milliseconds at which an operation is given up as a client time-out.
     #[serde(default = "twelve_seconds")]
     pub operation_timeout_ms: u64,
+}
+
+/// Where a run's writes are remembered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerPlan {
+    /// The file, which is made by the generator.
+    pub file: PathBuf,
+    /// Name and id of the cluster, where it is one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<(String, String)>,
 }
 
 fn yes() -> bool {
@@ -259,10 +273,14 @@ impl RunPlan {
             .try_for_each(|phase| phase.check(&self.workload))
     }
 
-    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it.
+    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it, wherever they are remembered.
     pub fn hash(&self) -> String {
+        let same = Self {
+            ledger: None,
+            ..self.clone()
+        };
         // A plan is plain data with text keys: it can always be written.
-        let json = serde_json::to_vec(self).unwrap_or_default();
+        let json = serde_json::to_vec(&same).unwrap_or_default();
         Sha256::digest(&json)
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -500,6 +518,7 @@ mod tests {
             faults: vec![],
             seed: Seed(7),
             pacing: Pacing::Sleep,
+            ledger: None,
             raise_priority: true,
             sampling_interval_ms: 1000,
             operation_timeout_ms: 12_000,

@@ -9,6 +9,7 @@ pub(crate) mod env;
 pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod history;
+pub(crate) mod ledger;
 pub(crate) mod many;
 pub(crate) mod report;
 pub(crate) mod reset;
@@ -127,6 +128,8 @@ pub(crate) enum Verb {
     Count(Box<count::Count>),
     /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
     CheckData(Box<count::CheckData>),
+    /// Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
+    Ledger(ledger::Ledger),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
     /// Run CQL statements, or an interactive shell

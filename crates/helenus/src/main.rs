@@ -91,6 +91,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Fault(flags) => commands::fault::run(&flags, &hands, ui),
         Verb::Heal(flags) => commands::fault::heal(&flags, &hands, ui),
         Verb::CheckData(flags) => commands::check_data::run(&flags, &hands, ui),
+        Verb::Ledger(flags) => commands::ledger::run(&flags, &hands, ui),
         Verb::Count(flags) => commands::count::run(&flags, &hands, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),

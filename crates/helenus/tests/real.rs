@@ -18,6 +18,8 @@ mod faults;
 mod guard;
 #[path = "real/home.rs"]
 mod home;
+#[path = "real/ledger.rs"]
+mod ledger;
 #[path = "real/leftovers.rs"]
 mod leftovers;
 #[path = "real/like.rs"]
@@ -282,6 +284,10 @@ fn main() {
         trial(
             "counts_are_right_while_others_write",
             count::counts_are_right_while_others_write,
+        ),
+        trial(
+            "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",
+            ledger::what_was_acknowledged_survives_kill_9_unless_it_is_not_durable,
         ),
         trial(
             "a_secured_cluster_lets_only_its_own_in",

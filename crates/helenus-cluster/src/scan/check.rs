@@ -259,7 +259,7 @@ fn placed(
 }
 
 /// The token of a position's partition key.
-fn token_of(expected: &Expected, position: u64) -> Result<i64, EncodeError> {
+pub(super) fn token_of(expected: &Expected, position: u64) -> Result<i64, EncodeError> {
     let columns = expected.table().columns.iter();
     let mut parts = Vec::new();
     for (column, value) in columns.zip(expected.key(position)) {

@@ -3,7 +3,7 @@
 
 use crate::error::Class;
 use helenus_cql::client::ClientError;
-use helenus_model::ring::RingError;
+use helenus_model::ring::{ReplicationError, RingError};
 use helenus_model::scan::{Changed, Overlap, Span};
 use std::io;
 use std::path::PathBuf;
@@ -50,6 +50,9 @@ pub enum ScanError {
     /// The nodes' tokens make no ring.
     #[error("the nodes' tokens make no ring")]
     Ring(#[source] RingError),
+    /// Where a keyspace's copies are is not known.
+    #[error("the keyspace's replication cannot be computed with")]
+    Replication(#[source] ReplicationError),
     /// The node knows of no tokens.
     #[error("no node tells its tokens")]
     NoTokens,
@@ -64,6 +67,16 @@ pub enum ScanError {
     Stuck {
         /// The span.
         span: Span,
+        /// Tries in a row.
+        tries: u32,
+        /// The last failure.
+        source: Box<ClientError>,
+    },
+    /// A row that was to be read back.
+    #[error("the key {key} cannot be read: tried {tries} times without an answer")]
+    Unread {
+        /// Its partition key, as CQL writes it.
+        key: String,
         /// Tries in a row.
         tries: u32,
         /// The last failure.
@@ -119,7 +132,9 @@ impl ScanError {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Refused { .. } | Self::Stuck { .. } | Self::Decode(_) => Class::Cluster,
+            Self::Refused { .. } | Self::Stuck { .. } | Self::Unread { .. } | Self::Decode(_) => {
+                Class::Cluster
+            }
             Self::Io(_) => Class::Environment,
             _ => Class::Usage,
         }
@@ -149,12 +164,16 @@ impl ScanError {
             ),
             Self::Refused { source } => source.hint().map(str::to_owned),
             Self::Stuck { source, .. } => Some(stuck_hint(source)),
+            Self::Unread { .. } => Some(
+                "start the nodes that hold it, or read at a lower --cl; `helenus status` tells who is down"
+                    .into(),
+            ),
             Self::Busy { .. } => Some("wait until it is done, or stop it".into()),
             Self::Unfinished { .. } => Some("--resume goes on with it, --fresh begins anew".into()),
             Self::Changed(_) | Self::Overlap { .. } | Self::Json { .. } => {
                 Some("--fresh begins anew".into())
             }
-            Self::Ring(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
+            Self::Ring(_) | Self::Replication(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
                 None
             }
         }

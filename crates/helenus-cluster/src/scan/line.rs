@@ -242,13 +242,13 @@ pub(super) fn micros(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-fn unprepared(error: &ClientError) -> bool {
+pub(super) fn unprepared(error: &ClientError) -> bool {
     let kind = error.server().map(|server| &server.kind);
     matches!(kind, Some(ServerErrorKind::Unprepared { .. }))
 }
 
 /// What can be helped by asking again, otherwise or later.
-fn trouble(error: &ClientError) -> Option<Trouble> {
+pub(super) fn trouble(error: &ClientError) -> Option<Trouble> {
     use ServerErrorKind as Kind;
     Some(match error {
         ClientError::TimedOut { .. } => Trouble::TimedOut,

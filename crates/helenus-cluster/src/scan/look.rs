@@ -134,9 +134,9 @@ pub fn look(place: &ScanPlace, table: &str) -> Result<ScanTable, ClusterError> {
     })
 }
 
-type Ringed = (String, Vec<(IpAddr, String)>, Ring);
+pub(super) type Ringed = (String, Vec<(IpAddr, String)>, Ring);
 
-fn ring(
+pub(super) fn ring(
     client: &mut Client,
     silent: impl Fn(ClientError) -> ClusterError,
 ) -> Result<Ringed, ClusterError> {

@@ -88,6 +88,30 @@ impl ScanPlace {
         })
     }
 
+    /// The same, where only nodes of one data centre of a cluster of ours are asked; none where none of them answers.
+    pub fn within(&self, data_center: &str) -> Option<Self> {
+        let state = self.cluster.as_ref()?;
+        let nodes = state.plan.nodes.iter();
+        let here: Vec<SocketAddr> = nodes
+            .filter(|node| node.data_center == data_center)
+            .map(|node| cql_address(&state.plan, node))
+            .collect();
+        let coordinators = self.coordinators.iter();
+        let coordinators: Vec<_> = coordinators
+            .filter(|(address, _)| here.contains(address))
+            .cloned()
+            .collect();
+        (!coordinators.is_empty()).then(|| Self {
+            cluster: self.cluster.clone(),
+            coordinators,
+        })
+    }
+
+    /// The cluster's state, where it is ours.
+    pub fn state(&self) -> Option<&ClusterState> {
+        self.cluster.as_ref()
+    }
+
     /// How many nodes requests are sent to.
     pub(super) fn coordinators(&self) -> usize {
         self.coordinators.len()

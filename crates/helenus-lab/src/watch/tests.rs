@@ -28,6 +28,7 @@ fn plan() -> RunPlan {
         faults: vec![],
         seed: Seed(1),
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,

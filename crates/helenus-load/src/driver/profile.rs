@@ -1,7 +1,7 @@
 //! Operations of profiles: their statements prepared, their values bound, batches and pages of scans sent, rows checked.
 //! Refuses to make data: the maker of the workload does.
 
-use super::{Driver, checked, consistency, fault, other};
+use super::{Driver, checked, consistency, dated, fault, other};
 use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Call, EndpointError, Fault, Stamp};
 use helenus_model::cql::CqlType;
@@ -109,7 +109,10 @@ impl Profiles {
             Request::Single(place, bound) => {
                 let ready = self.ready(*place)?;
                 let values = self.bind(ready, bound);
-                let statement = ready.serially(call.serial_consistency);
+                let mut statement = ready.serially(call.serial_consistency);
+                if let Some(at) = call.timestamp_us {
+                    statement = Some(dated(statement.as_ref().unwrap_or(&ready.statement), at));
+                }
                 let statement = statement.as_ref().unwrap_or(&ready.statement);
                 stamp.start();
                 let done = driver.session.execute_unpaged(statement, values).await;
@@ -117,7 +120,8 @@ impl Profiles {
                 self.take(ready, done.map_err(|e| fault(&e))?, &work, call, stamp)
             }
             Request::Batch(kind, all) => {
-                let (batch, values) = self.batch(*kind, all, call.serial_consistency)?;
+                let (mut batch, values) = self.batch(*kind, all, call.serial_consistency)?;
+                batch.set_timestamp(call.timestamp_us);
                 stamp.start();
                 let done = driver.session.batch(&batch, values).await;
                 stamp.end();

@@ -220,6 +220,9 @@ impl<E: Endpoint> Conductor<E> {
             output.send(line);
         }
         drop(recorder);
+        if let Some(ledger) = &self.running.ledger {
+            ledger.flush();
+        }
         self.mark(output);
         self.look_at_target(now_ns, stretch);
         self.rotate_at_ns = self.next_rotation(now_ns);

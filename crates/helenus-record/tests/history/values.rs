@@ -35,6 +35,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         faults: vec![],
         seed,
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,

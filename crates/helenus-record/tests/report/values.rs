@@ -103,6 +103,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         faults: vec![],
         seed: Seed(7),
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use helenus_model::dist::Dist;
 use helenus_model::run_plan::{Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Args)]
@@ -25,6 +26,8 @@ use std::time::Duration;
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
+  helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
+                                         helenus ledger check @last tells what was lost
 
 Without a rate it is a closed loop: as fast as the slots allow, and without response times.")]
 pub(crate) struct Run {
@@ -118,6 +121,9 @@ pub(crate) struct RunFlags {
     /// Share of failed operations above which the number is invalid
     #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
+    /// Remember each write and what became of it, in FILE or beside the history
+    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) ledger: Option<PathBuf>,
     /// A word to find the run by
     #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,

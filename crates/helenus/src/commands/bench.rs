@@ -10,6 +10,7 @@ use crate::cli::{
     ArrivalsArg, Bench, BenchPlace, ClusterFlags, LevelArg, LoadFlags, PacingArg, PhaseArg,
     PresetArg, Warmup,
 };
+use crate::commands::ledger;
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -76,6 +77,10 @@ pub(crate) fn carry_out(
         ));
     }
     render::show(&finished, request, ui);
+    if let Some(ledger) = &finished.plan.ledger {
+        let run = finished.run.map(|run| run.to_string());
+        ui.note(&ledger::kept(&ledger.file, run.as_deref()));
+    }
     if finished.interrupted {
         let cleaned_up = CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
         return Err(finished.not_removed.map_or(cleaned_up, Into::into));
@@ -119,7 +124,9 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             }
             CommandError::new(code, text)
         }
-        BenchError::Generator(_) => CommandError::of(code::ENVIRONMENT, &error),
+        BenchError::Generator(_) | BenchError::Ledger(_) => {
+            CommandError::of(code::ENVIRONMENT, &error)
+        }
         BenchError::DataCentre {
             ref asked,
             ref known,
@@ -158,6 +165,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         max_errors: load.max_errors,
         sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
         operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
+        ledger: None,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

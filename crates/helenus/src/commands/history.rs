@@ -9,6 +9,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
+use helenus_lab::ledger;
 use helenus_model::format::Format;
 use helenus_record::{
     ComparisonId, History, HistoryError, PruneChoice, RunFilter, RunId, RunState, RunSummary,
@@ -26,7 +27,7 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     match verb {
         HistoryVerb::Show { name } => show::run(name, &history, ui),
         HistoryVerb::Tag(flags) => tag(flags, &mut history, ui),
-        HistoryVerb::Prune(flags) => prune(flags, &mut history, ui),
+        HistoryVerb::Prune(flags) => prune(flags, &mut history, hands, ui),
         HistoryVerb::Export(flags) => export::run(flags, &history, ui),
     }
 }
@@ -146,7 +147,7 @@ struct Pruned {
     comparisons: Vec<ComparisonId>,
 }
 
-fn prune(flags: &Prune, history: &mut History, ui: &Ui) -> Result<u8, CommandError> {
+fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let (comparisons, names): (Vec<_>, Vec<_>) = flags
         .names
         .iter()
@@ -193,7 +194,12 @@ fn prune(flags: &Prune, history: &mut History, ui: &Ui) -> Result<u8, CommandErr
         comparisons,
     };
     if !flags.dry_run {
+        let ledgers = ledger::beside(hands, history, &pruned.runs);
         history.remove_runs(&pruned.runs)?;
+        for file in ledgers {
+            // One that a person has moved away is theirs.
+            let _moved = fs_err::remove_file(file);
+        }
         for id in &pruned.comparisons {
             history.remove_comparison(*id)?;
         }

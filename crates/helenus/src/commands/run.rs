@@ -9,6 +9,7 @@ use self::chosen::ChosenPhase;
 
 use crate::cli::run::{Paced, Run, RunFlags, SerialArg};
 use crate::commands::bench::{self, render};
+use crate::commands::ledger;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
@@ -42,6 +43,7 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
     let live = cluster.is_some().then_some(&look as Live<'_>);
     let chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
     let phases = phases(flags, &chosen)?;
+    let kept = ledger::keep(flags, &chosen.workload, &phases)?;
     Ok(BenchRequest {
         place: bench::place(
             &flags.place,
@@ -62,6 +64,7 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
         max_errors: load.max_errors,
         sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
         operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
+        ledger: kept,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

@@ -44,6 +44,7 @@ fn the_program() {
                    ring
       check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
                    something
+      ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
@@ -115,6 +116,7 @@ fn no_verb_at_all() {
                    ring
       check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
                    something
+      ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers

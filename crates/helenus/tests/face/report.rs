@@ -24,6 +24,7 @@ fn with_a_run() -> TestLab {
         faults: vec![],
         seed: Seed(7),
         pacing: Pacing::Sleep,
+        ledger: None,
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,

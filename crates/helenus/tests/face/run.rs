@@ -158,6 +158,9 @@ fn examples_of_run() {
               
               [default: 0.001]
 
+          --ledger [<FILE|auto>]
+              Remember each write and what became of it, in FILE or beside the history
+
           --tag <WORD>
               A word to find the run by
 
@@ -176,6 +179,8 @@ fn examples_of_run() {
       helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
       helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                              what is read must be what was written
+      helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
+                                             helenus ledger check @last tells what was lost
 
     Without a rate it is a closed loop: as fast as the slots allow, and without response times.
     ");

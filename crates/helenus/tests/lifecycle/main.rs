@@ -16,6 +16,7 @@ mod history;
 mod interrupt;
 mod killed;
 mod lacking;
+mod ledger;
 mod many;
 mod misbehaving;
 mod populate;

@@ -48,6 +48,15 @@ pub(super) struct Database {
     plans: Vec<Plan>,
 }
 
+/// What becomes of a write.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keeping {
+    /// The clock, in microseconds since 1970: the write's time where it brings none.
+    pub(super) now_us: i64,
+    /// It is acknowledged and forgotten.
+    pub(super) loses: bool,
+}
+
 /// An answer, and whether it takes the time of an operation.
 pub(super) struct Answer {
     pub(super) response: Response,
@@ -80,7 +89,12 @@ impl Database {
     }
 
     /// Answers one request of a connection; `used` is the keyspace that the connection USEs.
-    pub(super) fn answer(&mut self, used: &mut Option<String>, request: Request) -> Answer {
+    pub(super) fn answer(
+        &mut self,
+        used: &mut Option<String>,
+        request: Request,
+        keeping: Keeping,
+    ) -> Answer {
         let mut timed = false;
         let result = match request {
             Request::Startup(_) | Request::Register(_) => Ok(Response::Ready),
@@ -90,7 +104,11 @@ impl Database {
             Request::Execute { id, parameters, .. } => match self.plan(&id) {
                 Some(plan) => {
                     timed = !matches!(plan, Plan::System { .. });
-                    let page = self.execute(&plan, &parameters.values);
+                    let keeping = Keeping {
+                        now_us: parameters.timestamp.unwrap_or(keeping.now_us),
+                        ..keeping
+                    };
+                    let page = self.execute(&plan, &parameters.values, keeping);
                     page.map(|page| Response::Result(without(page, parameters.skip_metadata)))
                 }
                 None => Err((ServerErrorKind::Unprepared { id }, "not prepared".into())),
@@ -199,7 +217,7 @@ impl Database {
                 let by = table.places(&by).map_err(invalid)?;
                 let wanted = match wanted.as_slice() {
                     [] => (0..table.columns.len()).collect(),
-                    named => table.places(named).map_err(invalid)?,
+                    named => table.selected(named).map_err(invalid)?,
                 };
                 partition_key = key_places(table, &by)?;
                 markers = table.specs(&by);
@@ -236,7 +254,12 @@ impl Database {
         plan.filter(|_| known).cloned()
     }
 
-    fn execute(&mut self, plan: &Plan, values: &Values) -> Result<QueryResult, Refusal> {
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        values: &Values,
+        keeping: Keeping,
+    ) -> Result<QueryResult, Refusal> {
         let none: &[Bound] = &[];
         let values = match values {
             Values::Positional(values) => values.as_slice(),
@@ -245,8 +268,9 @@ impl Database {
         };
         match plan {
             Plan::System { table, columns } => self.system(table, columns),
+            Plan::Insert { .. } if keeping.loses => Ok(QueryResult::Void),
             Plan::Insert { table, columns } => {
-                let written = self.tables[*table].insert(columns, values);
+                let written = self.tables[*table].insert(columns, values, keeping.now_us);
                 written.map(|()| QueryResult::Void).map_err(invalid)
             }
             Plan::Select { table, columns, by } => {

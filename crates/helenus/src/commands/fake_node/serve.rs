@@ -1,7 +1,7 @@
 //! One thread that waits for connections, requests and due answers, and sends each answer when it is due.
 //! Refuses a second thread on that path: there is nothing to wait for but the kernel's timer.
 
-use super::answer::{Answer, Database, refused};
+use super::answer::{Answer, Database, Keeping, refused};
 use super::me::Me;
 use super::truth::{Life, Truth};
 use helenus_cql::codec::envelope::Version;
@@ -232,7 +232,14 @@ impl Server {
                 mut response,
                 timed,
             } = match Request::decode(version, opcode, &envelope.body) {
-                Ok(request) => self.database.answer(&mut connection.used, request),
+                Ok(request) => {
+                    let keeping = Keeping {
+                        now_us: (clock_ns(ClockId::Realtime) / 1000).cast_signed(),
+                        loses: self.life.loses(self.operations),
+                    };
+                    let used = &mut connection.used;
+                    self.database.answer(used, request, keeping)
+                }
                 Err(e) => Answer {
                     response: refused(ServerErrorKind::Protocol, e.to_string()),
                     timed: false,

@@ -59,7 +59,8 @@ pub(super) enum Statement {
         table: TableName,
         columns: Vec<String>,
     },
-    /// SELECT of these columns (none means all) where these columns equal a marker each.
+    /// SELECT of these columns (none means all) where these columns equal a marker each; `writetime(c)` is a column of
+    /// that name.
     Select {
         table: TableName,
         columns: Vec<String>,
@@ -282,12 +283,23 @@ impl Words {
         Ok(Statement::Insert { table, columns })
     }
 
+    /// A column, or the write time of one.
+    fn selected(&mut self) -> Result<String, String> {
+        let name = self.name()?;
+        if name != "writetime" || !self.takes('(') {
+            return Ok(name);
+        }
+        let of = self.name()?;
+        self.sign(')')?;
+        Ok(format!("writetime({of})"))
+    }
+
     fn select(&mut self) -> Result<Statement, String> {
         let mut columns = Vec::new();
         if !self.takes('*') {
-            columns.push(self.name()?);
+            columns.push(self.selected()?);
             while self.takes(',') {
-                columns.push(self.name()?);
+                columns.push(self.selected()?);
             }
         }
         self.word("from")?;
@@ -375,6 +387,20 @@ mod tests {
                 columns: names(&["host_id", "tokens"]),
             })
         );
+    }
+
+    #[test]
+    fn the_time_of_a_write_is_a_column() {
+        let parsed = parse("SELECT id, WRITETIME(\"C0\") FROM ks.t WHERE id = ?");
+        assert_eq!(
+            parsed,
+            Ok(Statement::Select {
+                table: (Some("ks".into()), "t".into()),
+                columns: names(&["id", "writetime(C0)"]),
+                by: names(&["id"]),
+            })
+        );
+        assert!(parse("SELECT ttl(v) FROM ks.t WHERE id = ?").is_err());
     }
 
     #[test]

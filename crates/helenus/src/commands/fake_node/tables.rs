@@ -16,7 +16,8 @@ pub(super) struct Table {
     pub(super) partition: Vec<usize>,
     /// Places of the clustering columns.
     pub(super) clustering: Vec<usize>,
-    rows: HashMap<Vec<u8>, Vec<u8>>,
+    /// Write time and cells, by key.
+    rows: HashMap<Vec<u8>, (i64, Vec<u8>)>,
 }
 
 impl Table {
@@ -44,6 +45,20 @@ impl Table {
         names.iter().map(place).collect()
     }
 
+    /// Places of what is selected: columns, and behind the last of them the time at which a row was written.
+    pub(super) fn selected(&self, names: &[String]) -> Result<Vec<usize>, String> {
+        let place = |name: &String| {
+            let of = name.strip_prefix("writetime(");
+            match of.and_then(|of| of.strip_suffix(')')) {
+                None => self
+                    .places(std::slice::from_ref(name))
+                    .map(|found| found[0]),
+                Some(of) => self.places(&[of.to_owned()]).map(|_| self.columns.len()),
+            }
+        };
+        names.iter().map(place).collect()
+    }
+
     /// Places of the primary key's columns.
     pub(super) fn key(&self) -> impl Iterator<Item = usize> {
         self.partition.iter().chain(&self.clustering).copied()
@@ -51,11 +66,15 @@ impl Table {
 
     /// The description of these columns.
     pub(super) fn specs(&self, places: &[usize]) -> Vec<ColumnSpec> {
-        let spec = |place: &usize| ColumnSpec {
-            keyspace: self.keyspace.clone(),
-            table: self.name.clone(),
-            name: self.columns[*place].0.clone(),
-            ty: self.columns[*place].1.clone(),
+        let written = ("writetime".to_owned(), CqlType::Bigint);
+        let spec = |place: &usize| {
+            let (name, ty) = self.columns.get(*place).unwrap_or(&written).clone();
+            ColumnSpec {
+                keyspace: self.keyspace.clone(),
+                table: self.name.clone(),
+                name,
+                ty,
+            }
         };
         places.iter().map(spec).collect()
     }
@@ -78,10 +97,19 @@ impl Table {
         Ok(key)
     }
 
-    /// Writes values into columns of a row, which is made where there was none.
-    pub(super) fn insert(&mut self, places: &[usize], values: &[Bound]) -> Result<(), String> {
+    /// Writes values into columns of a row, which is made where there was none; an older write changes nothing.
+    pub(super) fn insert(
+        &mut self,
+        places: &[usize],
+        values: &[Bound],
+        written_us: i64,
+    ) -> Result<(), String> {
         let key = self.key_of(places, values)?;
-        let old = self.rows.get(&key).map_or(&[][..], Vec::as_slice);
+        let old = self.rows.get(&key);
+        if old.is_some_and(|(at_us, _)| *at_us > written_us) {
+            return Ok(());
+        }
+        let old = old.map_or(&[][..], |(_, row)| row.as_slice());
         let mut cells = cells(old);
         cells.resize(self.columns.len(), None);
         for (place, value) in places.iter().zip(values) {
@@ -93,7 +121,7 @@ impl Table {
         }
         let mut row = Vec::new();
         cells.into_iter().for_each(|cell| put_cell(cell, &mut row));
-        self.rows.insert(key, row);
+        self.rows.insert(key, (written_us, row));
         Ok(())
     }
 
@@ -105,11 +133,17 @@ impl Table {
         values: &[Bound],
     ) -> Result<Option<Vec<u8>>, String> {
         let key = self.key_of(by, values)?;
-        Ok(self.rows.get(&key).map(|row| {
+        Ok(self.rows.get(&key).map(|(written_us, row)| {
             let cells = cells(row);
+            let written = written_us.to_be_bytes();
             let mut out = Vec::new();
-            let wanted = wanted.iter().map(|place| cells.get(*place).copied());
-            wanted.for_each(|cell| put_cell(cell.flatten(), &mut out));
+            for place in wanted {
+                let cell = match *place < self.columns.len() {
+                    true => cells.get(*place).copied().flatten(),
+                    false => Some(&written[..]),
+                };
+                put_cell(cell, &mut out);
+            }
             out
         }))
     }
@@ -150,15 +184,41 @@ mod tests {
         let mut table = Table::new("ks".into(), shape).unwrap();
         let value = |text: &str| Bound::Value(text.into());
         let first = [value("1"), value("k"), value("c"), value("2")];
-        table.insert(&[0, 1, 2, 3], &first).unwrap();
+        table.insert(&[0, 1, 2, 3], &first, 5).unwrap();
         let second = [value("c"), value("k"), Bound::Unset, Bound::Null];
-        table.insert(&[2, 1, 0, 3], &second).unwrap();
+        table.insert(&[2, 1, 0, 3], &second, 5).unwrap();
         let read = |key: [Bound; 2]| table.select(&[3, 0], &[1, 2], &key).unwrap();
         let row = read([value("k"), value("c")]).unwrap();
         assert_eq!(cells(&row), [None, Some(&b"1"[..])]);
         assert_eq!(read([value("kc"), value("")]), None);
-        assert!(table.insert(&[1], &[value("k")]).is_err());
-        assert!(table.insert(&[1, 2], &[value("k"), Bound::Null]).is_err());
+        assert!(table.insert(&[1], &[value("k")], 5).is_err());
+        let no_key = [value("k"), Bound::Null];
+        assert!(table.insert(&[1, 2], &no_key, 5).is_err());
         assert!(table.places(&["x".into()]).is_err());
+    }
+
+    #[test]
+    fn the_newer_write_stays_and_tells_its_time() {
+        let column = |name: &str| (name.to_owned(), CqlType::Blob);
+        let shape = Shape {
+            table: (None, "t".into()),
+            columns: vec![column("k"), column("v")],
+            partition: vec!["k".into()],
+            clustering: Vec::new(),
+        };
+        let mut table = Table::new("ks".into(), shape).unwrap();
+        let value = |text: &str| Bound::Value(text.into());
+        for (v, at_us) in [("a", 7), ("b", 6)] {
+            let row = [value("k"), value(v)];
+            table.insert(&[0, 1], &row, at_us).unwrap();
+        }
+        let wanted = table
+            .selected(&["writetime(v)".into(), "v".into()])
+            .unwrap();
+        assert_eq!(table.specs(&wanted)[0].ty, CqlType::Bigint);
+        let row = table.select(&wanted, &[0], &[value("k")]).unwrap().unwrap();
+        let time = 7_i64.to_be_bytes();
+        assert_eq!(cells(&row), [Some(&time[..]), Some(&b"a"[..])]);
+        assert!(table.selected(&["writetime(x)".into()]).is_err());
     }
 }

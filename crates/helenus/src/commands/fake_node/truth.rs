@@ -22,7 +22,7 @@ const SETTLE_NS: f64 = 1e9;
 const PREFIX: &str = "-Dfake.";
 
 /// Properties: name, least and greatest value.
-const PROPERTIES: [(&str, f64, f64); 8] = [
+const PROPERTIES: [(&str, f64, f64); 9] = [
     ("body", 0.01, 1000.0),
     ("tail", 0.01, 1000.0),
     ("cpu_us", 0.0, 100_000.0),
@@ -30,6 +30,7 @@ const PROPERTIES: [(&str, f64, f64); 8] = [
     ("drift", -0.9, 100.0),
     ("settle", 0.1, 1000.0),
     ("fail", 0.0, 1.0),
+    ("lose", 0.0, 1.0),
     // What a float holds exactly.
     ("seed", 0.0, 9_007_199_254_740_992.0),
 ];
@@ -88,6 +89,8 @@ pub(crate) struct Truth {
     pub(crate) settle: f64,
     /// Share of operations that are answered with an error.
     pub(crate) fail: f64,
+    /// Share of writes that are acknowledged and not kept.
+    pub(crate) lose: f64,
     /// Seed of the draws; none takes another one for each life.
     pub(crate) seed: Option<u64>,
 }
@@ -102,6 +105,7 @@ impl Default for Truth {
             drift: 0.0,
             settle: 1.0,
             fail: 0.0,
+            lose: 0.0,
             seed: None,
         }
     }
@@ -137,6 +141,7 @@ impl Truth {
                 "drift" => truth.drift = number,
                 "settle" => truth.settle = number,
                 "fail" => truth.fail = number,
+                "lose" => truth.lose = number,
                 _ => truth.seed = Some(number as u64),
             }
         }
@@ -163,6 +168,7 @@ pub(crate) struct Life {
     radius: Seed,
     angle: Seed,
     fail: Seed,
+    lose: Seed,
 }
 
 impl Life {
@@ -178,7 +184,13 @@ impl Life {
             radius,
             angle,
             fail: seed.derive("fail"),
+            lose: seed.derive("lose"),
         }
+    }
+
+    /// Whether operation `number`, a write, is answered as if it were kept, and is not.
+    pub(crate) fn loses(&self, number: u64) -> bool {
+        uniform(self.lose, number) < self.truth.lose
     }
 
     /// What happens to operation `number`, read so many nanoseconds after the first.
@@ -292,7 +304,10 @@ mod tests {
         let failing = life(&["-Dfake.fail=0.01"]);
         let failed = (0..DRAWS).filter(|n| failing.draw(*n, 0).fails).count();
         near(failed as f64, DRAWS as f64 * 0.01, 0.08);
-        assert!((0..DRAWS).all(|n| !plain.draw(n, 0).fails));
+        assert!((0..DRAWS).all(|n| !plain.draw(n, 0).fails && !plain.loses(n)));
+        let losing = life(&["-Dfake.lose=0.01"]);
+        let lost = (0..DRAWS).filter(|n| losing.loses(*n)).count();
+        near(lost as f64, DRAWS as f64 * 0.01, 0.08);
     }
 
     #[test]

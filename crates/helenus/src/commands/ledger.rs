@@ -1,0 +1,132 @@
+//! `helenus ledger`: what became of each write of a run, told and read back.
+//! Refuses to judge a key: the model does.
+
+mod render;
+
+use crate::cli::ledger::{Check, Ledger, LedgerVerb, Show};
+use crate::cli::run::Run;
+use crate::commands::{bench, count};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::scan::ScanPlace;
+use helenus_lab::ledger::{CheckRequest, Keep, LedgerFile, LedgerFileError, check, open};
+use helenus_model::ledger::{LedgerError, subjects};
+use helenus_model::run_plan::Phase;
+use helenus_model::workload::Workload;
+use std::path::Path;
+
+pub(crate) fn run(flags: &Ledger, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.verb {
+        LedgerVerb::Check(flags) => checked(flags, hands, ui),
+        LedgerVerb::Show(flags) => show(flags, hands, ui),
+    }
+}
+
+/// Where a run's ledger goes, if it shall have one that can be read back later.
+pub(crate) fn keep(
+    flags: &Run,
+    workload: &Workload,
+    phases: &[Phase],
+) -> Result<Option<Keep>, CommandError> {
+    let Some(path) = &flags.load.ledger else {
+        return Ok(None);
+    };
+    let usage =
+        |text: String, hint: &str| Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
+    if flags.place.cluster.is_none() && flags.place.hosts.is_empty() {
+        return usage(
+            "a ledger is read back from a cluster, and this run's is removed at its end".to_owned(),
+            "bring one up (`helenus up c`), and add --cluster c",
+        );
+    }
+    let used = phases.iter().flat_map(|phase| &phase.operations);
+    let used = used.map(|share| share.operation.clone()).collect();
+    subjects(workload, &used).map_err(|e| {
+        CommandError::of(code::USAGE, &e)
+            .hint(e.hint())
+            .within("--ledger")
+    })?;
+    if path == Path::new("auto") {
+        return Ok(Some(Keep::Auto));
+    }
+    if path.exists() {
+        let text = format!("{} is there already", path.display());
+        return usage(text, "name another file, or leave it out");
+    }
+    Ok(Some(Keep::In(path.clone())))
+}
+
+/// Where a ledger was kept, and what to do with it.
+pub(crate) fn kept(file: &Path, run: Option<&str>) -> String {
+    let named = file.display().to_string();
+    let name = run.unwrap_or(&named);
+    format!("ledger: {named}\n  helenus ledger check {name}   reads every key back")
+}
+
+fn show(flags: &Show, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let (file, run) = open(hands, &flags.name).map_err(failure)?;
+    let shown = render::Shown::of(&file, run).map_err(failure)?;
+    ui.result(&shown, || shown.text());
+    Ok(0)
+}
+
+fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let (file, run) = open(hands, &flags.name).map_err(failure)?;
+    let place = place(flags, &file, hands)?;
+    let request = CheckRequest {
+        consistency: flags.read.cl.map(bench::level),
+        client_dc: flags.read.client_dc.clone(),
+        parallel: flags.read.parallel,
+        rate: flags.read.rate,
+        keep: flags.lost,
+    };
+    let progress = ui.progress("reading keys back");
+    let mut told = |done, all| progress.at(done, all);
+    let report = check(&place, &file, &request, &hands.cancel, &mut told);
+    drop(progress);
+    let mut report = report.map_err(failure)?;
+    report.run = run;
+    ui.result(&report, || render::checked(&report));
+    if !report.complete {
+        return Err(CommandError::new(
+            code::INTERRUPTED,
+            "interrupted: only a part was read back",
+        ));
+    }
+    Ok(if report.lost() == 0 { 0 } else { code::BAR })
+}
+
+/// The cluster that is read: the one that was written to, where nobody says another.
+fn place(flags: &Check, file: &LedgerFile, hands: &Hands) -> Result<ScanPlace, CommandError> {
+    let own = file.head.plan.ledger.as_ref();
+    let own = own.and_then(|ledger| ledger.cluster.as_ref());
+    if flags.place.cluster.is_some() || !flags.place.hosts.is_empty() {
+        return count::place(&flags.place, hands);
+    }
+    let Some((name, id)) = own else {
+        let text = "the ledger does not say which cluster was written to";
+        return Err(CommandError::new(code::USAGE, text)
+            .hint("name it with --hosts or --cluster".to_owned()));
+    };
+    let state = hands.clusters.load(name)?;
+    if state.id != *id {
+        let text = format!("{name} is not the cluster that was written to: that one is removed");
+        return Err(CommandError::new(code::USAGE, text)
+            .hint(format!("--cluster {name} reads it all the same")));
+    }
+    Ok(ScanPlace::ours(&state)?)
+}
+
+fn failure(error: LedgerFileError) -> CommandError {
+    let hint = error.hint();
+    match error {
+        LedgerFileError::History(error) => error.into(),
+        LedgerFileError::Cluster(error) => error.into(),
+        LedgerFileError::Content {
+            source: LedgerError::Damaged { .. },
+            ..
+        } => CommandError::of(code::ENVIRONMENT, &error).hint(hint),
+        _ => CommandError::of(code::USAGE, &error).hint(hint),
+    }
+}
