@@ -5,6 +5,7 @@ pub mod ab;
 pub mod bench;
 pub mod compare;
 pub mod generator;
+pub mod levels;
 pub mod populate;
 pub mod stress;
 pub mod target;
