@@ -14,6 +14,7 @@ pub(crate) mod fake_node;
 pub(crate) mod guard;
 pub(crate) mod hidden;
 pub(crate) mod history;
+pub(crate) mod levels;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod logs;

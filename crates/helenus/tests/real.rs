@@ -18,6 +18,8 @@ mod guard;
 mod home;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/levels.rs"]
+mod levels;
 #[path = "real/like.rs"]
 mod like;
 #[path = "real/many.rs"]
@@ -134,15 +136,23 @@ fn main() {
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
     let no_network = lacking.clone().or_else(distance::lacking);
-    let apart = Trial::test(
-        "levels_wait_for_the_other_side_and_a_cut_is_felt",
-        move || match no_network {
+    let across = |name: &str, run: fn()| {
+        let no_network = no_network.clone();
+        Trial::test(name.to_owned(), move || match no_network {
             None => {
-                distance::levels_wait_for_the_other_side_and_a_cut_is_felt();
+                run();
                 Ok(())
             }
             Some(cure) => not_run(&cure),
-        },
+        })
+    };
+    let apart = across(
+        "levels_wait_for_the_other_side_and_a_cut_is_felt",
+        distance::levels_wait_for_the_other_side_and_a_cut_is_felt,
+    );
+    let compared = across(
+        "each_quorum_waits_for_the_farthest_and_local_one_does_not",
+        levels::each_quorum_waits_for_the_farthest_and_local_one_does_not,
     );
     let trials = vec![
         beside(
@@ -159,6 +169,7 @@ fn main() {
         ),
         vectors,
         apart,
+        compared,
         like_on_4_1,
         like_on_3_11,
         jdk_11,

@@ -15,6 +15,7 @@ mod history;
 mod interrupt;
 mod killed;
 mod lacking;
+mod levels;
 mod many;
 mod misbehaving;
 mod populate;
