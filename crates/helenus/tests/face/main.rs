@@ -16,6 +16,7 @@ mod help_up;
 mod history;
 mod history_runs;
 mod json;
+mod levels;
 mod like;
 mod many;
 mod report;
