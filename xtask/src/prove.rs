@@ -10,6 +10,7 @@ mod fifteen;
 mod host;
 mod idle;
 mod journal;
+mod levels;
 mod open;
 mod pause;
 mod populate;
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 13] = [
+const CAMPAIGNS: [Campaign; 14] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -44,6 +45,7 @@ const CAMPAIGNS: [Campaign; 13] = [
     count::COUNT,
     populate::POPULATE,
     wan::WAN,
+    levels::LEVELS_CAMPAIGN,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -20,6 +20,7 @@ use helenus_model::doubt::OutsideFacts;
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::guard::Sight;
+use helenus_model::levels::Cell;
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
@@ -84,6 +85,8 @@ pub struct BenchRequest {
     pub operation_timeout_ms: u64,
     /// Where each write is remembered; none remembers nothing.
     pub ledger: Option<ledger::Keep>,
+    /// Its place in a comparison of levels.
+    pub cell: Option<Cell>,
     /// A word to find the run by.
     pub tag: Option<String>,
     /// Its place in an experiment of several trials; none for a single run.
@@ -403,6 +406,7 @@ impl Bench<'_> {
             raise_priority: true,
             sampling_interval_ms: request.sampling_interval_ms,
             operation_timeout_ms: request.operation_timeout_ms,
+            cell: request.cell.clone(),
         }
     }
 

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod faults;
 pub mod generator;
 pub mod ledger;
+pub mod levels;
 pub mod populate;
 pub mod stress;
 pub mod target;

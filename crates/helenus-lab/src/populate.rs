@@ -490,6 +490,7 @@ impl Populate<'_> {
             raise_priority: false,
             sampling_interval_ms: REMEMBER_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
+            cell: None,
         }
     }
 

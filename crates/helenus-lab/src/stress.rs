@@ -344,6 +344,7 @@ impl Line<'_> {
             raise_priority: true,
             sampling_interval_ms: stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
+            cell: None,
         }
     }
 
@@ -477,6 +478,7 @@ impl Line<'_> {
             sampling_interval_ms: request.stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
             ledger: None,
+            cell: None,
             tag: request.tag.clone(),
             place_in_history: None,
             command: request.command.clone(),

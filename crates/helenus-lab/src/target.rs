@@ -274,7 +274,7 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
     Ok(())
 }
 
-fn already_exists(error: &ClientError) -> bool {
+pub(crate) fn already_exists(error: &ClientError) -> bool {
     error.server().is_some_and(|server| {
         matches!(
             server.kind,

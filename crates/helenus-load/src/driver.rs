@@ -224,7 +224,12 @@ impl Endpoint for Driver {
             }
             Workload::Custom(own) => {
                 for query in &own.queries {
-                    let statement = self.prepare_one(&query.name, &query.cql).await?;
+                    let mut statement = self.prepare_one(&query.name, &query.cql).await?;
+                    if let Some(serial) = query.serial_consistency {
+                        statement.set_serial_consistency(Some(profile::serially(serial)));
+                        // What was not applied comes back with more columns than what was.
+                        statement.set_use_cached_result_metadata(false);
+                    }
                     let kind = Kind::Custom(custom(query, &statement, data)?);
                     self.operations.push(Prepared { statement, kind });
                 }

@@ -122,6 +122,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         raise_priority: false,
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
+        cell: None,
     }
 }
 

@@ -324,6 +324,7 @@ mod tests {
                 name: "write".into(),
                 cql: "INSERT".into(),
                 check: true,
+                serial_consistency: None,
             }],
         });
         let phases = BenchShape::default_phases(&insert);

@@ -70,6 +70,8 @@ pub mod positions;
 
 pub mod built_in;
 
+pub mod levels;
+
 pub mod run_plan;
 
 pub mod sample;
@@ -93,6 +95,7 @@ pub mod pairing;
 pub mod bench;
 pub mod line;
 
+pub mod level_runs;
 pub mod populate;
 pub mod run_shape;
 

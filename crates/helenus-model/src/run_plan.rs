@@ -5,6 +5,7 @@ pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
 use crate::format::{Format, FormatError};
+use crate::levels::Cell;
 pub use crate::positions::Positions;
 use crate::positions::below;
 use crate::schedule::{Arrivals, RampedPace, Schedule};
@@ -60,6 +61,9 @@ pub struct RunPlan {
     /// Age in milliseconds at which an operation is given up as a client time-out.
     #[serde(default = "twelve_seconds")]
     pub operation_timeout_ms: u64,
+    /// Its place in a comparison of levels, with what was expected of it; none for other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Cell>,
 }
 
 /// Where a run's writes are remembered.
@@ -522,6 +526,7 @@ mod tests {
             raise_priority: true,
             sampling_interval_ms: 1000,
             operation_timeout_ms: 12_000,
+            cell: None,
         }
     }
 

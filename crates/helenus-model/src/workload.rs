@@ -15,6 +15,7 @@ pub mod profile;
 pub mod standard1;
 pub mod values;
 
+use crate::consistency::SerialConsistency;
 use crate::cql::CqlValue;
 use crate::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct Query {
     /// Whether the row that it reads is compared with the one that was written.
     #[serde(default = "yes")]
     pub check: bool,
+    /// Its own serial consistency, where it is conditional.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_consistency: Option<SerialConsistency>,
 }
 
 fn yes() -> bool {

@@ -1,4 +1,4 @@
-//! Reports: a run or a comparison as one HTML file that opens without a network, and as a summary in Markdown.
+//! Reports: a run, a comparison or one of levels as one HTML file that opens without a network, and as a summary in Markdown.
 //! Refuses to look anything up: what a report tells was handed in; and refuses any text that is not escaped.
 //!
 //! The page carries plotly's script (of the crate's offline sources the first only: no formula is drawn), draws a
@@ -10,6 +10,7 @@ mod chart;
 mod comparison;
 mod distance;
 mod events;
+mod levels;
 mod markdown;
 mod page;
 mod percentiles;
@@ -21,6 +22,7 @@ mod words;
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;
+use helenus_model::level_runs;
 use helenus_model::sample::Interval;
 use helenus_model::telemetry::Reading;
 
@@ -73,6 +75,11 @@ pub fn comparison_html(report: &ComparisonReport<'_>) -> String {
 /// The summary of a comparison for a pull request, in Markdown.
 pub fn comparison_markdown(report: &ComparisonReport<'_>) -> String {
     markdown::comparison(report)
+}
+
+/// The page of a comparison of levels: one HTML file.
+pub fn levels_html(table: &level_runs::Table) -> String {
+    levels::page(table)
 }
 
 /// Whether a file that begins so is a report of any version, and may be replaced by another.

@@ -10,6 +10,7 @@ pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod ledger;
+pub(crate) mod levels;
 pub(crate) mod many;
 pub(crate) mod report;
 pub(crate) mod reset;
@@ -86,6 +87,8 @@ pub(crate) enum Verb {
     Workload(workload::Workload),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
+    /// Consistency levels against distance: each measured beside what the model predicts
+    Levels(Box<levels::Levels>),
     /// What was measured: list, show, tag, prune, export
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network

@@ -16,6 +16,7 @@ pub(crate) mod guard;
 pub(crate) mod hidden;
 pub(crate) mod history;
 pub(crate) mod ledger;
+pub(crate) mod levels;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod logs;

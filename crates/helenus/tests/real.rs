@@ -22,6 +22,8 @@ mod home;
 mod ledger;
 #[path = "real/leftovers.rs"]
 mod leftovers;
+#[path = "real/levels.rs"]
+mod levels;
 #[path = "real/like.rs"]
 mod like;
 #[path = "real/many.rs"]
@@ -177,6 +179,10 @@ fn main() {
         apart(
             "a_data_center_cut_off_is_felt_at_the_levels_that_need_it",
             faults::a_data_center_cut_off_is_felt_at_the_levels_that_need_it,
+        ),
+        apart(
+            "each_quorum_waits_for_the_farthest_and_local_one_does_not",
+            levels::each_quorum_waits_for_the_farthest_and_local_one_does_not,
         ),
         like_on_4_1,
         like_on_3_11,

@@ -32,6 +32,7 @@ fn plan() -> RunPlan {
         raise_priority: false,
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,
+        cell: None,
     }
 }
 

@@ -355,7 +355,7 @@ fn count(rows: &QueryRowsResult) -> u32 {
     u32::try_from(rows.rows_num()).unwrap_or(u32::MAX)
 }
 
-fn serially(of: SerialConsistency) -> scylla::statement::SerialConsistency {
+pub(super) fn serially(of: SerialConsistency) -> scylla::statement::SerialConsistency {
     match of {
         SerialConsistency::Serial => scylla::statement::SerialConsistency::Serial,
         SerialConsistency::LocalSerial => scylla::statement::SerialConsistency::LocalSerial,

@@ -39,6 +39,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
+        cell: None,
     }
 }
 

@@ -107,6 +107,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
+        cell: None,
     }
 }
 

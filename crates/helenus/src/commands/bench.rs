@@ -166,6 +166,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
         operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         ledger: None,
+        cell: None,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
@@ -247,6 +248,7 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
         name: name.to_owned(),
         cql: cql.trim().trim_end_matches(';').to_owned(),
         check: true,
+        serial_consistency: None,
     };
     let mut queries = vec![query("write", insert)];
     queries.extend(load.query.as_deref().map(|cql| query("read", cql)));

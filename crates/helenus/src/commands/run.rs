@@ -65,6 +65,7 @@ fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandE
         sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
         operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         ledger: kept,
+        cell: None,
         tag: load.tag.clone(),
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),

@@ -17,6 +17,7 @@ mod history;
 mod history_runs;
 mod json;
 mod ledger;
+mod levels;
 mod like;
 mod many;
 mod report;

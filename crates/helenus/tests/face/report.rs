@@ -28,6 +28,7 @@ fn with_a_run() -> TestLab {
         raise_priority: true,
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
+        cell: None,
     };
     let host = serde_json::json!({"cores": 2});
     let mut history = History::open(&lab.path("home/state/history.db")).expect("a history");

@@ -17,6 +17,7 @@ mod interrupt;
 mod killed;
 mod lacking;
 mod ledger;
+mod levels;
 mod many;
 mod misbehaving;
 mod populate;

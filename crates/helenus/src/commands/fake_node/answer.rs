@@ -10,6 +10,7 @@ use helenus_cql::codec::{
     Bound, Prepared, QueryResult, Request, Response, SchemaChange, SchemaTarget, ServerError,
     ServerErrorKind, Values,
 };
+use helenus_model::seed::mix;
 use std::collections::BTreeMap;
 
 /// A keyspace as it was created.
@@ -123,13 +124,14 @@ impl Database {
     }
 
     fn query(&mut self, used: &mut Option<String>, cql: &str) -> Result<QueryResult, Refusal> {
-        let created = |keyspace: &str, target| {
+        let changed = |change: &str, keyspace: &str, target| {
             QueryResult::SchemaChange(SchemaChange {
-                change: "CREATED".into(),
+                change: change.to_owned(),
                 keyspace: keyspace.to_owned(),
                 target,
             })
         };
+        let created = |keyspace: &str, target| changed("CREATED", keyspace, target);
         match parse(cql).map_err(invalid)? {
             Statement::Use(name) => {
                 self.keyspace(&name)?;
@@ -147,6 +149,15 @@ impl Database {
                 let change = created(&name, SchemaTarget::Keyspace);
                 self.keyspaces.push(Keyspace { name, replication });
                 Ok(change)
+            }
+            Statement::DropKeyspace(name) => {
+                self.keyspace(&name)?;
+                self.keyspaces.retain(|k| k.name != name);
+                self.tables.retain(|t| t.keyspace != name);
+                // Places of tables have moved: what is prepared is prepared anew.
+                self.life = mix(self.life);
+                self.plans.clear();
+                Ok(changed("DROPPED", &name, SchemaTarget::Keyspace))
             }
             Statement::CreateTable {
                 shape,

@@ -52,6 +52,8 @@ pub(super) enum Statement {
         replication: Vec<(String, String)>,
         if_not_exists: bool,
     },
+    /// DROP KEYSPACE.
+    DropKeyspace(String),
     /// CREATE TABLE; its options have no effect.
     CreateTable { shape: Shape, if_not_exists: bool },
     /// INSERT of these columns, a marker for each.
@@ -96,6 +98,10 @@ pub(super) fn parse(cql: &str) -> Result<Statement, String> {
             "table" => words.table(),
             other => Err(format!("the fake node creates no {other}")),
         },
+        "drop" => {
+            words.word("keyspace")?;
+            words.name().map(Statement::DropKeyspace)
+        }
         "insert" => words.insert(),
         "select" => words.select(),
         other => Err(format!("the fake node does not understand {other}")),
@@ -407,6 +413,7 @@ mod tests {
     fn the_rest_of_the_language_is_refused() {
         for cql in [
             "",
+            "DROP TABLE ks.t",
             "TRUNCATE ks.t",
             "CREATE INDEX ON ks.t (v)",
             "CREATE TABLE ks.t (id int PRIMARY KEY, v map<text, int>)",

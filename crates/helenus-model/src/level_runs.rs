@@ -1,0 +1,165 @@
+//! The runs of a comparison of levels: the phase of each cell, and the table that their results make.
+//! Refuses a number of a run that must not be believed: it is left out, with the reason.
+
+mod difference;
+pub mod phases;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use difference::Difference;
+
+use crate::consistency::Consistency;
+use crate::doubt::Severity;
+use crate::format::Format;
+use crate::levels::{Cell, Kind, Load, Prediction};
+use crate::result::RunResult;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of the printed shape.
+pub const VERSION: u32 = 1;
+
+/// Name of all operations of a workload together.
+pub const ALL: &str = "all";
+
+/// A run that has ended.
+#[derive(Debug, Clone)]
+pub struct CellRun {
+    /// Its name in the history.
+    pub run: String,
+    /// Its cell.
+    pub cell: Cell,
+    /// What came of it.
+    pub result: RunResult,
+}
+
+/// The table, `helenus.levels/1`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// `helenus.levels/1`.
+    pub format: Format,
+    /// The comparison's name: the tag of its runs.
+    pub comparison: String,
+    /// The level that the others are compared with.
+    pub reference: Consistency,
+    /// Where the client stood.
+    pub client_dc: String,
+    /// Replicas of each row by data centre.
+    pub replicas: BTreeMap<String, u32>,
+    /// `inter_dc_tcp_nodelay` of the nodes; absent where their settings do not say.
+    pub tcp_nodelay: Option<bool>,
+    /// Repeats of which at least one run counts.
+    pub repeats: u32,
+    /// By distance, workload, load, operation and level.
+    pub rows: Vec<Row>,
+    /// Runs that are in no row, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// One operation at one level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The distance's words.
+    pub distance: String,
+    /// Round trips from the client's data centre, in microseconds.
+    pub round_trips_us: BTreeMap<String, u64>,
+    /// What was sent.
+    pub workload: Kind,
+    /// How much was asked.
+    pub load: Load,
+    /// The operation; `all` for those of a mix together.
+    pub operation: String,
+    /// The level.
+    pub level: Consistency,
+    /// The reference level a second time.
+    pub again: bool,
+    /// The runs, in the order of repeats.
+    pub runs: Vec<String>,
+    /// Operations a second that ended well, on average over the runs.
+    pub op_rate: f64,
+    /// Times of the runs together, in milliseconds: from the intended start where there is a rate, else from the start.
+    pub latency: Latency,
+    /// What distance was expected to cost; none for all operations of a mix.
+    pub predicted: Option<Prediction>,
+    /// Median less the reference level's, repeat by repeat; none for the reference itself.
+    pub difference: Option<Difference>,
+}
+
+/// Times by cassandra-stress's names, in milliseconds. A percentile with fewer than ten samples above it is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean_ms: f64,
+    /// Median.
+    pub median_ms: Option<f64>,
+    /// 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_ms: Option<f64>,
+    /// Longest.
+    pub max_ms: f64,
+}
+
+/// A run that does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The run.
+    pub run: String,
+    /// Its cell in words.
+    pub cell: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The table of these runs; none of no run.
+pub fn table(mut runs: Vec<CellRun>) -> Option<Table> {
+    runs.sort_by_key(|run| run.cell.repeat);
+    let first = runs.first()?.cell.clone();
+    let (good, bad): (Vec<CellRun>, Vec<CellRun>) =
+        runs.into_iter().partition(|run| why_not(run).is_none());
+    let mut repeats: Vec<u32> = good.iter().map(|run| run.cell.repeat).collect();
+    repeats.dedup();
+    Some(Table {
+        format: Format::new("levels", VERSION),
+        comparison: first.comparison,
+        reference: first.reference,
+        client_dc: first.client_dc,
+        replicas: first.replicas,
+        tcp_nodelay: first.tcp_nodelay,
+        repeats: u32::try_from(repeats.len()).unwrap_or(u32::MAX),
+        rows: rows::of(&good),
+        left_out: bad.iter().map(left_out).collect(),
+    })
+}
+
+/// The disqualifying doubts of a run.
+fn why_not(run: &CellRun) -> Option<String> {
+    let doubts = run.result.phases.iter().flat_map(|phase| &phase.doubts);
+    let texts: Vec<String> = doubts
+        .filter(|doubt| doubt.severity == Severity::Disqualifying)
+        .map(|doubt| doubt.text.clone())
+        .collect();
+    match (texts.is_empty(), run.result.phases.is_empty()) {
+        (false, _) => Some(texts.join("; ")),
+        (true, true) => Some("it has no phase".to_owned()),
+        (true, false) => None,
+    }
+}
+
+fn left_out(run: &CellRun) -> LeftOut {
+    let cell = &run.cell;
+    LeftOut {
+        run: run.run.clone(),
+        cell: format!(
+            "{} {} at {}, {}",
+            cell.level_words(),
+            cell.workload.word(),
+            cell.distance.word,
+            cell.load.words()
+        ),
+        why: why_not(run).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,200 @@
+//! Tables of made-up runs, whose differences are known.
+//! Refuses real runs.
+
+use super::*;
+use crate::doubt::{Doubt, DoubtKind, Verdict};
+use crate::histogram::Histogram;
+use crate::levels::{Distance, Paxos, Place, Scene, cell};
+use crate::result::{Distribution, OperationResult, PhaseResult};
+use crate::run_plan::Pacing;
+use crate::sample::{Standing, StartMeans};
+use crate::seed::Seed;
+use Consistency::{EachQuorum, LocalQuorum, Quorum};
+
+/// A thousand times around a median.
+fn times(ms: f64) -> Option<Distribution> {
+    let mut histogram = Histogram::new();
+    for k in 0..1000 {
+        let share = 0.9 + f64::from(k) / 5000.0;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "below a second"
+        )]
+        histogram.record((ms * 1e6 * share) as u64);
+    }
+    Distribution::of(&histogram)
+}
+
+fn result(kind: Kind, ms: f64) -> RunResult {
+    let one = |n| OperationResult {
+        completed: n,
+        service: times(ms / 2.0),
+        response: times(ms),
+        ..OperationResult::default()
+    };
+    let each = kind.operations().iter();
+    RunResult {
+        format: Format::new("run", 1),
+        plan_hash: "hash".to_owned(),
+        workload: "levels".to_owned(),
+        seed: Seed(1),
+        start_means: StartMeans::DriverCall,
+        pacing: Pacing::Sleep,
+        began_wall_ns: 0,
+        generator: None,
+        phases: vec![PhaseResult {
+            name: kind.word().to_owned(),
+            rate_per_s: Some(100.0),
+            achieved_per_s: 100.0,
+            in_flight: 64,
+            duration_s: 10.0,
+            thread_busy: 0.1,
+            backlog: 0,
+            abandoned: 0,
+            standing: Standing::default(),
+            total: one(1000),
+            operations: each
+                .map(|(name, weight)| ((*name).to_owned(), one(u64::from(*weight) * 250)))
+                .collect(),
+            first_failures: BTreeMap::new(),
+            steadiness: None,
+            around: crate::result::Around::default(),
+            doubts: vec![],
+            verdict: Verdict::Valid,
+        }],
+        verdict: Verdict::Valid,
+    }
+}
+
+fn run(kind: Kind, level: Consistency, again: bool, repeat: u32, ms: f64) -> CellRun {
+    let place = |name: &str, round_trip_us| Place {
+        name: name.into(),
+        replicas: 3,
+        round_trip_us,
+    };
+    let scene = Scene {
+        client: "DC1".into(),
+        places: vec![place("DC1", 0), place("DC2", 20_000), place("DC3", 80_000)],
+        paxos: Paxos::V1,
+        badness: 1.0,
+    };
+    let replicas = scene.places.iter().map(|p| (p.name.clone(), p.replicas));
+    let round_trips = scene
+        .places
+        .iter()
+        .map(|p| (p.name.clone(), p.round_trip_us));
+    CellRun {
+        run: format!("{}-{again}-{repeat}", crate::levels::word(level)),
+        cell: Cell {
+            comparison: "lv-1".into(),
+            repeat,
+            level,
+            again,
+            reference: LocalQuorum,
+            workload: kind,
+            distance: Distance::as_they_are(),
+            round_trips_us: round_trips.collect(),
+            load: Load::Rate(100.0),
+            client_dc: "DC1".into(),
+            replicas: replicas.collect(),
+            tcp_nodelay: Some(true),
+            predicted: cell::predict(&scene, kind, level).expect("legal"),
+        },
+        result: result(kind, ms),
+    }
+}
+
+/// Two repeats of three levels, the second a little slower.
+fn runs() -> Vec<CellRun> {
+    let of = |repeat: u32, more: f64| {
+        [
+            run(Kind::Write, EachQuorum, false, repeat, 83.0 + more),
+            run(Kind::Write, LocalQuorum, false, repeat, 2.0 + more),
+            run(Kind::Write, Quorum, false, repeat, 23.0 + more),
+            run(Kind::Write, LocalQuorum, true, repeat, 2.2 + 2.0 * more),
+        ]
+    };
+    [of(0, 0.0), of(1, 0.4)].concat()
+}
+
+#[test]
+fn differences_are_taken_repeat_by_repeat_and_stand_beside_the_prediction() {
+    let table = table(runs()).expect("runs");
+    let rows: Vec<(Consistency, bool)> = table.rows.iter().map(|r| (r.level, r.again)).collect();
+    assert_eq!(
+        rows,
+        [
+            (LocalQuorum, false),
+            (LocalQuorum, true),
+            (Quorum, false),
+            (EachQuorum, false)
+        ]
+    );
+    assert_eq!((table.repeats, table.left_out.len()), (2, 0));
+    let of = |place: usize| table.rows[place].difference.clone();
+    assert_eq!(of(0), None);
+    let near = |found: f64, wanted: f64| (found - wanted).abs() < 0.05;
+    let quorum = of(2).expect("a difference");
+    // 21 ms in both repeats: what both share is no part of it.
+    assert!(near(quorum.mean_ms, 21.0), "{quorum:?}");
+    assert_eq!(quorum.predicted_ms, Some([20.0, 20.0]));
+    assert!(near(quorum.parts_by_ms.expect("a prediction"), 1.0));
+    let [low, high] = quorum.interval_ms.expect("two repeats");
+    assert!(
+        low < 21.0 && high > 21.0 && high - low < 1.0,
+        "{low} {high}"
+    );
+    // The noise of two cells of one level: 0.2 and 0.6 ms.
+    let again = of(1).expect("a difference");
+    assert!(near(again.mean_ms, 0.4) && again.predicted_ms == Some([0.0, 0.0]));
+    let [low, high] = again.interval_ms.expect("two repeats");
+    assert!(low < 0.0 && high > 2.0, "{low} {high}");
+    let row = &table.rows[3];
+    assert!(near(row.op_rate, 25.0), "{}", row.op_rate);
+    assert!(near(row.latency.median_ms.expect("a median"), 83.2));
+}
+
+#[test]
+fn a_mix_has_rows_by_operation_and_closed_loops_are_told_by_service_time() {
+    let mut mixed = run(Kind::Mixed, Quorum, false, 0, 40.0);
+    mixed.cell.load = Load::Closed(50);
+    let table = table(vec![mixed]).expect("a run");
+    let names: Vec<&str> = table.rows.iter().map(|r| r.operation.as_str()).collect();
+    assert_eq!(names, [ALL, "read", "write"]);
+    assert!(table.rows[0].predicted.is_none() && table.rows[1].predicted.is_some());
+    let median = table.rows[0].latency.median_ms.expect("a median");
+    assert!((median - 20.0).abs() < 0.5, "{median}");
+    // There is no run of the reference to compare with.
+    assert!(table.rows.iter().all(|row| row.difference.is_none()));
+}
+
+#[test]
+fn what_must_not_be_believed_is_left_out_with_its_reason() {
+    let mut runs = runs();
+    let place = runs.iter().position(|r| r.cell.level == Quorum);
+    let spoilt = &mut runs[place.expect("a run")];
+    spoilt.result.phases[0].doubts.push(Doubt {
+        kind: DoubtKind::BehindSchedule,
+        severity: Severity::Disqualifying,
+        measured: 2.0,
+        threshold: 1.0,
+        unit: "s".into(),
+        text: "behind its schedule".into(),
+        cure: "a lower rate".into(),
+        about: None,
+    });
+    let table = table(runs).expect("runs");
+    assert_eq!(table.left_out.len(), 1);
+    assert_eq!(table.left_out[0].cell, "QUORUM write at links, 100/s");
+    assert_eq!(table.left_out[0].why, "behind its schedule");
+    let row = table.rows.iter().find(|r| r.level == Quorum);
+    let difference = row.and_then(|r| r.difference.clone()).expect("one repeat");
+    assert_eq!(difference.by_repeat_ms.len(), 1);
+    assert_eq!(difference.interval_ms, None);
+}
+
+#[test]
+fn no_run_is_no_table() {
+    assert_eq!(table(vec![]), None);
+}

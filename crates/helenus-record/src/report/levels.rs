@@ -1,0 +1,253 @@
+//! The page of a comparison of levels: latency against round-trip time by level, beside what was predicted.
+//! Refuses a line through a single distance: one point is a point.
+
+use crate::report::chart::{Chart, short, text};
+use crate::report::page::{Head, Section, pairs, render};
+use crate::report::words::html;
+use helenus_model::level_runs::{Row, Table};
+use helenus_model::levels::word;
+use serde_json::json;
+
+pub(super) fn page(table: &Table) -> String {
+    let head = Head {
+        title: format!("{}: levels against distance", table.comparison),
+        kicker: format!("Helenus · levels {}", table.comparison),
+        headline: headline(table),
+        badge: match table.left_out.len() {
+            0 => ("all runs count".to_owned(), "valid"),
+            n => (format!("left out: {n}"), "caution"),
+        },
+        facts: vec![
+            format!("client in {}", table.client_dc),
+            replicas(table),
+            format!("repeats: {}", table.repeats),
+            nodelay(table),
+        ],
+    };
+    let charts: String = groups(table)
+        .iter()
+        .enumerate()
+        .map(|(place, rows)| chart(place, rows).render())
+        .collect();
+    let sections = [
+        Section {
+            id: "plots",
+            title: "Latency against round-trip time",
+            body: charts,
+        },
+        Section {
+            id: "table",
+            title: "All numbers",
+            body: numbers(table),
+        },
+        Section {
+            id: "left",
+            title: "Left out",
+            body: left_out(table),
+        },
+    ];
+    render(&head, "", &sections)
+}
+
+fn replicas(table: &Table) -> String {
+    let each = table.replicas.iter().map(|(dc, n)| format!("{dc} {n}"));
+    format!("replicas {}", each.collect::<Vec<_>>().join(", "))
+}
+
+fn nodelay(table: &Table) -> String {
+    let said = table
+        .tcp_nodelay
+        .map_or("not set".to_owned(), |on| on.to_string());
+    format!("inter_dc_tcp_nodelay {said}")
+}
+
+/// The dearest level at the greatest distance.
+fn headline(table: &Table) -> String {
+    let dearest = table
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.difference.as_ref()?)))
+        .max_by(|a, b| a.1.mean_ms.total_cmp(&b.1.mean_ms));
+    match dearest {
+        Some((row, difference)) => format!(
+            "{} costs {:.1} ms more than {} ({} at {})",
+            word(row.level),
+            difference.mean_ms,
+            word(table.reference),
+            row.operation,
+            row.distance
+        ),
+        None => "One level alone: nothing to compare it with".to_owned(),
+    }
+}
+
+/// Rows that are drawn together: one operation of one workload under one load.
+fn groups(table: &Table) -> Vec<Vec<&Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in table.rows.iter().filter(|row| !row.again) {
+        let same = |group: &&mut Vec<&Row>| {
+            let first = group[0];
+            first.workload == row.workload
+                && first.operation == row.operation
+                && first.load == row.load
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most a minute")]
+fn far_ms(row: &Row) -> f64 {
+    row.round_trips_us.values().copied().max().unwrap_or(0) as f64 / 1e3
+}
+
+fn chart(place: usize, rows: &[&Row]) -> Chart {
+    let first = rows[0];
+    let title = format!(
+        "{} {}: median ({})",
+        first.workload.word(),
+        first.operation,
+        first.load.words()
+    );
+    let mut chart = Chart::plain(&format!("levels-{place}"), &title);
+    chart.height = 380;
+    let mut levels: Vec<&str> = rows.iter().map(|row| word(row.level)).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    for (number, level) in levels.iter().enumerate() {
+        let role = format!("operation{}", number % 6);
+        let of: Vec<&&Row> = rows
+            .iter()
+            .filter(|row| word(row.level) == *level)
+            .collect();
+        let x: Vec<f64> = of.iter().map(|row| short(far_ms(row))).collect();
+        let y: Vec<Option<f64>> = of
+            .iter()
+            .map(|row| row.latency.median_ms.map(short))
+            .collect();
+        let said: Vec<String> = of.iter().map(|row| text(&row.distance)).collect();
+        chart.trace(
+            &role,
+            json!({"type": "scatter", "mode": "lines+markers", "name": level, "x": x, "y": y, "text": said,
+                "marker": {"size": 8}, "line": {"width": 2}, "hovertemplate": "%{text}: %{y} ms"}),
+        );
+        if let Some(predicted) = predicted(&of, rows) {
+            chart.trace(
+                &role,
+                json!({"type": "scatter", "mode": "lines", "name": format!("{level}, predicted"), "x": x,
+                    "y": predicted, "line": {"width": 1.2, "dash": "dot"}, "hovertemplate": "predicted: %{y} ms"}),
+            );
+        }
+    }
+    chart.set(
+        "xaxis",
+        json!({"title": {"text": "greatest round trip from the client's data centre, ms"}, "rangemode": "tozero"}),
+    );
+    chart.set(
+        "yaxis",
+        json!({"title": {"text": "ms"}, "rangemode": "tozero"}),
+    );
+    chart.note(
+        "Dotted: what the model says, on top of the least median of all levels at that distance.",
+    )
+}
+
+/// What the model says of a level at each distance, above the quickest level's median there.
+#[expect(clippy::cast_precision_loss, reason = "at most minutes")]
+fn predicted(of: &[&&Row], rows: &[&Row]) -> Option<Vec<f64>> {
+    let one = |row: &&&Row| {
+        let here = rows.iter().filter(|other| other.distance == row.distance);
+        let quickest = here.filter_map(|other| other.latency.median_ms);
+        let base = quickest.min_by(f64::total_cmp)?;
+        let high_us = row.predicted.as_ref()?.high_us as f64;
+        Some(short(base + high_us / 1e3))
+    };
+    of.iter().map(one).collect()
+}
+
+fn numbers(table: &Table) -> String {
+    let heads = [
+        "distance",
+        "workload",
+        "operation",
+        "load",
+        "level",
+        "op rate",
+        "mean",
+        "median",
+        "95th",
+        "99th",
+        "99.9th",
+        "max",
+        "difference",
+        "interval",
+        "predicted",
+    ];
+    let heads: String = heads
+        .iter()
+        .map(|head| format!("<th>{head}</th>"))
+        .collect();
+    let rows: String = table.rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{heads}</tr></thead><tbody>{rows}\
+         </tbody></table></div>\n<p class=\"note\">Times in milliseconds. The difference is of medians, against {}, \
+         repeat by repeat, with its 95 % interval.</p>\n",
+        word(table.reference)
+    )
+}
+
+fn row(row: &Row) -> String {
+    let ms = |value: f64| format!("{value:.2}");
+    let maybe = |value: Option<f64>| value.map_or("–".to_owned(), ms);
+    let both = |ends: Option<[f64; 2]>| {
+        ends.map_or("–".to_owned(), |[low, high]| {
+            format!("{low:.2} to {high:.2}")
+        })
+    };
+    let difference = row.difference.as_ref();
+    let again = if row.again { " (again)" } else { "" };
+    let words = [
+        row.distance.clone(),
+        row.workload.word().to_owned(),
+        row.operation.clone(),
+        row.load.words(),
+        format!("{}{again}", word(row.level)),
+    ];
+    let figures = [
+        format!("{:.0}", row.op_rate),
+        ms(row.latency.mean_ms),
+        maybe(row.latency.median_ms),
+        maybe(row.latency.p95_ms),
+        maybe(row.latency.p99_ms),
+        maybe(row.latency.p999_ms),
+        ms(row.latency.max_ms),
+        maybe(difference.map(|d| d.mean_ms)),
+        both(difference.and_then(|d| d.interval_ms)),
+        both(difference.and_then(|d| d.predicted_ms)),
+    ];
+    let words: String = words
+        .iter()
+        .map(|w| format!("<td>{}</td>", html(w)))
+        .collect();
+    let figures: String = figures
+        .iter()
+        .map(|f| format!("<td class=\"n\">{}</td>", html(f)))
+        .collect();
+    format!("<tr>{words}{figures}</tr>")
+}
+
+fn left_out(table: &Table) -> String {
+    let rows: Vec<(&str, String)> = table
+        .left_out
+        .iter()
+        .map(|one| (one.run.as_str(), format!("{}: {}", one.cell, one.why)))
+        .collect();
+    if rows.is_empty() {
+        String::new()
+    } else {
+        pairs(&rows)
+    }
+}

@@ -1,0 +1,76 @@
+//! Real Cassandra in three data centres: what EACH_QUORUM waits for and LOCAL_ONE does not, by `levels`.
+//! Refuses to say how near measurement and model are: a busy machine adds to every time.
+
+use crate::home::Home;
+use serde_json::Value;
+
+/// Half of the round trip between all data centres, in milliseconds.
+const HALF_MS: f64 = 5.0;
+
+const GRID: [&str; 17] = [
+    "levels",
+    "--cluster",
+    "wan",
+    "--cl",
+    "LOCAL_ONE,EACH_QUORUM",
+    "--workloads",
+    "write",
+    "--rtts",
+    "10ms",
+    "--repeats",
+    "1",
+    "--rate",
+    "50",
+    "--duration",
+    "4s",
+    "--warmup",
+    "2s",
+];
+
+/// The medians of the runs of a level, whatever the machine was up to meanwhile.
+fn medians(home: &Home, level: &str) -> Vec<f64> {
+    let list = home.helenus(&["history", "--format", "json"]).ok().json();
+    let runs = list["runs"].as_array().expect("runs").iter();
+    let shown = runs.map(|run| {
+        let id = run["id"].as_str().expect("a name");
+        home.helenus(&["history", "show", id, "--format", "json"])
+            .ok()
+            .json()
+    });
+    let of_level = shown.filter(|run| run["plan"]["cell"]["level"] == level);
+    let median = |run: Value| {
+        let total = &run["result"]["phases"][0]["total"];
+        total["response"]["p50_us"].as_f64().expect("a median") / 1e3
+    };
+    of_level.map(median).collect()
+}
+
+pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
+    let home = Home::new();
+    home.helenus(&["up", "wan", "-n", "1:1:1", "--rtt", "2ms"])
+        .ok();
+    let links = |home: &Home| {
+        home.helenus(&["link", "wan", "--format", "json"])
+            .ok()
+            .json()
+    };
+    let before = links(&home)["network"]["links"].clone();
+    let said = home.helenus(&[&GRID[..], &["--seed", "7", "--format", "json"]].concat());
+    // A busy machine may disqualify every number.
+    assert!(said.code == 0 || said.code == 5, "{said}");
+    let (local, each) = (medians(&home, "LOCAL_ONE"), medians(&home, "EACH_QUORUM"));
+    // The reference runs twice.
+    assert_eq!((local.len(), each.len()), (2, 1), "{said}");
+    let quickest = local.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(each[0] - quickest > HALF_MS, "{each:?} against {local:?}");
+    let cells = home
+        .helenus(&[
+            "cql",
+            "wan",
+            "-e",
+            "SELECT keyspace_name FROM system_schema.keyspaces",
+        ])
+        .ok();
+    assert!(!cells.stdout.contains("lv_7"), "{cells}");
+    assert_eq!(links(&home)["network"]["links"], before);
+}
