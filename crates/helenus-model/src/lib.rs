@@ -92,5 +92,7 @@ pub mod line;
 pub mod populate;
 pub mod run_shape;
 
+pub mod experiment;
+
 // Other people's words for all this.
 pub mod stress;
