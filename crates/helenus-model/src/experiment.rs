@@ -155,12 +155,26 @@ impl Experiment {
         .collect()
     }
 
-    /// A combination in one line, such as `heap=64M rate=1000`; *as it is* where there is no factor.
+    /// A combination in one line, such as `heap=64M rate=1000`.
     pub fn label(&self, levels: &[usize]) -> String {
-        let words: Vec<String> = self
-            .labels(levels)
-            .into_iter()
-            .map(|(factor, level)| format!("{factor}={level}"))
+        self.words(levels, &Kind::EVERY)
+    }
+
+    /// A restart's settings in one line; *as it is* where no factor is of restarts.
+    pub fn whole_label(&self, levels: &[usize]) -> String {
+        self.words(levels, &[Kind::Restart, Kind::Schema])
+    }
+
+    /// What the run of a restart is set to; *as it is* where no factor is of phases.
+    pub fn phase_label(&self, levels: &[usize]) -> String {
+        self.words(levels, &[Kind::Phase])
+    }
+
+    fn words(&self, levels: &[usize], kinds: &[Kind]) -> String {
+        let each = self.factors.iter().zip(self.labels(levels));
+        let words: Vec<String> = each
+            .filter(|(factor, _)| kinds.contains(&factor.kind))
+            .map(|(_, (name, label))| format!("{name}={label}"))
             .collect();
         if words.is_empty() {
             "as it is".to_owned()

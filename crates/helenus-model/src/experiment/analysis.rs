@@ -285,15 +285,10 @@ impl Analysis {
 impl Experiment {
     /// A candidate in words: the factors of restarts where there are several of these, else all.
     fn label_of(&self, levels: &[usize], all: &[Vec<usize>]) -> String {
-        if self.wholes(all).len() < 2 {
-            return self.label(levels);
+        match self.wholes(all).len() {
+            0 | 1 => self.label(levels),
+            _ => self.whole_label(levels),
         }
-        let each = self.factors.iter().zip(self.labels(levels));
-        let words: Vec<String> = each
-            .filter(|(factor, _)| factor.kind.is_whole())
-            .map(|(_, (name, label))| format!("{name}={label}"))
-            .collect();
-        words.join(" ")
     }
 }
 

@@ -33,7 +33,7 @@ impl RunState {
 /// How long things take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// What a restart takes besides its runs: up, the dataset, removal. By whole place of the restart's combination.
+    /// What a restart takes besides its runs: up, the dataset, removal.
     pub restart: Duration,
     /// By combination: warm-up and measured stretch, and what is around them.
     pub runs: Vec<Duration>,

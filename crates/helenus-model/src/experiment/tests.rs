@@ -362,3 +362,22 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
     }
     assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
 }
+
+#[test]
+fn the_first_blocks_say_how_many_a_narrower_interval_needs() {
+    let of = read(WHOLE).unwrap();
+    let facts = simulated(&of, Seed(5), 0.02, |_| 10_000.0);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    assert_eq!(found.blocks_needed(0.5).0, of.repeats);
+    let (needed, governed_by) = found.blocks_needed(0.002);
+    assert!(needed > of.repeats, "{needed} by {governed_by}");
+    assert!(of.factors.iter().any(|f| governed_by.starts_with(&f.name)));
+    // With so many blocks, whose noise is that of the first, the interval is as narrow as was asked for.
+    let worst = found.effects.iter().filter(|e| e.measure == found.measure);
+    let worst = worst
+        .filter_map(|e| e.estimate)
+        .map(|e| e.log_sd)
+        .fold(0.0, f64::max);
+    let t = crate::stats::t_quantile(0.975, of.repeats - 1);
+    assert!(t * worst / (needed as f64).sqrt() <= 0.002_f64.ln_1p());
+}
