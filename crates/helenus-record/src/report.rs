@@ -9,6 +9,8 @@ mod bands;
 mod chart;
 mod comparison;
 mod events;
+mod experiment;
+mod experiment_page;
 mod markdown;
 mod page;
 mod percentiles;
@@ -17,6 +19,12 @@ mod series;
 mod tables;
 mod time;
 mod words;
+
+pub use experiment::{
+    ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_markdown,
+    experiment_sheets,
+};
+pub use experiment_page::experiment_html;
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;

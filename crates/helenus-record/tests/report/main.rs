@@ -2,5 +2,6 @@
 //! Refuses a network: the pages are opened from files, with every other address refused.
 
 mod browser;
+mod experiment;
 mod structure;
 mod values;
