@@ -86,7 +86,7 @@ fn said(written: &Written<'_>, summary: &str) -> String {
 }
 
 /// Whether a file may be written: there is none, or it is a report.
-fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> {
+pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> {
     if force || !path.exists() {
         return Ok(());
     }

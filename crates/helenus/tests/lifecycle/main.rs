@@ -9,6 +9,7 @@ mod baseline;
 mod bench;
 mod compare;
 mod distance;
+mod experiment;
 mod given;
 mod hdr_log;
 mod history;
