@@ -86,7 +86,7 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the bar "p99 < 20ms at 1000/s" is about "1000/s", which is no level of a factor (known: heap=1, heap=2)"#);
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
-    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 8: b and heap both set heap (make one factor of them, whose levels set several keys)");
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
 }
 
 #[test]
