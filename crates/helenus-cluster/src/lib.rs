@@ -30,6 +30,7 @@ pub mod observe;
 pub mod old_tables;
 pub mod paths;
 pub mod process;
+pub mod queue;
 pub mod reach;
 pub mod ready;
 pub mod remove;

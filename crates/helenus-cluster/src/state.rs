@@ -377,6 +377,13 @@ impl ClusterState {
         let (pid, started) = self.maker;
         self.ephemeral && (started.is_none() || started_at(pid) != started)
     }
+
+    /// Whether this very process made it.
+    pub fn is_of_this_process(&self) -> bool {
+        let own = rustix::process::getpid().as_raw_pid();
+        let (pid, started) = self.maker;
+        pid == own && started.is_some() && started_at(own) == started
+    }
 }
 
 /// What a node is doing now, by its claim and the kernel.

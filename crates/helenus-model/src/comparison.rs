@@ -12,6 +12,7 @@ mod tests;
 pub use bar::{BarError, FailOn};
 pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
 pub use measure::ALL;
+pub(crate) use rows::{ALPHA, estimate};
 
 use crate::format::Format;
 use crate::sample::StartMeans;

@@ -99,5 +99,7 @@ pub mod level_runs;
 pub mod populate;
 pub mod run_shape;
 
+pub mod experiment;
+
 // Other people's words for all this.
 pub mod stress;

@@ -77,7 +77,7 @@ pub(crate) fn line(connection: &Connection, run: RunId) -> Result<RunSummary, Hi
     found.map_or_else(|| Err(unknown(connection, run)?), Ok)
 }
 
-/// Removes a restart without runs, and its experiment where no restart is left in it.
+/// Removes a restart without runs, and its experiment where no restart is left in it and no file plans any.
 fn remove_if_empty(
     transaction: &Transaction<'_>,
     experiment: i64,
@@ -89,7 +89,8 @@ fn remove_if_empty(
     )?;
     transaction.execute(
         "DELETE FROM experiment WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM trial t \
-         JOIN restart r ON r.trial_id = t.id WHERE t.experiment_id = ?1)",
+         JOIN restart r ON r.trial_id = t.id WHERE t.experiment_id = ?1) \
+         AND NOT EXISTS (SELECT 1 FROM experiment_file WHERE experiment_id = ?1)",
         [experiment],
     )?;
     Ok(())

@@ -10,6 +10,8 @@ mod chart;
 mod comparison;
 mod distance;
 mod events;
+mod experiment;
+mod experiment_page;
 mod levels;
 mod markdown;
 mod page;
@@ -19,6 +21,12 @@ mod series;
 mod tables;
 mod time;
 mod words;
+
+pub use experiment::{
+    ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_markdown,
+    experiment_sheets,
+};
+pub use experiment_page::experiment_html;
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;

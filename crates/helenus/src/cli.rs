@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doors;
 pub(crate) mod env;
+pub(crate) mod experiment;
 pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod history;
@@ -89,6 +90,8 @@ pub(crate) enum Verb {
     Compare(compare::Compare),
     /// Consistency levels against distance: each measured beside what the model predicts
     Levels(Box<levels::Levels>),
+    /// A matrix of settings from one file: planned, run unattended, answered
+    Experiment(experiment::ExperimentVerb),
     /// What was measured: list, show, tag, prune, export
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network
@@ -333,7 +336,7 @@ pub(crate) struct Bench {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-const CLUSTER_FLAGS: [&str; 17] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 17] = [
     "preset",
     "nodes",
     "cassandra",

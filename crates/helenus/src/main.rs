@@ -73,6 +73,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Workload(flags) => commands::workload::run(&flags, &hands, ui),
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::Levels(flags) => commands::levels::run(&flags, &hands, ui),
+        Verb::Experiment(flags) => commands::experiment::run(&flags, &hands, ui),
         Verb::History(flags) => commands::history::run(&flags, &hands, ui),
         Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
         Verb::Reset(flags) => commands::reset::run(&flags, &hands, ui),

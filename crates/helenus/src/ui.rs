@@ -26,6 +26,15 @@ impl Ui {
         }
     }
 
+    /// The same, but without notes and cautions.
+    pub(crate) fn hushed(&self) -> Self {
+        Self {
+            quiet: true,
+            live: false,
+            ..self.clone()
+        }
+    }
+
     /// Whether programs read the result.
     pub(crate) fn json(&self) -> bool {
         self.format == OutputFormat::Json

@@ -12,6 +12,8 @@ mod clusters;
 mod count;
 #[path = "real/distance.rs"]
 mod distance;
+#[path = "real/experiment.rs"]
+mod experiment;
 #[path = "real/faults.rs"]
 mod faults;
 #[path = "real/guard.rs"]
@@ -278,6 +280,10 @@ fn main() {
         trial(
             "a_baseline_comes_back_here_and_elsewhere",
             baseline::a_baseline_comes_back_here_and_elsewhere,
+        ),
+        trial(
+            "data_is_made_once_and_restored_before_each_restart",
+            experiment::data_is_made_once_and_restored_before_each_restart,
         ),
         trial(
             "what_was_cut_off_goes_on_and_settings_come_back",

@@ -111,9 +111,9 @@ fn may_save(
     Ok(())
 }
 
-/// An ephemeral cluster's nodes end with the command that made it.
+/// An ephemeral cluster's nodes end with the command that made it; that command itself knows.
 pub(super) fn stays(state: &ClusterState) -> Result<(), BaselineError> {
-    if state.ephemeral {
+    if state.ephemeral && !state.is_of_this_process() {
         return Err(BaselineError::Ephemeral(state.plan.name.clone()));
     }
     Ok(())

@@ -53,6 +53,25 @@ const WORDS: [(&str, Measure, Measure); 9] = {
     ]
 };
 
+impl Measure {
+    /// Words by which a measure is named.
+    pub const WORDS: [&str; 9] = {
+        let mut words = [""; 9];
+        let mut place = 0;
+        while place < words.len() {
+            words[place] = WORDS[place].0;
+            place += 1;
+        }
+        words
+    };
+
+    /// The measure of a word, for response times or for service times; none where it is no word of [`Self::WORDS`].
+    pub fn by_word(word: &str, response: bool) -> Option<Self> {
+        let known = WORDS.iter().find(|(known, ..)| *known == word)?;
+        Some(if response { known.1 } else { known.2 })
+    }
+}
+
 /// Why a bar cannot be set. Places are numbers of characters, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {

@@ -63,7 +63,7 @@ impl Measure {
     }
 
     /// Its value in an operation of a phase, in its unit; none where the result has none or nothing above zero.
-    pub(super) fn value(self, phase: &PhaseResult, operation: &str) -> Option<f64> {
+    pub(crate) fn value(self, phase: &PhaseResult, operation: &str) -> Option<f64> {
         let all = operation == ALL;
         let one = if all {
             &phase.total

@@ -6,7 +6,7 @@ use super::{ALL, Claim, Estimate, LEAST_PAIRS, LEVEL, Measure, Row};
 use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage_interval};
 
 /// Two-sided level of the intervals.
-pub(super) const ALPHA: f64 = 1.0 - LEVEL;
+pub(crate) const ALPHA: f64 = 1.0 - LEVEL;
 
 /// Half-width that [`Estimate::pairs_for_5_percent`] is about, as a ratio.
 const FIVE_PERCENT: f64 = 1.05;
@@ -128,7 +128,8 @@ fn row(
     })
 }
 
-fn estimate(of: &Interval) -> Estimate {
+/// An interval of log ratios as ratios.
+pub(crate) fn estimate(of: &Interval) -> Estimate {
     let [low, high] = of.ends(ALPHA).map(f64::exp);
     Estimate {
         ratio: of.mean.exp(),

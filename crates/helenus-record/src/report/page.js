@@ -119,6 +119,37 @@
     figures.forEach(draw);
   });
 
+  // Tables of runs: a head sorts, once more the other way; the field above keeps the rows that have its words.
+  document.querySelectorAll("table.sortable").forEach(function (table) {
+    var body = table.tBodies[0], field = table.closest(".sheet").querySelector("input");
+    var rows = Array.prototype.slice.call(body.rows), by = null, down = false;
+    function value(row) {
+      var text = row.cells[by].textContent.trim(), number = parseFloat(text.replace(/,/g, ""));
+      return { text: text, number: number };
+    }
+    Array.prototype.forEach.call(table.tHead.rows[0].cells, function (head, place) {
+      head.querySelector("button").addEventListener("click", function () {
+        down = by === place && !down;
+        by = place;
+        var sorted = rows.slice().sort(function (a, b) {
+          var x = value(a), y = value(b);
+          var order = isNaN(x.number) || isNaN(y.number) ? x.text.localeCompare(y.text) : x.number - y.number;
+          return down ? -order : order;
+        });
+        sorted.forEach(function (row) { body.appendChild(row); });
+        Array.prototype.forEach.call(table.tHead.rows[0].cells, function (other) { other.removeAttribute("aria-sort"); });
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      });
+    });
+    field.addEventListener("input", function () {
+      var words = field.value.toLowerCase().split(/\s+/);
+      rows.forEach(function (row) {
+        var text = row.textContent.toLowerCase();
+        row.hidden = !words.every(function (word) { return text.indexOf(word) >= 0; });
+      });
+    });
+  });
+
   redraw();
   var seen = new IntersectionObserver(function (entries) {
     entries.forEach(function (entry) {

@@ -2,6 +2,7 @@
 //! Refuses a cluster or a generator: every value is made here.
 
 mod errors;
+mod experiments;
 mod exports;
 mod killed;
 mod names;

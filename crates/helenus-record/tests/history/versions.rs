@@ -70,7 +70,7 @@ fn a_newer_version_is_refused_by_name() {
     let error = History::open(&path).expect_err("newer");
     let said = error.to_string();
     assert!(
-        said.contains("has version 99") && said.contains("up to version 3"),
+        said.contains("has version 99") && said.contains("up to version 4"),
         "{said}"
     );
     assert!(error.hint().is_some());
@@ -107,10 +107,10 @@ fn what_is_no_history_is_refused_and_left_alone() {
     assert!(matches!(folder, HistoryError::Open { .. }), "{folder:?}");
 }
 
-/// Names the file to make: `HELENUS_RECORD_TEST_MAKE=tests/data/history-v3.sqlite` before a release.
+/// Names the file to make: `HELENUS_RECORD_TEST_MAKE=tests/data/history-v4.sqlite` before a release.
 const MAKE: &str = "HELENUS_RECORD_TEST_MAKE";
 
-/// A history of this build's version, small enough to be committed, with a run and a comparison.
+/// A history of this build's version, small enough to be committed, with a run, a comparison and a planned experiment.
 fn make(to: &Path) {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("h");
@@ -130,6 +130,7 @@ fn make(to: &Path) {
     history
         .add_comparison(&comparison(), 1_750_000_010_000_000_000)
         .expect("adds");
+    crate::experiments::planned(&mut history);
     drop(history);
     // Small pages keep the file small.
     change(
@@ -160,12 +161,25 @@ fn version_2_opens() {
 fn version_3_opens() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("h");
+    fs_err::copy(committed(3), &path).expect("copies");
+    let history = History::open(&path).expect("opens");
+    let line = history.latest().expect("reads").expect("is there");
+    let intervals = history.intervals(line.id).expect("reads");
+    let write = &intervals[0].operations["write"];
+    assert_eq!((write.partitions, write.rows), (2000, 6000));
+    assert_eq!(history.experiments().expect("reads"), Vec::new());
+}
+
+#[test]
+fn version_4_opens() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("h");
     if let Some(to) = std::env::var_os(MAKE) {
         make(&Path::new(env!("CARGO_MANIFEST_DIR")).join(to));
     }
     // Until the version is released its file may still change, and is made for the test.
-    if committed(3).exists() {
-        fs_err::copy(committed(3), &path).expect("copies");
+    if committed(4).exists() {
+        fs_err::copy(committed(4), &path).expect("copies");
     } else {
         make(&path);
     }
@@ -183,4 +197,13 @@ fn version_3_opens() {
     let stored = history.comparisons().expect("reads");
     assert_eq!(stored[0].id.to_string(), "cmp1");
     assert_eq!(stored[0].comparison.a.label, "before");
+    let experiments = history.experiments().expect("reads");
+    assert_eq!(experiments[0].name, "heap");
+    assert_eq!(
+        history
+            .planned_runs(experiments[0].id)
+            .expect("reads")
+            .len(),
+        6
+    );
 }

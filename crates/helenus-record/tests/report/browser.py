@@ -136,6 +136,26 @@ def switches(page, wrong):
             wrong.append(f"the switch {box.get_attribute('data-band')} changes nothing: {before} {without}")
 
 
+def sheets(page, wrong):
+    """A head sorts the table of runs, both ways; the field above it keeps the rows with its words."""
+    for sheet in page.locator(".sheet").all():
+        shown = "rows => rows.filter(row => !row.hidden).map(row => row.cells[0].textContent).join()"
+        rows = sheet.locator("tbody tr")
+        before = rows.evaluate_all(shown)
+        head = sheet.locator("thead th button").first
+        head.click()
+        head.click()
+        after = rows.evaluate_all(shown)
+        if before == after or sorted(before.split(",")) != sorted(after.split(",")):
+            wrong.append("a head does not sort the table")
+        sheet.locator("input").fill("no such words")
+        if rows.evaluate_all(shown) != "":
+            wrong.append("the field does not filter the table")
+        sheet.locator("input").fill("")
+        if rows.evaluate_all(shown) != after:
+            wrong.append("an empty field does not bring all rows back")
+
+
 def hover(page, wrong):
     figure = page.locator("figure.chart").first
     box = figure.locator(".nsewdrag").first.bounding_box()
@@ -172,6 +192,7 @@ def check(files, shots):
                         zoom(page, wrong)
                         hover(page, wrong)
                         switches(page, wrong)
+                        sheets(page, wrong)
                         background = "() => getComputedStyle(document.body).backgroundColor"
                         before = page.evaluate(background)
                         page.click("#theme")

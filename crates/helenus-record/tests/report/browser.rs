@@ -3,7 +3,7 @@
 //! HELENUS_NOT_RUN=fail says so. `HELENUS_SHOTS=FOLDER` keeps the pages and their pictures there.
 
 use crate::values::{comparison, run};
-use helenus_record::report::{ComparisonReport, comparison_html, run_html};
+use helenus_record::report::{ComparisonReport, comparison_html, experiment_html, run_html};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,9 +53,15 @@ fn reports_work_in_a_browser_without_a_network() {
         made_wall_ns: 1_795_250_000_000_000_000,
         repeat: &repeat,
     };
+    let experiment = crate::experiment::made();
     let pages = [
         write(&folder, "run.html", &run_html(&measured.report())),
         write(&folder, "comparison.html", &comparison_html(&compared)),
+        write(
+            &folder,
+            "experiment.html",
+            &experiment_html(&experiment.report()),
+        ),
     ];
     let mut command = Command::new("python3");
     command.arg(SCRIPT).arg("check").args(&pages);

@@ -2,6 +2,7 @@
 //! Refuses a network: the pages are opened from files, with every other address refused.
 
 mod browser;
+mod experiment;
 mod levels;
 mod structure;
 mod values;

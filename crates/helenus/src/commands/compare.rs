@@ -1,7 +1,7 @@
 //! `helenus compare`: two sides of stored runs, or two files whose restarts it runs itself in interleaved pairs.
 //! Refuses a claim from two single runs.
 
-mod live;
+pub(crate) mod live;
 mod recipe;
 pub(crate) mod render;
 

@@ -3,7 +3,7 @@
 
 use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
-use crate::commands::run::{choose_on, live_table};
+use crate::commands::run::{Chosen, choose_on, live_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     if flags.dry_run {
         return dry_run(&request, hands, ui);
     }
-    let mut live = Live { ui, progress: None };
+    let mut live = Live::new(ui);
     let told = populate::populate(hands, &request, &mut |event| live.see(&event));
     drop(live);
     let told = told.map_err(failure)?;
@@ -38,6 +38,14 @@ fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandEr
     let words = flags.workload.as_deref().unwrap_or_default();
     let look = |keyspace: &str, table: &str| live_table(hands, &flags.cluster, keyspace, table);
     let chosen = choose_on(words, &flags.params, None, Some(&look))?;
+    request_of(flags, &chosen)
+}
+
+/// What the flags ask for of a workload that is chosen.
+pub(crate) fn request_of(
+    flags: &Populate,
+    chosen: &Chosen,
+) -> Result<PopulateRequest, CommandError> {
     let partitions = match (flags.partitions, flags.rows) {
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
@@ -59,7 +67,7 @@ fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandEr
     })
 }
 
-fn failure(error: PopulateError) -> CommandError {
+pub(crate) fn failure(error: PopulateError) -> CommandError {
     let hint = error.hint();
     let code = match error {
         PopulateError::Bench(error) => return bench::failure(*error),
@@ -258,13 +266,17 @@ fn checksum(found: &Verified, line: &mut dyn FnMut(String)) {
 }
 
 /// The load as it goes.
-struct Live<'a> {
+pub(crate) struct Live<'a> {
     ui: &'a Ui,
     progress: Option<(Progress, &'static str)>,
 }
 
-impl Live<'_> {
-    fn see(&mut self, event: &PopulateEvent<'_>) {
+impl<'a> Live<'a> {
+    pub(crate) fn new(ui: &'a Ui) -> Self {
+        Self { ui, progress: None }
+    }
+
+    pub(crate) fn see(&mut self, event: &PopulateEvent<'_>) {
         match event {
             PopulateEvent::Step(step) => self.step(*step),
             PopulateEvent::Resumed { from } => self.ui.note(&format!(

@@ -3,7 +3,7 @@
 
 mod chosen;
 
-pub(crate) use chosen::{Chosen, Live, choose, choose_on, live_table};
+pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 
 use self::chosen::ChosenPhase;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     )
 }
 
-fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let cluster = flags.place.cluster.as_deref();
     let look = |keyspace: &str, table: &str| {

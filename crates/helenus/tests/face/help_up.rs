@@ -22,6 +22,7 @@ fn the_program() {
       workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       levels       Consistency levels against distance: each measured beside what the model predicts
+      experiment   A matrix of settings from one file: planned, run unattended, answered
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
@@ -95,6 +96,7 @@ fn no_verb_at_all() {
       workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       levels       Consistency levels against distance: each measured beside what the model predicts
+      experiment   A matrix of settings from one file: planned, run unattended, answered
       history      What was measured: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays

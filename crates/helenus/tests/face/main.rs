@@ -10,6 +10,7 @@ mod compare;
 mod count;
 mod distance;
 mod dry;
+mod experiment;
 mod guard;
 mod help;
 mod help_up;

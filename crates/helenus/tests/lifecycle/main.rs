@@ -9,6 +9,7 @@ mod baseline;
 mod bench;
 mod compare;
 mod distance;
+mod experiment;
 mod faults;
 mod given;
 mod hdr_log;

@@ -85,7 +85,7 @@ impl<'a> Live<'a> {
 }
 
 /// A restart's numbers in one line.
-fn in_a_line(finished: &Finished) -> String {
+pub(crate) fn in_a_line(finished: &Finished) -> String {
     let mut text = String::new();
     for phase in &finished.result.phases {
         let slow = phase

@@ -2,11 +2,10 @@
 //! Refuses a second definition of any flag: the file becomes a command line, and the one parser reads it.
 
 use crate::cli::{Bench, Cli, Verb};
+use crate::commands::keys;
 use crate::error::{CommandError, code};
-use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, CommandFactory as _, Parser as _};
+use clap::{Arg, Parser as _};
 use fs_err as fs;
-use helenus_model::nearest::nearest;
 use std::ops::Range;
 use std::path::Path;
 
@@ -55,14 +54,14 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
         let place = error.span().map_or(path.display().to_string(), at);
         CommandError::new(code::USAGE, format!("{place}: {}", error.message()))
     })?;
-    let bench = bench_command();
+    let bench = keys::verb("bench");
     let mut words = vec!["helenus".to_owned(), "bench".to_owned()];
     for (key, value) in &entries {
         let told =
             |text: String| CommandError::new(code::USAGE, format!("{}: {text}", at(key.span())));
         let name = key.get_ref().as_str();
         let arg = known(&bench, name).map_err(|(text, hint)| told(text).hint(hint))?;
-        words.extend(flags(&arg, name, value).map_err(told)?);
+        words.extend(keys::flags(&arg, name, value).map_err(told)?);
     }
     let flags = match Cli::try_parse_from(&words) {
         Ok(Cli {
@@ -71,10 +70,10 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
         }) => *flags,
         Ok(_) => return Err(CommandError::new(code::USAGE, "a side is a bench")),
         Err(error) => {
-            let place = key_of(&error)
+            let place = keys::key_of(&error)
                 .and_then(|flag| entries.iter().find(|(key, _)| *key.get_ref() == flag))
                 .map_or(path.display().to_string(), |(key, _)| at(key.span()));
-            return Err(refused(&place, &error));
+            return Err(keys::refused(&place, &error));
         }
     };
     Ok(Recipe { label, flags })
@@ -89,12 +88,6 @@ fn entries(text: &str) -> Result<Vec<Entry>, toml::de::Error> {
     Ok(entries)
 }
 
-fn bench_command() -> clap::Command {
-    let mut whole = Cli::command();
-    whole.build();
-    whole.find_subcommand("bench").cloned().unwrap_or_default()
-}
-
 /// The flag of a key, or what is wrong with the key and what helps.
 fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<String>)> {
     if name == "seed" {
@@ -107,87 +100,15 @@ fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<Strin
         let hint = "each restart is a cluster of its own; leave the key out".to_owned();
         return Err((text, Some(hint)));
     }
-    let found = bench
-        .get_arguments()
-        .find(|arg| arg.get_long() == Some(name));
-    if let Some(arg) = found {
-        return Ok(arg.clone());
-    }
-    let names: Vec<&str> = bench
-        .get_arguments()
-        .filter_map(Arg::get_long)
-        .filter(|long| !NOT_HERE.contains(long) && !["help", "seed"].contains(long))
-        .collect();
-    let hint = nearest(name, names.iter().copied()).map_or_else(
-        || "the keys are the long flags of `helenus bench --help`".to_owned(),
-        |near| format!("did you mean {near}?"),
-    );
-    Err((format!("unknown key {name}"), Some(hint)))
-}
-
-/// The words of a key and its value on a command line.
-fn flags(arg: &Arg, name: &str, value: &toml::Value) -> Result<Vec<String>, String> {
-    let switch = matches!(arg.get_action(), ArgAction::SetTrue);
-    match (value, switch) {
-        (toml::Value::Boolean(true), true) => Ok(vec![format!("--{name}")]),
-        (toml::Value::Boolean(false), true) => Ok(Vec::new()),
-        (_, true) => Err(format!("{name} is true or false")),
-        (toml::Value::Array(values), false) => {
-            let texts: Vec<String> = values
-                .iter()
-                .map(|one| plain(name, one))
-                .collect::<Result<_, _>>()?;
-            match arg.get_value_delimiter() {
-                Some(delimiter) => Ok(vec![format!(
-                    "--{name}={}",
-                    texts.join(&delimiter.to_string())
-                )]),
-                None if matches!(arg.get_action(), ArgAction::Append) => {
-                    Ok(texts.iter().map(|t| format!("--{name}={t}")).collect())
-                }
-                None => Err(format!("{name} takes one value, not a list")),
-            }
-        }
-        (value, false) => Ok(vec![format!("--{name}={}", plain(name, value)?)]),
-    }
-}
-
-fn plain(name: &str, value: &toml::Value) -> Result<String, String> {
-    match value {
-        toml::Value::String(text) => Ok(text.clone()),
-        toml::Value::Integer(n) => Ok(n.to_string()),
-        toml::Value::Float(n) => Ok(n.to_string()),
-        toml::Value::Boolean(_) => Err(format!("{name} takes a value, not true or false")),
-        _ => Err(format!("{name} takes a text or a number")),
-    }
-}
-
-/// The flag that clap complains about, without its dashes.
-fn key_of(error: &clap::Error) -> Option<String> {
-    match error.get(ContextKind::InvalidArg)? {
-        ContextValue::String(text) => {
-            let flag = text.split([' ', '=', '<']).next()?;
-            Some(flag.trim_start_matches('-').to_owned())
-        }
-        _ => None,
-    }
-}
-
-/// clap's words about a value, with the place in the file before them and without the usage after them.
-fn refused(place: &str, error: &clap::Error) -> CommandError {
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned();
-    let hint = lines
-        .take_while(|line| !line.starts_with("Usage") && !line.starts_with("For more"))
-        .collect::<Vec<_>>()
-        .join("; ");
-    CommandError::new(code::USAGE, format!("{place}: {first}"))
-        .hint((!hint.is_empty()).then_some(hint))
+    let own = |arg: &&Arg| {
+        let long = arg.get_long().unwrap_or_default();
+        !NOT_HERE.contains(&long) && long != "seed"
+    };
+    keys::find(bench, name, &own).map_err(|hint| {
+        let hint = hint
+            .unwrap_or_else(|| "the keys are the long flags of `helenus bench --help`".to_owned());
+        (format!("unknown key {name}"), Some(hint))
+    })
 }
 
 #[cfg(test)]

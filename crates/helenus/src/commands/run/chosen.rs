@@ -145,7 +145,7 @@ pub(crate) fn choose_on(
 }
 
 /// Whether these words name files and no built-in workload.
-fn is_files(words: &str) -> bool {
+pub(crate) fn is_files(words: &str) -> bool {
     let yaml = |path: &str| path.ends_with(".yaml") || path.ends_with(".yml");
     words
         .split(',')

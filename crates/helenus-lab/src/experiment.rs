@@ -1,0 +1,323 @@
+//! An experiment: each planned run once, restart by restart, in the order that its seed fixed.
+//! Refuses to begin a run before the history knows of it: whatever ends this, the next sitting goes on behind it.
+
+mod again;
+mod dataset;
+mod restart;
+
+pub use again::facts;
+
+use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
+use crate::compare::{history_file, wall_ns};
+use crate::populate::{PopulateError, PopulateEvent, PopulateRequest};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::queue::{self, Ahead};
+use helenus_cluster::remove;
+use helenus_cluster::state::StateError;
+use helenus_model::baseline::PageCache;
+use helenus_model::experiment::{Experiment, Planned, Progress, RunState, order};
+use helenus_model::seed::Seed;
+use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, PlannedRun};
+
+/// What one combination is run with.
+#[derive(Debug, Clone)]
+pub struct Combination {
+    /// The run; its place is a cluster made for it.
+    pub bench: BenchRequest,
+    /// What its data is made with; its cluster's name does not count.
+    pub populate: Option<PopulateRequest>,
+    /// Combinations of equal number share a dataset.
+    pub dataset: usize,
+    /// Why it does not fit the machine; none where it does.
+    pub unfit: Option<String>,
+}
+
+/// What an experiment is asked for.
+#[derive(Debug, Clone)]
+pub struct ExperimentRequest {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Its file's text.
+    pub text: String,
+    /// Where paths in it begin.
+    pub folder: String,
+    /// The command, free of secrets.
+    pub command: String,
+    /// What order and data are drawn from.
+    pub seed: Seed,
+    /// By combination.
+    pub combinations: Vec<Combination>,
+}
+
+/// What happens on the way.
+#[derive(Debug)]
+pub enum ExperimentEvent<'a> {
+    /// Another experiment runs; this one comes after it.
+    Waits(&'a Ahead),
+    /// It runs now.
+    Begins {
+        /// Its name in the history.
+        id: ExperimentId,
+        /// How far it is.
+        progress: Progress,
+        /// The runs of the plan, with what became of them.
+        runs: &'a [PlannedRun],
+    },
+    /// A cluster that an earlier sitting left was removed.
+    Left(&'a str),
+    /// A run begins.
+    Run {
+        /// The run.
+        planned: Planned,
+        /// Runs of the plan.
+        of: usize,
+    },
+    /// A dataset is made, for all restarts that share it.
+    Dataset,
+    /// It is written.
+    Populate(&'a PopulateEvent<'a>),
+    /// A dataset is there.
+    Restored(PageCache),
+    /// From within a restart or a run.
+    Bench(LabEvent<'a>),
+    /// A run has ended.
+    Ended {
+        /// The run.
+        planned: Planned,
+        /// What came of it.
+        finished: &'a Finished,
+    },
+    /// Nodes of these runs did not start, or did not stay up.
+    Died {
+        /// Their combinations' first.
+        planned: Planned,
+        /// Why.
+        why: &'a str,
+    },
+    /// The first blocks say that there shall be more.
+    More {
+        /// Blocks in all.
+        blocks: usize,
+        /// What governed.
+        governed_by: &'a str,
+    },
+    /// The winner is measured again.
+    Again {
+        /// The winner, in words.
+        winner: &'a str,
+    },
+}
+
+/// What came of a sitting.
+#[derive(Debug)]
+pub struct Sat {
+    /// Its name in the history.
+    pub id: ExperimentId,
+    /// How far it is.
+    pub progress: Progress,
+    /// The person stopped it.
+    pub interrupted: bool,
+}
+
+/// Why an experiment does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// It cannot be kept.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A cluster cannot be brought up for a reason that is not its own.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A run failed for a reason that the next one would fail for, too.
+    #[error(transparent)]
+    Bench(Box<BenchError>),
+    /// The data cannot be made.
+    #[error(transparent)]
+    Populate(#[from] PopulateError),
+    /// A run cannot be kept.
+    #[error("the run cannot be kept in the history")]
+    NotRecorded(#[source] HistoryError),
+    /// Rows of the data are missing or wrong after they were written.
+    #[error("the data is not as it was written")]
+    NotWhole,
+}
+
+impl From<BenchError> for ExperimentError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(Box::new(error))
+    }
+}
+
+/// An experiment under way.
+struct Sitting<'a> {
+    hands: &'a Hands,
+    request: &'a ExperimentRequest,
+    events: &'a mut dyn FnMut(ExperimentEvent<'_>),
+    history: History,
+    id: ExperimentId,
+    sitting: u32,
+    runs: Vec<PlannedRun>,
+}
+
+/// Enters an experiment into the history, with the plan of its runs; nothing is started.
+///
+/// # Errors
+/// The history cannot be written.
+pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId, ExperimentError> {
+    let mut history = History::open(&history_file(hands))?;
+    let of = &request.experiment;
+    let all = of.combinations();
+    let wholes = of.wholes(&all);
+    let trials: Vec<String> = wholes
+        .iter()
+        .map(|whole| of.whole_label(&whole.levels))
+        .collect();
+    let trials: Vec<&str> = trials.iter().map(String::as_str).collect();
+    let beginning = ExperimentBeginning {
+        name: &of.name,
+        text: &request.text,
+        folder: &request.folder,
+        command: &request.command,
+        seed: request.seed,
+        trials: &trials,
+        began_wall_ns: wall_ns(),
+    };
+    let plan = order(request.seed, &wholes, of.repeats);
+    Ok(history.plan_experiment(&beginning, &plan)?)
+}
+
+/// Runs what is left of an experiment, after any other of this user.
+///
+/// # Errors
+/// What would stop the next run, too: the history, the disk, a lack of the machine. What stands in the way of one
+/// combination only is noted, and the rest goes on.
+pub fn sit(
+    hands: &Hands,
+    request: &ExperimentRequest,
+    id: ExperimentId,
+    events: &mut dyn FnMut(ExperimentEvent<'_>),
+) -> Result<Sat, ExperimentError> {
+    let what = format!("{id} {}", request.experiment.name);
+    let _turn = queue::wait(hands, &what, &mut |ahead| {
+        events(ExperimentEvent::Waits(ahead))
+    })?;
+    let mut history = History::open(&history_file(hands))?;
+    let sitting = history.sit_down(id)?;
+    let runs = history.planned_runs(id)?;
+    let mut own = Sitting {
+        hands,
+        request,
+        events,
+        history,
+        id,
+        sitting,
+        runs,
+    };
+    own.clean_up()?;
+    let ended = own.all();
+    let interrupted = hands.cancel.is_set();
+    match ended {
+        Err(error) if !interrupted => Err(error),
+        _ => Ok(Sat {
+            id,
+            progress: own.progress(),
+            interrupted,
+        }),
+    }
+}
+
+impl Sitting<'_> {
+    fn progress(&self) -> Progress {
+        Progress::of(&self.states())
+    }
+
+    fn states(&self) -> Vec<(Planned, RunState)> {
+        let each = self.runs.iter();
+        each.map(|run| (run.planned, run.state)).collect()
+    }
+
+    /// Name of the cluster of each restart.
+    fn cluster(&self) -> String {
+        format!("exp{}", self.id.number())
+    }
+
+    /// Removes what a sitting that was killed has left.
+    fn clean_up(&mut self) -> Result<(), ExperimentError> {
+        let own = self.cluster();
+        let names = self.hands.clusters.names().map_err(StateError::from);
+        for name in names.map_err(ClusterError::from)? {
+            if name == own || name.starts_with(&format!("{own}-")) {
+                remove::remove(self.hands, &name)?;
+                (self.events)(ExperimentEvent::Left(&name));
+            }
+        }
+        Ok(())
+    }
+
+    fn all(&mut self) -> Result<(), ExperimentError> {
+        self.mark_unfit()?;
+        let progress = self.progress();
+        (self.events)(ExperimentEvent::Begins {
+            id: self.id,
+            progress,
+            runs: &self.runs,
+        });
+        loop {
+            while let Some(place) = Progress::next(&self.states()) {
+                if self.hands.cancel.is_set() {
+                    return Ok(());
+                }
+                self.restart(place)?;
+            }
+            if !self.plan_more()? {
+                break;
+            }
+        }
+        dataset::forget(self.hands, &self.cluster())?;
+        Ok(())
+    }
+
+    /// Runs of combinations that do not fit the machine are told and left out.
+    fn mark_unfit(&mut self) -> Result<(), ExperimentError> {
+        for place in 0..self.runs.len() {
+            let run = &self.runs[place];
+            let combination = &self.request.combinations[run.planned.combination];
+            if let (true, Some(why)) = (run.state.is_open(), combination.unfit.clone()) {
+                self.end(place, RunState::DoesNotFit, None, Some(why))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, place: usize) -> Result<(), ExperimentError> {
+        self.history.begin_planned(self.id, place, wall_ns())?;
+        self.runs[place].state = RunState::Running;
+        Ok(())
+    }
+
+    /// What became of a planned run, here and in the history.
+    fn end(
+        &mut self,
+        place: usize,
+        state: RunState,
+        run: Option<helenus_record::RunId>,
+        why: Option<String>,
+    ) -> Result<(), ExperimentError> {
+        let now = wall_ns();
+        let ended = (state, run, why.as_deref());
+        self.history.end_planned(self.id, place, ended, now)?;
+        let own = &mut self.runs[place];
+        (own.state, own.run, own.why) = (state, run, why);
+        own.ended_wall_ns = Some(now);
+        Ok(())
+    }
+}
+
+/// The cluster that a combination's restart is brought up with.
+fn up_of(combination: &Combination) -> Option<&helenus_cluster::lifecycle::UpRequest> {
+    match &combination.bench.place {
+        Where::Ephemeral(up) => Some(up),
+        Where::Cluster(_) | Where::Hosts { .. } => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! More of an experiment: blocks that the first ones ask for, and the winner once more.
+//! Refuses to look at an interval to decide whether to go on: the first blocks alone fix how many there are.
+
+use super::{ExperimentError, ExperimentEvent, Sitting};
+use helenus_model::comparison::{Claim, LEAST_PAIRS};
+use helenus_model::experiment::{Analysis, Experiment, Fact, Planned, Stage, Whole, analyse, more};
+use helenus_record::{History, HistoryError, PlannedRun};
+
+/// What is known of the runs that have ended.
+///
+/// # Errors
+/// The history cannot be read.
+pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, HistoryError> {
+    let mut facts = Vec::new();
+    for run in runs {
+        let Some(id) = run.run else { continue };
+        if let Some(result) = history.run(id)?.result {
+            facts.push(Fact::of(&id.to_string(), run.planned, &result));
+        }
+    }
+    Ok(facts)
+}
+
+impl Sitting<'_> {
+    /// Plans what the runs so far ask for; false where that is nothing.
+    pub(super) fn plan_more(&mut self) -> Result<bool, ExperimentError> {
+        let stored = self.history.experiment(&self.id.to_string())?;
+        let first_stage = stored.and_then(|stored| stored.first_stage);
+        let facts = facts(&self.history, &self.runs)?;
+        let of = &self.request.experiment;
+        let Some(found) = analyse(of, &facts, first_stage, None) else {
+            return Ok(false);
+        };
+        let planned = if first_stage.is_none() && of.until.is_some() {
+            self.blocks(&found)?
+        } else {
+            self.winner(&found)
+        };
+        let Some(planned) = planned else {
+            return Ok(false);
+        };
+        self.history
+            .plan_more(self.id, &planned[self.runs.len()..])?;
+        self.runs = self.history.planned_runs(self.id)?;
+        self.mark_unfit()?;
+        Ok(true)
+    }
+
+    fn plan(&self) -> Vec<Planned> {
+        self.runs.iter().map(|run| run.planned).collect()
+    }
+
+    /// After the first stage: as many blocks as an interval of the wanted width needs.
+    fn blocks(&mut self, found: &Analysis) -> Result<Option<Vec<Planned>>, ExperimentError> {
+        let of = &self.request.experiment;
+        let (needed, governed_by) = found.blocks_needed(of.until.unwrap_or(1.0));
+        let blocks = needed.clamp(of.repeats, of.max_repeats.max(of.repeats));
+        self.history.set_first_stage(self.id, of.repeats)?;
+        if blocks == of.repeats {
+            return Ok(self.winner(found));
+        }
+        (self.events)(ExperimentEvent::More {
+            blocks,
+            governed_by: &governed_by,
+        });
+        let mut plan = self.plan();
+        let wholes = of.wholes(&of.combinations());
+        more(
+            &mut plan,
+            self.request.seed,
+            &wholes,
+            blocks - of.repeats,
+            Stage::Main,
+        );
+        Ok(Some(plan))
+    }
+
+    /// A winner that was found is measured again, once.
+    fn winner(&mut self, found: &Analysis) -> Option<Vec<Planned>> {
+        let of = &self.request.experiment;
+        let answer = found.answer.as_ref()?;
+        let told = matches!(answer.claim, Claim::Higher | Claim::Lower);
+        let again = |run: &PlannedRun| run.planned.stage == Stage::Again;
+        if !of.announce || !told || self.runs.iter().any(again) {
+            return None;
+        }
+        (self.events)(ExperimentEvent::Again {
+            winner: &answer.winner_label,
+        });
+        let wholes = of_answer(of, [&answer.reference, &answer.winner]);
+        let mut plan = self.plan();
+        more(
+            &mut plan,
+            self.request.seed,
+            &wholes,
+            LEAST_PAIRS,
+            Stage::Again,
+        );
+        Some(plan)
+    }
+}
+
+/// The restarts of these settings: two, or one where they differ in their phases only.
+fn of_answer(of: &Experiment, settings: [&Vec<usize>; 2]) -> Vec<Whole> {
+    let all = of.combinations();
+    let mut wholes = of.wholes(&all);
+    if wholes.len() == 1 {
+        let wanted = |place: &usize| settings.contains(&&all[*place]);
+        wholes[0].combinations.retain(wanted);
+    } else {
+        wholes.retain(|whole| settings.contains(&&whole.levels));
+    }
+    wholes
+}

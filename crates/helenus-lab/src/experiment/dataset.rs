@@ -1,0 +1,128 @@
+//! The data of an experiment: made once for each combination that needs its own, saved, and restored before each restart.
+//! Refuses to measure on data that another run has changed, and on nodes that still compact.
+
+use super::restart::bring_up;
+use super::{Combination, ExperimentError, ExperimentEvent, Sitting};
+use crate::bench::LabEvent;
+use crate::populate::{PopulateEvent, PopulateRequest, populate};
+use helenus_cluster::baseline::{self, BaselineEvent, Baselines, RestoreRequest, SaveRequest};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::{machine, remove};
+use std::time::Duration;
+
+/// Tag of every dataset.
+const TAG: &str = "data";
+
+/// Longest wait for compactions, and for a node's gentle stop.
+const SETTLE_WITHIN: Duration = Duration::from_secs(1800);
+const STOP_WITHIN: Duration = Duration::from_secs(120);
+
+/// Brings up a restart's cluster with its data in it, not in memory.
+pub(super) fn restored(
+    sitting: &mut Sitting<'_>,
+    up: &UpRequest,
+    combination: &Combination,
+) -> Result<(), ExperimentError> {
+    let source = made(sitting, up, combination)?;
+    bring_up(sitting, up)?;
+    let request = RestoreRequest {
+        cluster: source,
+        tag: TAG.to_owned(),
+        into: Some(up.name.clone()),
+        replace: true,
+        drop_cache: true,
+        leave_stopped: false,
+        within: STOP_WITHIN,
+        ready_within: up.ready_within,
+    };
+    let events = &mut sitting.events;
+    let mut see = |event| life(event, &mut **events);
+    let restored = baseline::restore(sitting.hands, &request, &mut see)?;
+    // Restored files may still want to be compacted; what is measured does not begin before that is over.
+    baseline::settle(sitting.hands, &restored.state, SETTLE_WITHIN, &mut see)?;
+    (sitting.events)(ExperimentEvent::Restored(restored.cache));
+    Ok(())
+}
+
+/// The cluster whose baseline has the data of this combination; made where there is none yet.
+fn made(
+    sitting: &mut Sitting<'_>,
+    up: &UpRequest,
+    combination: &Combination,
+) -> Result<String, ExperimentError> {
+    let name = format!("{}-{}", sitting.cluster(), combination.dataset);
+    let baselines = Baselines::of(sitting.hands);
+    let there = baselines.tags(&name).map_err(ClusterError::from)?;
+    if !there.iter().any(|tag| tag == TAG) {
+        (sitting.events)(ExperimentEvent::Dataset);
+        let up = UpRequest {
+            name: name.clone(),
+            ..up.clone()
+        };
+        let ended = make(sitting, &up, combination);
+        if sitting.hands.clusters.folder(&name).exists() {
+            remove::remove(sitting.hands, &name)?;
+        }
+        ended?;
+    }
+    let bytes = baselines.listed(&name, TAG).bytes.0;
+    let memory = up.memory_limit.map_or_else(
+        || machine::read().memory.0,
+        |limit| limit.0.saturating_mul(up.topology.nodes() as u64),
+    );
+    sitting.history.note_dataset(sitting.id, bytes, memory)?;
+    Ok(name)
+}
+
+fn make(
+    sitting: &mut Sitting<'_>,
+    up: &UpRequest,
+    combination: &Combination,
+) -> Result<(), ExperimentError> {
+    bring_up(sitting, up)?;
+    let Some(wanted) = &combination.populate else {
+        return Ok(());
+    };
+    let request = PopulateRequest {
+        cluster: up.name.clone(),
+        ..wanted.clone()
+    };
+    let events = &mut sitting.events;
+    let mut see = |event: PopulateEvent<'_>| events(ExperimentEvent::Populate(&event));
+    let told = populate(sitting.hands, &request, &mut see)?;
+    if told.verified.is_some_and(|found| !found.is_whole()) {
+        return Err(ExperimentError::NotWhole);
+    }
+    let save = SaveRequest {
+        cluster: up.name.clone(),
+        tag: TAG.to_owned(),
+        replace: true,
+        leave_stopped: true,
+        settle_within: SETTLE_WITHIN,
+        within: STOP_WITHIN,
+        ready_within: up.ready_within,
+    };
+    let events = &mut sitting.events;
+    baseline::save(sitting.hands, &save, &mut |event| {
+        life(event, &mut **events)
+    })?;
+    Ok(())
+}
+
+fn life(event: BaselineEvent, events: &mut dyn FnMut(ExperimentEvent<'_>)) {
+    if let BaselineEvent::Life(event) = event {
+        events(ExperimentEvent::Bench(LabEvent::Cluster(&event)));
+    }
+}
+
+/// Removes the datasets of an experiment that is over.
+pub(super) fn forget(hands: &Hands, cluster: &str) -> Result<(), ClusterError> {
+    let baselines = Baselines::of(hands);
+    for name in baselines.clusters()? {
+        if name.starts_with(&format!("{cluster}-")) {
+            baselines.remove(&name, TAG)?;
+        }
+    }
+    Ok(())
+}

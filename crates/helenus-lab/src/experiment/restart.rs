@@ -1,0 +1,219 @@
+//! One restart of an experiment: a cluster brought up, its data restored, its runs one after the other, its end.
+//! Refuses to leave a cluster behind, whatever became of its runs.
+
+use super::{ExperimentError, ExperimentEvent, Sitting, dataset, up_of};
+use crate::bench::{self, BenchError, LabEvent, Where};
+use crate::generator::GeneratorError;
+use crate::target::TargetError;
+use helenus_cluster::error::{Class, ClusterError};
+use helenus_cluster::lifecycle::{UpRequest, with_causes};
+use helenus_cluster::remove;
+use helenus_model::experiment::{Planned, RunState};
+use helenus_model::line::Step;
+use helenus_record::RunPlace;
+use std::collections::BTreeSet;
+
+/// Blocks in which a combination dies before it is no longer tried.
+const DEATHS: usize = 2;
+
+/// Numbers of restarts in the history leave room for so many sittings.
+const SITTINGS: u32 = 1000;
+
+/// Lines of a dead node's log that are kept.
+const LOG_LINES: usize = 12;
+
+impl Sitting<'_> {
+    /// The restart of the run at this place: all runs of it that are still open.
+    pub(super) fn restart(&mut self, place: usize) -> Result<(), ExperimentError> {
+        let first = self.runs[place].planned;
+        let own = self.runs.iter().enumerate();
+        let places: Vec<usize> = own
+            .filter(|(_, run)| run.planned.restart == first.restart && run.state.is_open())
+            .map(|(place, _)| place)
+            .collect();
+        if self.deaths(first) >= DEATHS {
+            let why = format!("it died in {DEATHS} blocks before, and was not tried again");
+            for place in places {
+                self.end(place, RunState::Died, None, Some(why.clone()))?;
+            }
+            return Ok(());
+        }
+        let Some(up) = up_of(&self.request.combinations[first.combination]) else {
+            return Ok(());
+        };
+        let up = UpRequest {
+            name: self.cluster(),
+            ..up.clone()
+        };
+        // The first run begins with its nodes: what kills them kills it.
+        self.begin(place)?;
+        (self.events)(ExperimentEvent::Run {
+            planned: first,
+            of: self.runs.len(),
+        });
+        let ended = self.up(&up, first).and_then(|()| self.runs_of(&places));
+        let removed = self.remove();
+        if self.hands.cancel.is_set() {
+            self.interrupt(&places)?;
+            return Ok(removed?);
+        }
+        if let Err(error) = ended {
+            let Some(why) = own_fault(&error) else {
+                self.interrupt(&places)?;
+                return Err(error);
+            };
+            let died: Vec<usize> = places
+                .into_iter()
+                .filter(|place| self.runs[*place].state.is_open())
+                .collect();
+            for place in died {
+                self.end(place, RunState::Died, None, Some(why.clone()))?;
+            }
+            (self.events)(ExperimentEvent::Died {
+                planned: first,
+                why: &why,
+            });
+        }
+        Ok(removed?)
+    }
+
+    /// Blocks in which runs of this restart's settings died.
+    fn deaths(&self, planned: Planned) -> usize {
+        let of = &self.request.experiment;
+        let all = of.combinations();
+        let whole = |planned: &Planned| of.whole_levels(&all[planned.combination]);
+        let own = whole(&planned);
+        let died = self.runs.iter().filter(|run| run.state == RunState::Died);
+        let blocks: BTreeSet<usize> = died
+            .filter(|run| whole(&run.planned) == own)
+            .map(|run| run.planned.block)
+            .collect();
+        blocks.len()
+    }
+
+    fn up(&mut self, up: &UpRequest, first: Planned) -> Result<(), ExperimentError> {
+        let combination = &self.request.combinations[first.combination];
+        if combination.populate.is_some() {
+            return dataset::restored(self, up, combination);
+        }
+        bring_up(self, up)
+    }
+
+    fn runs_of(&mut self, places: &[usize]) -> Result<(), ExperimentError> {
+        for (number, place) in places.iter().enumerate() {
+            if self.hands.cancel.is_set() {
+                return Ok(());
+            }
+            if number > 0 {
+                self.begin(*place)?;
+                (self.events)(ExperimentEvent::Run {
+                    planned: self.runs[*place].planned,
+                    of: self.runs.len(),
+                });
+            }
+            self.one(*place)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, place: usize) -> Result<(), ExperimentError> {
+        let planned = self.runs[place].planned;
+        let combination = &self.request.combinations[planned.combination];
+        let mut bench = combination.bench.clone();
+        bench.place = Where::Cluster(self.cluster());
+        // All runs of a block are about the same data; what was populated keeps its own seed.
+        if combination.populate.is_none() {
+            bench.seed = self
+                .request
+                .seed
+                .derive(&format!("block/{}", planned.block));
+        }
+        bench.place_in_history = Some(RunPlace {
+            experiment: self.id,
+            trial: self.trial(planned),
+            restart: u32::try_from(planned.restart)
+                .unwrap_or_default()
+                .saturating_mul(SITTINGS)
+                .saturating_add(self.sitting),
+        });
+        let events = &mut self.events;
+        let finished = bench::run(self.hands, &bench, &mut |e| {
+            events(ExperimentEvent::Bench(e))
+        })?;
+        if finished.interrupted {
+            return Ok(());
+        }
+        if let Some(error) = finished.not_recorded {
+            return Err(ExperimentError::NotRecorded(error));
+        }
+        self.end(place, RunState::Done, finished.run, None)?;
+        (self.events)(ExperimentEvent::Ended {
+            planned,
+            finished: &finished,
+        });
+        Ok(())
+    }
+
+    /// Place of its restart's settings among those of all.
+    fn trial(&self, planned: Planned) -> u32 {
+        let of = &self.request.experiment;
+        let all = of.combinations();
+        let wholes = of.wholes(&all);
+        let has = |whole: &helenus_model::experiment::Whole| {
+            whole.combinations.contains(&planned.combination)
+        };
+        let place = wholes.iter().position(has).unwrap_or_default();
+        u32::try_from(place).unwrap_or_default()
+    }
+
+    fn interrupt(&mut self, places: &[usize]) -> Result<(), ExperimentError> {
+        for place in places {
+            if self.runs[*place].state == RunState::Running {
+                self.end(*place, RunState::Interrupted, None, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self) -> Result<(), ClusterError> {
+        let name = self.cluster();
+        if !self.hands.clusters.folder(&name).exists() {
+            return Ok(());
+        }
+        (self.events)(ExperimentEvent::Bench(LabEvent::Step(Step::Remove)));
+        remove::remove(self.hands, &name).map(|_| ())
+    }
+}
+
+/// Brings up a cluster of this sitting.
+pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), ExperimentError> {
+    let events = &mut sitting.events;
+    events(ExperimentEvent::Bench(LabEvent::Step(Step::Up)));
+    let mut see = |event| events(ExperimentEvent::Bench(LabEvent::Cluster(&event)));
+    sitting.hands.up(up, &mut see)?;
+    Ok(())
+}
+
+/// Why nodes died of their own settings, with the end of their log; none of what would stop every other run, too.
+fn own_fault(error: &ExperimentError) -> Option<String> {
+    let of_cluster = |error: &ClusterError| {
+        let log = error.log_tail();
+        let mut words = vec![with_causes(error)];
+        words.extend_from_slice(&log[log.len().saturating_sub(LOG_LINES)..]);
+        (error.class() == Class::Cluster).then(|| words.join("\n"))
+    };
+    let of_bench = |error: &BenchError| match error {
+        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
+            of_cluster(error)
+        }
+        BenchError::Generator(GeneratorError::Read(_))
+        | BenchError::Target(TargetError::Unreachable { .. })
+        | BenchError::NoRate => Some(with_causes(error)),
+        _ => None,
+    };
+    match error {
+        ExperimentError::Cluster(error) => of_cluster(error),
+        ExperimentError::Bench(error) => of_bench(error),
+        _ => None,
+    }
+}

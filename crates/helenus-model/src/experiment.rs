@@ -1,0 +1,219 @@
+//! An experiment: factors with their levels, which combinations are run, in which order, and what may be said of it.
+//! Refuses to know flags: a setting is a key and a value, and the face says what they mean.
+
+mod analysis;
+mod bar;
+mod design;
+mod effects;
+mod facts;
+mod file;
+mod order;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{Analysis, Answer, BarCell, Cell, analyse};
+pub use bar::{Bar, BarError, Goal};
+pub use design::{DesignError, Whole};
+pub use effects::{Effect, Interaction};
+pub use facts::{Fact, Values, values};
+pub use file::{FileError, read};
+pub use order::{Planned, Stage, more, order};
+pub use progress::{Progress, RunState, Timing};
+
+use crate::seed::Seed;
+use serde::{Deserialize, Serialize};
+
+/// Version of what `experiment --format json` prints.
+pub const VERSION: u32 = 1;
+
+/// Blocks where nobody says: as many as a claim needs.
+pub const DEFAULT_REPEATS: usize = 6;
+
+/// Most blocks with `until` where nobody says.
+pub const DEFAULT_MAX_REPEATS: usize = 30;
+
+/// Keys that may be given several times: a level adds to what the file says for all.
+pub const REPEATED: [&str; 3] = ["set", "jvm", "param"];
+
+/// An experiment as its file says it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// Its name: a word.
+    pub name: String,
+    /// What its order and its data are drawn from, where the file says so.
+    pub seed: Option<Seed>,
+    /// Blocks: how often each combination is run.
+    pub repeats: usize,
+    /// Half-width of the interval to reach, as a share; the first blocks say how many are needed.
+    pub until: Option<f64>,
+    /// Most blocks with `until`.
+    pub max_repeats: usize,
+    /// What is compared first.
+    pub goal: Goal,
+    /// Bars to hold.
+    pub bars: Vec<Bar>,
+    /// Its question is about the disk: without reads from it there is no answer.
+    pub needs_disk: bool,
+    /// The winner is measured again with fresh restarts.
+    pub announce: bool,
+    /// Which combinations are run.
+    pub design: Design,
+    /// What every cluster is told.
+    pub cluster: Vec<Setting>,
+    /// What every run is told.
+    pub workload: Vec<Setting>,
+    /// What the data is made with, where it is made before the runs.
+    pub populate: Option<Vec<Setting>>,
+    /// What differs.
+    pub factors: Vec<Factor>,
+}
+
+/// Which combinations of levels are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Design {
+    /// Each with each.
+    Full,
+    /// One in so many, balanced.
+    Fraction(usize),
+    /// These: by combination, the place of each factor's level.
+    Listed(Vec<Vec<usize>>),
+}
+
+/// One thing that differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name: a word.
+    pub name: String,
+    /// What it costs to change.
+    pub kind: Kind,
+    /// Its levels, at least two; the first is what the others are compared with.
+    pub levels: Vec<Level>,
+    /// Its line in the file.
+    pub line: usize,
+}
+
+/// What it costs to change a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The nodes are started anew.
+    Restart,
+    /// The tables are made anew, in nodes that are started anew.
+    Schema,
+    /// Nothing: the next run has it.
+    Phase,
+}
+
+impl Kind {
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Restart, Self::Schema, Self::Phase];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::Schema => "schema",
+            Self::Phase => "phase",
+        }
+    }
+
+    /// Whether it divides an experiment into restarts.
+    pub fn is_whole(self) -> bool {
+        self != Self::Phase
+    }
+}
+
+/// One level of a factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// What a person calls it.
+    pub label: String,
+    /// What it sets.
+    pub settings: Vec<Setting>,
+}
+
+/// A key with its value, as a flag of the same name takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The flag's name without its hyphens.
+    pub key: String,
+    /// A text, a number, true or false, or a list of these.
+    pub value: toml::Value,
+    /// Its line in the file.
+    pub line: usize,
+}
+
+impl Experiment {
+    /// Name and label of each factor's level, in the order of the file.
+    pub fn labels(&self, levels: &[usize]) -> Vec<(&str, &str)> {
+        let each = self.factors.iter().zip(levels);
+        each.filter_map(|(factor, level)| {
+            let level = factor.levels.get(*level)?;
+            Some((factor.name.as_str(), level.label.as_str()))
+        })
+        .collect()
+    }
+
+    /// A combination in one line, such as `heap=64M rate=1000`.
+    pub fn label(&self, levels: &[usize]) -> String {
+        self.words(levels, &Kind::EVERY)
+    }
+
+    /// A restart's settings in one line; *as it is* where no factor is of restarts.
+    pub fn whole_label(&self, levels: &[usize]) -> String {
+        self.words(levels, &[Kind::Restart, Kind::Schema])
+    }
+
+    /// What the run of a restart is set to; *as it is* where no factor is of phases.
+    pub fn phase_label(&self, levels: &[usize]) -> String {
+        self.words(levels, &[Kind::Phase])
+    }
+
+    fn words(&self, levels: &[usize], kinds: &[Kind]) -> String {
+        let each = self.factors.iter().zip(self.labels(levels));
+        let words: Vec<String> = each
+            .filter(|(factor, _)| kinds.contains(&factor.kind))
+            .map(|(_, (name, label))| format!("{name}={label}"))
+            .collect();
+        if words.is_empty() {
+            "as it is".to_owned()
+        } else {
+            words.join(" ")
+        }
+    }
+
+    /// What the levels of these kinds set, after what the file says for all; a level's value takes the place of an
+    /// earlier one, and adds to it where a key may be given several times.
+    pub fn settings(&self, base: &[Setting], levels: &[usize], kinds: &[Kind]) -> Vec<Setting> {
+        let mut all = base.to_vec();
+        for (factor, level) in self.factors.iter().zip(levels) {
+            if !kinds.contains(&factor.kind) {
+                continue;
+            }
+            let Some(level) = factor.levels.get(*level) else {
+                continue;
+            };
+            for setting in &level.settings {
+                let earlier = all.iter_mut().find(|one| one.key == setting.key);
+                match earlier {
+                    Some(earlier) if REPEATED.contains(&setting.key.as_str()) => {
+                        earlier.value = both(&earlier.value, &setting.value);
+                    }
+                    Some(earlier) => earlier.clone_from(setting),
+                    None => all.push(setting.clone()),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Two values as one list.
+fn both(a: &toml::Value, b: &toml::Value) -> toml::Value {
+    let list = |value: &toml::Value| match value {
+        toml::Value::Array(list) => list.clone(),
+        one => vec![one.clone()],
+    };
+    toml::Value::Array([list(a), list(b)].concat())
+}

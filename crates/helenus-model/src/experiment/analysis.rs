@@ -1,0 +1,397 @@
+//! What an experiment says: the answer, effects with intervals, bars, its own noise, and each combination's numbers.
+//! Refuses an answer about the disk where nothing was read from it.
+
+use super::Experiment;
+use super::effects::{Effect, Interaction, Logs, effects, interactions, judge};
+use super::facts::Fact;
+use super::order::Stage;
+use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
+use crate::stats::{interval, mean, second_stage};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What an experiment says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Phase that it is about.
+    pub phase: String,
+    /// Measure that it is about.
+    pub measure: Measure,
+    /// Blocks with a number.
+    pub blocks: usize,
+    /// Why its question has no answer on this machine; none where it has.
+    pub not_testable: Option<String>,
+    /// The answer.
+    pub answer: Option<Answer>,
+    /// Each bar by combination.
+    pub bars: Vec<BarCell>,
+    /// Effects: on the measure that it is about, then on others.
+    pub effects: Vec<Effect>,
+    /// Interactions of two factors, on the measure that it is about.
+    pub interactions: Vec<Interaction>,
+    /// The same settings twice, the second over the first: what chance alone does here.
+    pub noise: Option<Estimate>,
+    /// Each combination.
+    pub combinations: Vec<Cell>,
+    /// Runs whose numbers do not count, with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Which settings are best.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The best settings.
+    pub winner: Vec<usize>,
+    /// In words.
+    pub winner_label: String,
+    /// The first settings, with which they are compared.
+    pub reference: Vec<usize>,
+    /// In words.
+    pub reference_label: String,
+    /// Winner over reference, by block; none where both are the same.
+    pub estimate: Option<Estimate>,
+    /// What may be said of it.
+    pub claim: Claim,
+    /// The same from fresh restarts after the choice: it has no luck of being chosen in it.
+    pub again: Option<Estimate>,
+    /// What may be said of that.
+    pub again_claim: Claim,
+}
+
+/// A bar at one combination.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BarCell {
+    /// The bar.
+    pub bar: String,
+    /// Place of the combination.
+    pub combination: usize,
+    /// In words.
+    pub label: String,
+    /// Geometric mean over the blocks, in the measure's unit.
+    pub value: Option<f64>,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+    /// Whether it holds.
+    pub answer: BarAnswer,
+    /// Runs that could not keep up with their rate.
+    pub behind: usize,
+}
+
+/// A combination's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// By factor the place of its level.
+    pub levels: Vec<usize>,
+    /// In words.
+    pub label: String,
+    /// Runs that count.
+    pub runs: usize,
+    /// Geometric means of the phase's numbers.
+    pub values: BTreeMap<Measure, f64>,
+    /// Bytes read from the disk for each operation, where known.
+    pub read_bytes_per_operation: Option<f64>,
+}
+
+/// Settings that can be an answer: what a person would set, with the combinations that show what they do.
+#[derive(Debug, Clone)]
+struct Candidate {
+    levels: Vec<usize>,
+    combinations: Vec<usize>,
+}
+
+/// What these runs say. `first_stage` blocks gave the number of all, where it was not just given; `not_testable` is
+/// what is known beforehand to stand against an answer. None where no run has a number.
+pub fn analyse(
+    of: &Experiment,
+    facts: &[Fact],
+    first_stage: Option<usize>,
+    not_testable: Option<String>,
+) -> Option<Analysis> {
+    let all = of.combinations();
+    let phase = phase(of, facts)?;
+    let has = |measure: Measure| {
+        let values = |fact: &Fact| fact.value(&phase, measure).is_some();
+        facts.iter().any(values)
+    };
+    let scheduled = has(Measure::ResponseMean);
+    let measure = of.goal.measure(scheduled);
+    let logs = Logs::of(facts, Stage::Main, (&phase, measure), first_stage);
+    let mut found = effects(of, &all, &logs, measure);
+    for other in others(measure, scheduled).into_iter().filter(|m| has(*m)) {
+        let logs = Logs::of(facts, Stage::Main, (&phase, other), first_stage);
+        found.extend(effects(of, &all, &logs, other));
+    }
+    let not_testable = not_testable.or_else(|| unread(of, facts));
+    let answer = answer(of, &all, facts, &logs, (&phase, measure));
+    Some(Analysis {
+        blocks: logs.blocks().len(),
+        answer: answer.filter(|_| not_testable.is_none()),
+        not_testable,
+        bars: bars(of, &all, facts, scheduled, &phase),
+        effects: found,
+        interactions: interactions(of, &all, &logs, measure),
+        noise: noise(of, &all, facts, &logs, (&phase, measure)),
+        combinations: cells(of, &all, facts, &phase),
+        left_out: left_out(facts),
+        phase,
+        measure,
+    })
+}
+
+/// The phase that it is about: the one that the measure names, else the last that all runs have.
+fn phase(of: &Experiment, facts: &[Fact]) -> Option<String> {
+    let believed = || facts.iter().filter(|fact| fact.is_believed());
+    if let Some(named) = &of.goal.phase {
+        return believed()
+            .any(|fact| fact.phases.contains(named))
+            .then(|| named.clone());
+    }
+    let first = believed().next()?;
+    let common = |name: &&String| believed().all(|fact| fact.phases.contains(name));
+    first.phases.iter().rfind(common).cloned()
+}
+
+/// Measures that are told beside the one that it is about.
+fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
+    let mut all = if scheduled {
+        vec![Measure::ResponseP50, Measure::ResponseP99]
+    } else {
+        let times = [Measure::ServiceP50, Measure::ServiceP99];
+        [&[Measure::Throughput][..], &times].concat()
+    };
+    all.push(Measure::NodeCpu);
+    all.retain(|other| *other != measure);
+    all
+}
+
+/// Why a question about the disk has no answer by what was read.
+fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
+    let read = |fact: &Fact| {
+        fact.read_bytes_per_operation
+            .is_some_and(|bytes| bytes > 0.0)
+    };
+    (of.needs_disk && !facts.iter().any(read)).then(|| {
+        "the nodes read nothing from the disk: all that was asked for was in memory".to_owned()
+    })
+}
+
+/// Restarts' settings where there are several, else those of phases.
+fn candidates(of: &Experiment, all: &[Vec<usize>]) -> Vec<Candidate> {
+    let wholes = of.wholes(all);
+    if wholes.len() > 1 {
+        let each = wholes.into_iter().map(|whole| Candidate {
+            levels: whole.levels,
+            combinations: whole.combinations,
+        });
+        return each.collect();
+    }
+    let each = all.iter().enumerate().map(|(place, levels)| Candidate {
+        levels: levels.clone(),
+        combinations: vec![place],
+    });
+    each.collect()
+}
+
+/// Candidates with what all of them were run at, in the same order; none where they have nothing in common.
+fn comparable(of: &Experiment, all: &[Vec<usize>], logs: &Logs) -> Vec<Candidate> {
+    let mut found = candidates(of, all);
+    if found.iter().all(|one| one.combinations.len() == 1) && of.wholes(all).len() == 1 {
+        found.retain(|one| logs.lives(one.combinations[0]));
+        return found;
+    }
+    let phases = |combination: usize| -> Vec<usize> {
+        let each = of.factors.iter().zip(&all[combination]);
+        each.map(|(factor, level)| if factor.kind.is_whole() { 0 } else { *level })
+            .collect()
+    };
+    // What died, or never kept up, is no candidate; the others are compared at what they share.
+    found.retain(|one| one.combinations.iter().all(|c| logs.lives(*c)));
+    let Some(first) = found.first() else {
+        return found;
+    };
+    let mut shared: Vec<Vec<usize>> = first.combinations.iter().map(|c| phases(*c)).collect();
+    shared.retain(|at| {
+        let has = |one: &Candidate| one.combinations.iter().any(|c| phases(*c) == *at);
+        found.iter().all(has)
+    });
+    for one in &mut found {
+        one.combinations.retain(|c| shared.contains(&phases(*c)));
+        one.combinations.sort_by_key(|c| phases(*c));
+    }
+    found.retain(|one| !one.combinations.is_empty());
+    found
+}
+
+fn answer(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    facts: &[Fact],
+    logs: &Logs,
+    (phase, measure): (&str, Measure),
+) -> Option<Answer> {
+    let found = comparable(of, all, logs);
+    let reference = found.first()?;
+    let level = |one: &Candidate| mean(&logs.contrasts(&[(1.0, one.combinations.clone())]));
+    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
+    let levels = found
+        .iter()
+        .filter_map(|one| Some((level(one)? * sign, one)));
+    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let terms = [
+        (1.0, winner.combinations.clone()),
+        (-1.0, reference.combinations.clone()),
+    ];
+    let of_logs = |logs: &Logs| {
+        let mut estimate = logs.estimate(&logs.contrasts(&terms));
+        let mut claim = Claim::None;
+        judge(vec![(&mut estimate, &mut claim)]);
+        (estimate, claim)
+    };
+    let same = winner.levels == reference.levels;
+    let ((estimate, claim), (again, again_claim)) = if same {
+        ((None, Claim::None), (None, Claim::None))
+    } else {
+        let again = Logs::of(facts, Stage::Again, (phase, measure), None);
+        (of_logs(logs), of_logs(&again))
+    };
+    Some(Answer {
+        winner_label: of.label_of(&winner.levels, all),
+        winner: winner.levels.clone(),
+        reference_label: of.label_of(&reference.levels, all),
+        reference: reference.levels.clone(),
+        estimate,
+        claim,
+        again,
+        again_claim,
+    })
+}
+
+impl Analysis {
+    /// Blocks in all that intervals of this half-width (a share) need for the measure that it is about, by Stein's
+    /// second stage; and the level that governs.
+    pub fn blocks_needed(&self, wanted: f64) -> (usize, String) {
+        let half = wanted.ln_1p();
+        let own = self.effects.iter().filter(|e| e.measure == self.measure);
+        let each = own.filter_map(|effect| {
+            let estimate = effect.estimate?;
+            let blocks = second_stage(estimate.log_sd, estimate.pairs, half, ALPHA);
+            Some((blocks, format!("{}={}", effect.factor, effect.to)))
+        });
+        each.max_by_key(|(blocks, _)| *blocks)
+            .unwrap_or((self.blocks, String::new()))
+    }
+}
+
+impl Experiment {
+    /// A candidate in words: the factors of restarts where there are several of these, else all.
+    fn label_of(&self, levels: &[usize], all: &[Vec<usize>]) -> String {
+        match self.wholes(all).len() {
+            0 | 1 => self.label(levels),
+            _ => self.whole_label(levels),
+        }
+    }
+}
+
+/// The first restart's settings twice in a block: the second over the first.
+fn noise(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    facts: &[Fact],
+    logs: &Logs,
+    about: (&str, Measure),
+) -> Option<Estimate> {
+    let first = of.wholes(all).into_iter().next()?;
+    let twins = Logs::of(facts, Stage::Twin, about, None);
+    let of_block = |block: &usize| {
+        let each = first.combinations.iter();
+        let each = each.map(|c| Some(twins.at(*block, *c)? - logs.at(*block, *c)?));
+        mean(&each.collect::<Option<Vec<f64>>>()?)
+    };
+    let values: Vec<f64> = logs.blocks().iter().filter_map(of_block).collect();
+    interval(&values).map(|found| crate::comparison::estimate(&found))
+}
+
+fn bars(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    facts: &[Fact],
+    scheduled: bool,
+    phase: &str,
+) -> Vec<BarCell> {
+    let mut found = Vec::new();
+    for bar in &of.bars {
+        let phase = bar.goal.phase.as_deref().unwrap_or(phase);
+        let measure = bar.goal.measure(scheduled);
+        let logs = Logs::of(facts, Stage::Main, (phase, measure), None);
+        for (place, levels) in all.iter().enumerate().filter(|(_, l)| bar.is_about(l)) {
+            let own = |fact: &&Fact| {
+                fact.planned.stage == Stage::Main && fact.planned.combination == place
+            };
+            let behind = facts.iter().filter(own).filter(|fact| fact.behind).count();
+            let each = logs.each(place);
+            let interval = interval(&each).map(|i| i.ends(ALPHA).map(f64::exp));
+            let answer = match interval {
+                // Who cannot keep up has no time at all.
+                _ if behind > each.len() => BarAnswer::Crossed,
+                Some([low, high]) if each.len() >= LEAST_PAIRS => {
+                    let (bad, good) = if bar.below {
+                        (low >= bar.bound, high < bar.bound)
+                    } else {
+                        (high <= bar.bound, low > bar.bound)
+                    };
+                    match (bad, good) {
+                        (true, _) => BarAnswer::Crossed,
+                        (_, true) => BarAnswer::Holds,
+                        _ => BarAnswer::CannotTell,
+                    }
+                }
+                _ => BarAnswer::CannotTell,
+            };
+            found.push(BarCell {
+                bar: bar.text.clone(),
+                combination: place,
+                label: of.label(levels),
+                value: mean(&each).map(f64::exp),
+                interval,
+                answer,
+                behind,
+            });
+        }
+    }
+    found
+}
+
+fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Vec<Cell> {
+    let each = all.iter().enumerate().map(|(place, levels)| {
+        let own: Vec<&Fact> = facts
+            .iter()
+            .filter(|f| f.is_believed() && f.planned.combination == place)
+            .filter(|f| f.planned.stage == Stage::Main)
+            .collect();
+        let of_measure = |measure: Measure| {
+            let logs: Vec<f64> = own
+                .iter()
+                .filter_map(|fact| fact.value(phase, measure).map(f64::ln))
+                .collect();
+            Some((measure, mean(&logs)?.exp()))
+        };
+        let reads: Vec<f64> = own
+            .iter()
+            .filter_map(|fact| fact.read_bytes_per_operation)
+            .collect();
+        Cell {
+            levels: levels.clone(),
+            label: of.label(levels),
+            runs: own.len(),
+            values: Measure::EVERY.into_iter().filter_map(of_measure).collect(),
+            read_bytes_per_operation: mean(&reads),
+        }
+    });
+    each.collect()
+}
+
+fn left_out(facts: &[Fact]) -> Vec<(String, String)> {
+    let bad = facts.iter().filter(|fact| !fact.is_believed());
+    bad.map(|fact| (fact.run.clone(), fact.doubts.join("; ")))
+        .collect()
+}

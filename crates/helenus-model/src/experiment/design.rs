@@ -1,0 +1,158 @@
+//! Which combinations of levels are run, and which of them share a restart.
+//! Refuses fractions that would hear one factor more often at one level than at another.
+
+use super::{Design, Experiment};
+
+/// Factors with enough levels that a fraction needs: with fewer, two of them would change together only.
+const FRACTION_FACTORS: usize = 3;
+
+/// Most combinations of one experiment: a block of more would take days.
+const COMBINATIONS_MOST: usize = 1000;
+
+/// A restart's settings, and the combinations that run in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// By factor the place of its level; 0 at factors of phases.
+    pub levels: Vec<usize>,
+    /// Places of its combinations.
+    pub combinations: Vec<usize>,
+}
+
+/// Why a design makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DesignError {
+    /// No factor.
+    #[error("an experiment wants a factor")]
+    NoFactor,
+    /// One in so many needs factors of so many levels.
+    #[error(
+        "one in {parts} needs {FRACTION_FACTORS} factors whose levels are a multiple of {parts}; there are {found}"
+    )]
+    Fraction {
+        /// One in so many.
+        parts: usize,
+        /// Factors that would do.
+        found: usize,
+    },
+    /// Too many.
+    #[error("{0} combinations are too many: at most {COMBINATIONS_MOST}")]
+    TooMany(usize),
+    /// A list with one entry compares nothing.
+    #[error("one combination alone compares nothing")]
+    OneListed,
+}
+
+impl DesignError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoFactor => "add a [[factor]] with a key, a kind and levels".to_owned(),
+            Self::Fraction { .. } => {
+                "run all of them (design = \"full\"), or name each [[combination]]".to_owned()
+            }
+            Self::TooMany(_) => "take fewer levels, or design = \"half\"".to_owned(),
+            Self::OneListed => "name a second [[combination]]".to_owned(),
+        }
+    }
+}
+
+impl Experiment {
+    /// Whether a design makes sense for these factors.
+    ///
+    /// # Errors
+    /// No factor, a fraction that cannot be balanced, too many combinations, a list of one.
+    pub fn check(&self, design: &Design) -> Result<(), DesignError> {
+        if self.factors.is_empty() {
+            return Err(DesignError::NoFactor);
+        }
+        if let Design::Fraction(parts) = design {
+            let found = self.divisible(*parts);
+            if found < FRACTION_FACTORS {
+                return Err(DesignError::Fraction {
+                    parts: *parts,
+                    found,
+                });
+            }
+        }
+        let each = self.factors.iter().map(|f| f.levels.len());
+        let full = each.fold(1, usize::saturating_mul);
+        let count = match design {
+            Design::Full => full,
+            Design::Fraction(parts) => full / parts,
+            Design::Listed(listed) => listed.len(),
+        };
+        match count {
+            1 => Err(DesignError::OneListed),
+            n if n > COMBINATIONS_MOST => Err(DesignError::TooMany(n)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Factors whose number of levels is a multiple of this.
+    fn divisible(&self, parts: usize) -> usize {
+        let fits = |levels: usize| levels.is_multiple_of(parts);
+        self.factors.iter().filter(|f| fits(f.levels.len())).count()
+    }
+
+    /// The resolution of a fraction: below 5 an interaction of two cannot be told from others, and with 3 not even
+    /// from a factor's own effect. None of designs that are no fraction.
+    pub fn resolution(&self) -> Option<usize> {
+        match self.design {
+            Design::Fraction(parts) => Some(self.divisible(parts)),
+            Design::Full | Design::Listed(_) => None,
+        }
+    }
+
+    /// All combinations that are run: by factor the place of its level. The first of a full or fractional design has
+    /// every factor at its first level.
+    pub fn combinations(&self) -> Vec<Vec<usize>> {
+        let all = || {
+            let mut all = vec![Vec::new()];
+            for factor in &self.factors {
+                let longer = all.iter().flat_map(|levels: &Vec<usize>| {
+                    (0..factor.levels.len()).map(move |level| {
+                        let mut levels = levels.clone();
+                        levels.push(level);
+                        levels
+                    })
+                });
+                all = longer.collect();
+            }
+            all
+        };
+        match &self.design {
+            Design::Full => all(),
+            Design::Fraction(parts) => {
+                // The sum over all factors is the defining relation: each level of a factor meets equally many of the
+                // others', as long as one of these has a multiple of `parts` levels.
+                let mut kept = all();
+                kept.retain(|levels| levels.iter().sum::<usize>().is_multiple_of(*parts));
+                kept
+            }
+            Design::Listed(listed) => listed.clone(),
+        }
+    }
+
+    /// The restarts of a block, each with its combinations, in the order of the file.
+    pub fn wholes(&self, combinations: &[Vec<usize>]) -> Vec<Whole> {
+        let mut wholes: Vec<Whole> = Vec::new();
+        for (place, levels) in combinations.iter().enumerate() {
+            let own = self.whole_levels(levels);
+            match wholes.iter_mut().find(|whole| whole.levels == own) {
+                Some(whole) => whole.combinations.push(place),
+                None => wholes.push(Whole {
+                    levels: own,
+                    combinations: vec![place],
+                }),
+            }
+        }
+        wholes
+    }
+
+    /// The levels of a combination's restart.
+    pub fn whole_levels(&self, levels: &[usize]) -> Vec<usize> {
+        let each = self.factors.iter().zip(levels);
+        each.map(|(factor, level)| if factor.kind.is_whole() { *level } else { 0 })
+            .collect()
+    }
+}

@@ -1,0 +1,260 @@
+//! Effects of factors: what a level changes, over the blocks in which all that it is compared with has run.
+//! Refuses to call several things different by the chance of many looks: Holm over all levels of a measure.
+
+use super::Experiment;
+use super::facts::Fact;
+use super::order::Stage;
+use crate::comparison::{ALPHA, Claim, Estimate, LEAST_PAIRS, Measure, estimate};
+use crate::stats::{holm, interval, mean, two_stage_interval};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a level changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// The factor.
+    pub factor: String,
+    /// Its first level.
+    pub from: String,
+    /// The level.
+    pub to: String,
+    /// What it changes.
+    pub measure: Measure,
+    /// The level over the first one; none below two blocks.
+    pub estimate: Option<Estimate>,
+    /// What may be said.
+    pub claim: Claim,
+    /// Blocks that lacked a run of it.
+    pub blocks_left_out: usize,
+}
+
+/// How much more, or less, a level changes where another factor is at another level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interaction {
+    /// Factor and level.
+    pub one: [String; 2],
+    /// The other factor and its level.
+    pub other: [String; 2],
+    /// What it changes.
+    pub measure: Measure,
+    /// Ratio of ratios: 1 where the two factors do not care for each other.
+    pub estimate: Option<Estimate>,
+    /// What may be said.
+    pub claim: Claim,
+}
+
+/// Logarithms of one measure, by block and combination.
+pub(super) struct Logs {
+    by: BTreeMap<(usize, usize), f64>,
+    blocks: Vec<usize>,
+    first_stage: Option<usize>,
+}
+
+/// A term: its sign, and the combinations that it is a mean of.
+type Term = (f64, Vec<usize>);
+
+impl Logs {
+    /// Of the runs of this stage; `first_stage` blocks gave the number of blocks, where it was not just given.
+    pub(super) fn of(
+        facts: &[Fact],
+        stage: Stage,
+        (phase, measure): (&str, Measure),
+        first_stage: Option<usize>,
+    ) -> Self {
+        let own = facts.iter().filter(|fact| fact.planned.stage == stage);
+        let by: BTreeMap<(usize, usize), f64> = own
+            .filter_map(|fact| {
+                let planned = fact.planned;
+                let value = fact.value(phase, measure)?;
+                Some(((planned.block, planned.combination), value.ln()))
+            })
+            .collect();
+        let mut blocks: Vec<usize> = by.keys().map(|(block, _)| *block).collect();
+        blocks.dedup();
+        Self {
+            by,
+            blocks,
+            first_stage,
+        }
+    }
+
+    pub(super) fn blocks(&self) -> &[usize] {
+        &self.blocks
+    }
+
+    pub(super) fn at(&self, block: usize, combination: usize) -> Option<f64> {
+        self.by.get(&(block, combination)).copied()
+    }
+
+    /// Whether a combination has a number in any block.
+    pub(super) fn lives(&self, combination: usize) -> bool {
+        let blocks = self.blocks.iter();
+        blocks
+            .into_iter()
+            .any(|b| self.at(*b, combination).is_some())
+    }
+
+    /// Logarithms of a combination, by block.
+    pub(super) fn each(&self, combination: usize) -> Vec<f64> {
+        let blocks = self.blocks.iter();
+        blocks.filter_map(|b| self.at(*b, combination)).collect()
+    }
+
+    /// By block the sum of the terms; a block that lacks one of their runs is left out.
+    pub(super) fn contrasts(&self, terms: &[Term]) -> Vec<f64> {
+        let of = |block: &usize| {
+            let each = terms.iter().map(|(sign, combinations)| {
+                let logs = combinations.iter().map(|c| self.at(*block, *c));
+                Some(sign * mean(&logs.collect::<Option<Vec<f64>>>()?)?)
+            });
+            each.sum::<Option<f64>>()
+        };
+        self.blocks.iter().filter_map(of).collect()
+    }
+
+    /// The interval of such sums, as a ratio.
+    pub(super) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
+        let interval = match self.first_stage {
+            Some(first) => two_stage_interval(values, first),
+            None => interval(values),
+        };
+        interval.map(|found| estimate(&found))
+    }
+}
+
+/// The effects of all levels but the first of each factor, on one measure.
+pub(super) fn effects(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    logs: &Logs,
+    measure: Measure,
+) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (place, factor) in of.factors.iter().enumerate() {
+        for (level, to) in factor.levels.iter().enumerate().skip(1) {
+            let values = logs.contrasts(&against_first(all, logs, place, level));
+            effects.push(Effect {
+                factor: factor.name.clone(),
+                from: factor.levels[0].label.clone(),
+                to: to.label.clone(),
+                measure,
+                estimate: logs.estimate(&values),
+                claim: Claim::None,
+                blocks_left_out: logs.blocks.len() - values.len(),
+            });
+        }
+    }
+    let judged = effects.iter_mut();
+    judge(judged.map(|e| (&mut e.estimate, &mut e.claim)).collect());
+    effects
+}
+
+/// The level less the first one. Where each combination has its like at the other level, these are compared, and what
+/// has no number in any block takes its like with it; otherwise all of one level with all of the other.
+fn against_first(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> Vec<Term> {
+    let mut likes: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
+    for (first, levels) in all.iter().enumerate().filter(|(_, l)| l[factor] == 0) {
+        let mut other = levels.clone();
+        other[factor] = level;
+        if let Some(other) = all.iter().position(|l| *l == other)
+            && logs.lives(first)
+            && logs.lives(other)
+        {
+            likes[0].push(first);
+            likes[1].push(other);
+        }
+    }
+    if likes[0].is_empty() {
+        for (place, levels) in all
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| logs.lives(*place))
+        {
+            match levels[factor] {
+                0 => likes[0].push(place),
+                own if own == level => likes[1].push(place),
+                _ => {}
+            }
+        }
+    }
+    let [first, other] = likes;
+    vec![(1.0, other), (-1.0, first)]
+}
+
+/// The interactions of each two factors, level by level, where all four corners were run.
+pub(super) fn interactions(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    logs: &Logs,
+    measure: Measure,
+) -> Vec<Interaction> {
+    let mut found = Vec::new();
+    for (a, one) in of.factors.iter().enumerate() {
+        for (b, other) in of.factors.iter().enumerate().skip(a + 1) {
+            for (i, to) in one.levels.iter().enumerate().skip(1) {
+                for (j, other_to) in other.levels.iter().enumerate().skip(1) {
+                    let Some(terms) = corners(all, logs, [(a, i), (b, j)]) else {
+                        continue;
+                    };
+                    found.push(Interaction {
+                        one: [one.name.clone(), to.label.clone()],
+                        other: [other.name.clone(), other_to.label.clone()],
+                        measure,
+                        estimate: logs.estimate(&logs.contrasts(&terms)),
+                        claim: Claim::None,
+                    });
+                }
+            }
+        }
+    }
+    let judged = found.iter_mut();
+    judge(judged.map(|i| (&mut i.estimate, &mut i.claim)).collect());
+    found
+}
+
+/// The four means of an interaction, over all settings of the other factors for which all four live.
+fn corners(
+    all: &[Vec<usize>],
+    logs: &Logs,
+    [(a, i), (b, j)]: [(usize, usize); 2],
+) -> Option<Vec<Term>> {
+    let mut terms: Vec<Term> = [1.0, -1.0, -1.0, 1.0].map(|sign| (sign, Vec::new())).into();
+    for levels in all.iter().filter(|levels| levels[a] == 0 && levels[b] == 0) {
+        let at = |at_a: usize, at_b: usize| {
+            let mut levels = levels.clone();
+            (levels[a], levels[b]) = (at_a, at_b);
+            let place = all.iter().position(|l| *l == levels)?;
+            logs.lives(place).then_some(place)
+        };
+        let four = [at(i, j), at(i, 0), at(0, j), at(0, 0)];
+        if let Some(four) = four.into_iter().collect::<Option<Vec<usize>>>() {
+            for (term, place) in terms.iter_mut().zip(four) {
+                term.1.push(place);
+            }
+        }
+    }
+    (!terms[0].1.is_empty()).then_some(terms)
+}
+
+/// Holm's p values, and what may be said by them.
+pub(super) fn judge(all: Vec<(&mut Option<Estimate>, &mut Claim)>) {
+    let p: Vec<f64> = all.iter().filter_map(|(e, _)| e.map(|e| e.p)).collect();
+    let mut adjusted = holm(&p).into_iter();
+    for (estimate, claim) in all {
+        let Some(estimate) = estimate else { continue };
+        estimate.p_holm = adjusted.next();
+        *claim = said(estimate);
+    }
+}
+
+/// What an interval with its adjusted p value lets one say.
+fn said(of: &Estimate) -> Claim {
+    if of.pairs < LEAST_PAIRS || of.degrees + 1 < LEAST_PAIRS {
+        return Claim::None;
+    }
+    match of.p_holm.unwrap_or(of.p) {
+        p if p > ALPHA => Claim::NoDifference,
+        _ if of.ratio > 1.0 => Claim::Higher,
+        _ => Claim::Lower,
+    }
+}

@@ -1,0 +1,90 @@
+//! What an analysis knows of a run: its place in the plan, its numbers, whether it may be believed.
+//! Refuses numbers of single operations: an experiment is about a phase as a whole.
+
+use super::order::Planned;
+use crate::comparison::{ALL, Measure};
+use crate::doubt::{DoubtKind, Severity, Verdict};
+use crate::result::RunResult;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Numbers of a run by phase, in the units of their measures.
+pub type Values = BTreeMap<String, BTreeMap<Measure, f64>>;
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// Its name in the history.
+    pub run: String,
+    /// Its place in the plan.
+    #[serde(flatten)]
+    pub planned: Planned,
+    /// What its doubts leave of it.
+    pub verdict: Verdict,
+    /// It could not keep up with its rate: the number is none, and that it could not is an answer.
+    pub behind: bool,
+    /// Names of its phases, in their order.
+    pub phases: Vec<String>,
+    /// Its numbers.
+    pub values: Values,
+    /// Bytes that the nodes read from the disk for each operation of the last phase; none where nobody looked.
+    pub read_bytes_per_operation: Option<f64>,
+    /// Texts of its doubts, each once.
+    pub doubts: Vec<String>,
+}
+
+impl Fact {
+    /// What is known of a result.
+    pub fn of(run: &str, planned: Planned, result: &RunResult) -> Self {
+        let all = || result.phases.iter().flat_map(|phase| &phase.doubts);
+        let mut doubts: Vec<String> = all().map(|doubt| doubt.text.clone()).collect();
+        doubts.sort();
+        doubts.dedup();
+        let bad = |kind: DoubtKind| {
+            all().any(|d| d.severity == Severity::Disqualifying && d.kind == kind)
+        };
+        Self {
+            run: run.to_owned(),
+            planned,
+            verdict: result.verdict,
+            behind: bad(DoubtKind::BehindSchedule),
+            phases: result
+                .phases
+                .iter()
+                .map(|phase| phase.name.clone())
+                .collect(),
+            values: values(result),
+            read_bytes_per_operation: reads(result),
+            doubts,
+        }
+    }
+
+    /// Whether its numbers count.
+    pub fn is_believed(&self) -> bool {
+        self.verdict != Verdict::Invalid
+    }
+
+    /// A number of it; none where it must not be believed.
+    pub(super) fn value(&self, phase: &str, measure: Measure) -> Option<f64> {
+        let found = self.values.get(phase)?.get(&measure).copied();
+        found.filter(|_| self.is_believed())
+    }
+}
+
+/// The numbers of a result.
+pub fn values(result: &RunResult) -> Values {
+    let mut all = Values::new();
+    for phase in &result.phases {
+        let each = Measure::EVERY.into_iter();
+        let found = each.filter_map(|measure| Some((measure, measure.value(phase, ALL)?)));
+        all.insert(phase.name.clone(), found.collect());
+    }
+    all
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn reads(result: &RunResult) -> Option<f64> {
+    let last = result.phases.last()?;
+    let bytes = last.around.nodes_read_bytes?;
+    (last.total.completed > 0).then(|| bytes as f64 / last.total.completed as f64)
+}

@@ -1,0 +1,512 @@
+//! An experiment as a TOML file.
+//! Refuses unknown keys, with their line and the nearest known one.
+
+use super::bar::{Bar, Goal};
+use super::{DEFAULT_MAX_REPEATS, DEFAULT_REPEATS, Design, Experiment, Factor, Kind, Level};
+use super::{DesignError, Setting};
+use crate::comparison::LEAST_PAIRS;
+use crate::nearest::nearest;
+use crate::seed::Seed;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line}: {what}")]
+pub struct FileError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+const TOP: [&str; 15] = [
+    "name",
+    "seed",
+    "repeats",
+    "until",
+    "max_repeats",
+    "measure",
+    "bars",
+    "needs_disk",
+    "announce",
+    "design",
+    "cluster",
+    "workload",
+    "populate",
+    "factor",
+    "combination",
+];
+const FACTOR: [&str; 4] = ["name", "kind", "key", "levels"];
+
+/// Most blocks that a file may ask for.
+const REPEATS_MOST: i64 = 1000;
+
+/// Longest name of an experiment or of a factor.
+const NAME_MOST: usize = 40;
+
+/// Reads a file's text.
+///
+/// # Errors
+/// The first line that is not understood.
+pub fn read(text: &str) -> Result<Experiment, FileError> {
+    let reader = Reader { text };
+    let document = DeTable::parse(text).map_err(|error| FileError {
+        line: reader.line(error.span().map_or(0, |span| span.start)),
+        what: error.message().to_owned(),
+        hint: None,
+    })?;
+    let top = document.get_ref();
+    reader.known(top, &TOP)?;
+    let (at, name) = reader
+        .text(top, "name")?
+        .ok_or_else(|| reader.wrong(0, "an experiment wants a name"))?;
+    reader.word(at, "an experiment", &name)?;
+    let factors = reader.factors(top)?;
+    let until = reader.percent(top, "until")?;
+    let least = if until.is_some() { LEAST_PAIRS } else { 1 };
+    let repeats = reader.count(top, "repeats", least)?;
+    let max_repeats = reader.count(top, "max_repeats", LEAST_PAIRS)?;
+    let seed = reader.integer(top, "seed")?;
+    let seed = seed
+        .map(|(at, n)| u64::try_from(n).map_err(|_| reader.wrong(at, "seed is at least 0")))
+        .transpose()?;
+    let goal = match reader.text(top, "measure")? {
+        None => Goal::default(),
+        Some((at, text)) => Goal::parse(&text).map_err(|e| reader.refused(at, &e, e.hint()))?,
+    };
+    let mut experiment = Experiment {
+        name,
+        seed: seed.map(Seed),
+        repeats: repeats.unwrap_or(DEFAULT_REPEATS),
+        until,
+        max_repeats: max_repeats.unwrap_or(DEFAULT_MAX_REPEATS),
+        goal,
+        bars: Vec::new(),
+        needs_disk: reader.yes(top, "needs_disk")?.unwrap_or(false),
+        announce: reader.yes(top, "announce")?.unwrap_or(true),
+        design: Design::Full,
+        cluster: reader.section(top, "cluster")?.unwrap_or_default(),
+        workload: reader.section(top, "workload")?.unwrap_or_default(),
+        populate: reader.section(top, "populate")?,
+        factors,
+    };
+    experiment.bars = reader.bars(top, &experiment)?;
+    experiment.design = reader.design(top, &experiment)?;
+    reader.one_value_a_key(&experiment)?;
+    Ok(experiment)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn line(&self, at: usize) -> usize {
+        let before = &self.text.as_bytes()[..at.min(self.text.len())];
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    fn wrong(&self, at: usize, what: impl Into<String>) -> FileError {
+        FileError {
+            line: self.line(at),
+            what: what.into(),
+            hint: None,
+        }
+    }
+
+    fn refused(&self, at: usize, error: &dyn std::error::Error, hint: String) -> FileError {
+        FileError {
+            hint: Some(hint),
+            ..self.wrong(at, error.to_string())
+        }
+    }
+
+    fn known(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if !keys.contains(&name) {
+                let hint = match nearest(name, keys.iter().copied()) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("known: {}", keys.join(", ")),
+                };
+                return Err(FileError {
+                    hint: Some(hint),
+                    ..self.wrong(key.span().start, format!("unknown key {name}"))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, table: &DeTable<'_>, key: &str) -> Result<Option<(usize, String)>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(None);
+        };
+        let at = value.span().start;
+        match value.get_ref() {
+            DeValue::String(text) => Ok(Some((at, text.to_string()))),
+            _ => Err(self.wrong(at, format!("{key} wants a text in quotes"))),
+        }
+    }
+
+    fn integer(&self, table: &DeTable<'_>, key: &str) -> Result<Option<(usize, i64)>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(None);
+        };
+        let at = value.span().start;
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        let wrong = || self.wrong(at, format!("{key} wants a whole number"));
+        number.map(|n| Some((at, n))).ok_or_else(wrong)
+    }
+
+    fn count(
+        &self,
+        table: &DeTable<'_>,
+        key: &str,
+        least: usize,
+    ) -> Result<Option<usize>, FileError> {
+        let Some((at, number)) = self.integer(table, key)? else {
+            return Ok(None);
+        };
+        let count = usize::try_from(number).ok();
+        let within = count.filter(|n| *n >= least && number <= REPEATS_MOST);
+        let wrong = || {
+            self.wrong(
+                at,
+                format!("{key} wants a number from {least} to {REPEATS_MOST}"),
+            )
+        };
+        within.map(Some).ok_or_else(wrong)
+    }
+
+    fn yes(&self, table: &DeTable<'_>, key: &str) -> Result<Option<bool>, FileError> {
+        match table.get(key).map(|value| (value.span(), value.get_ref())) {
+            None => Ok(None),
+            Some((_, DeValue::Boolean(yes))) => Ok(Some(*yes)),
+            Some((span, _)) => Err(self.wrong(span.start, format!("{key} is true or false"))),
+        }
+    }
+
+    /// A percentage as a share.
+    fn percent(&self, table: &DeTable<'_>, key: &str) -> Result<Option<f64>, FileError> {
+        let Some((at, text)) = self.text(table, key)? else {
+            return Ok(None);
+        };
+        let number = text
+            .strip_suffix('%')
+            .and_then(|n| n.trim().parse::<f64>().ok());
+        let within = number.filter(|n| (0.1..=100.0).contains(n));
+        let wrong = || self.wrong(at, format!("{key} wants a percentage from 0.1% to 100%"));
+        within.map(|n| Some(n / 100.0)).ok_or_else(wrong)
+    }
+
+    /// A name that can stand in a command, in a bar and in the name of a file.
+    fn word(&self, at: usize, what: &str, name: &str) -> Result<(), FileError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !name.is_empty() && name.len() <= NAME_MOST && name.chars().all(plain) {
+            return Ok(());
+        }
+        Err(FileError {
+            hint: Some(format!(
+                "take letters, digits, - and _ only, at most {NAME_MOST}"
+            )),
+            ..self.wrong(at, format!("{name:?} cannot be the name of {what}"))
+        })
+    }
+
+    fn table<'t, 'i>(
+        &self,
+        value: &'t Spanned<DeValue<'i>>,
+        key: &str,
+    ) -> Result<&'t DeTable<'i>, FileError> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            _ => Err(self.wrong(value.span().start, format!("{key} wants a table"))),
+        }
+    }
+
+    fn tables<'t, 'i>(
+        &self,
+        table: &'t DeTable<'i>,
+        key: &str,
+    ) -> Result<Vec<(usize, &'t DeTable<'i>)>, FileError> {
+        let Some(value) = table.get(key) else {
+            return Ok(Vec::new());
+        };
+        let DeValue::Array(list) = value.get_ref() else {
+            let what = format!("{key} wants tables: write [[{key}]]");
+            return Err(self.wrong(value.span().start, what));
+        };
+        let each = list.iter().map(|item| {
+            let what = format!("an entry of {key}");
+            Ok((item.span().start, self.table(item, &what)?))
+        });
+        each.collect()
+    }
+
+    fn section(&self, top: &DeTable<'_>, key: &str) -> Result<Option<Vec<Setting>>, FileError> {
+        let Some(value) = top.get(key) else {
+            return Ok(None);
+        };
+        self.settings(self.table(value, key)?, &[]).map(Some)
+    }
+
+    /// Keys and values in the order of the text, but for these keys.
+    fn settings(&self, table: &DeTable<'_>, but: &[&str]) -> Result<Vec<Setting>, FileError> {
+        let mut all = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if !but.contains(&name) {
+                all.push((
+                    key.span().start,
+                    self.setting(key.span().start, name, value)?,
+                ));
+            }
+        }
+        all.sort_by_key(|(at, _)| *at);
+        Ok(all.into_iter().map(|(_, setting)| setting).collect())
+    }
+
+    fn setting(
+        &self,
+        at: usize,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Setting, FileError> {
+        let found = plain(value.get_ref()).ok_or_else(|| {
+            let what = format!("{key} wants a text, a number, true or false, or a list of these");
+            self.wrong(value.span().start, what)
+        })?;
+        Ok(Setting {
+            key: key.to_owned(),
+            value: found,
+            line: self.line(at),
+        })
+    }
+
+    fn factors(&self, top: &DeTable<'_>) -> Result<Vec<Factor>, FileError> {
+        let mut factors: Vec<Factor> = Vec::new();
+        for (at, table) in self.tables(top, "factor")? {
+            let factor = self.factor(at, table)?;
+            if factors.iter().any(|other| other.name == factor.name) {
+                return Err(self.wrong(at, format!("there are two factors named {}", factor.name)));
+            }
+            factors.push(factor);
+        }
+        Ok(factors)
+    }
+
+    fn factor(&self, at: usize, table: &DeTable<'_>) -> Result<Factor, FileError> {
+        self.known(table, &FACTOR)?;
+        let key = self.text(table, "key")?;
+        let named = self.text(table, "name")?;
+        let (_, name) = named.or_else(|| key.clone()).ok_or_else(|| {
+            self.wrong(at, "a factor wants a key (and a name, where it is another)")
+        })?;
+        self.word(at, "a factor", &name)?;
+        let kind = self.kind(at, table, &name)?;
+        let key = key.map_or_else(|| name.clone(), |(_, key)| key);
+        let levels = table.get("levels");
+        let Some(DeValue::Array(list)) = levels.map(Spanned::get_ref) else {
+            let at = levels.map_or(at, |found| found.span().start);
+            return Err(self.wrong(at, format!("{name} wants a list of levels")));
+        };
+        let levels = list.iter().map(|one| self.level(&key, one));
+        let levels: Vec<Level> = levels.collect::<Result<_, _>>()?;
+        if levels.len() < 2 {
+            return Err(self.wrong(at, format!("{name} wants two levels at least")));
+        }
+        for (place, level) in levels.iter().enumerate() {
+            if levels[..place]
+                .iter()
+                .any(|other| other.label == level.label)
+            {
+                let what = format!("two levels of {name} are called {:?}", level.label);
+                return Err(self.wrong(at, what));
+            }
+        }
+        let line = self.line(at);
+        Ok(Factor {
+            name,
+            kind,
+            levels,
+            line,
+        })
+    }
+
+    fn kind(&self, at: usize, table: &DeTable<'_>, factor: &str) -> Result<Kind, FileError> {
+        let words = Kind::EVERY.map(Kind::word);
+        let (at, word) = self.text(table, "kind")?.ok_or_else(|| {
+            self.wrong(at, format!("{factor} wants a kind: {}", words.join(", ")))
+        })?;
+        let found = Kind::EVERY.into_iter().find(|kind| kind.word() == word);
+        found.ok_or_else(|| {
+            let near = nearest(&word, words).map(|near| format!("did you mean {near}?"));
+            FileError {
+                hint: near.or_else(|| Some(format!("known: {}", words.join(", ")))),
+                ..self.wrong(at, format!("there is no kind {word}"))
+            }
+        })
+    }
+
+    /// A value of the factor's key, or a table with a label and the keys that it sets.
+    fn level(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Level, FileError> {
+        let at = value.span().start;
+        let DeValue::Table(table) = value.get_ref() else {
+            let setting = self.setting(at, key, value)?;
+            return Ok(Level {
+                label: words(&setting.value),
+                settings: vec![setting],
+            });
+        };
+        let (label_at, label) = self
+            .text(table, "label")?
+            .ok_or_else(|| self.wrong(at, "a level with several keys wants a label"))?;
+        self.word(label_at, "a level", &label)?;
+        Ok(Level {
+            label,
+            settings: self.settings(table, &["label"])?,
+        })
+    }
+
+    fn bars(&self, top: &DeTable<'_>, of: &Experiment) -> Result<Vec<Bar>, FileError> {
+        let Some(value) = top.get("bars") else {
+            return Ok(Vec::new());
+        };
+        let wrong = |at| self.wrong(at, "bars wants a list of texts, such as \"p99 < 20ms\"");
+        let DeValue::Array(list) = value.get_ref() else {
+            return Err(wrong(value.span().start));
+        };
+        let each = list.iter().map(|one| {
+            let at = one.span().start;
+            let DeValue::String(text) = one.get_ref() else {
+                return Err(wrong(at));
+            };
+            Bar::parse(text, &of.factors).map_err(|e| self.refused(at, &e, e.hint()))
+        });
+        each.collect()
+    }
+
+    fn design(&self, top: &DeTable<'_>, of: &Experiment) -> Result<Design, FileError> {
+        let listed = self.tables(top, "combination")?;
+        let word = self.text(top, "design")?;
+        let design = match (&word, listed.is_empty()) {
+            (None, true) => Design::Full,
+            (Some((_, word)), true) if word == "full" => Design::Full,
+            (Some((_, word)), true) if word == "half" => Design::Fraction(2),
+            (Some((_, word)), true) if word == "third" => Design::Fraction(3),
+            (Some((at, word)), true) => {
+                return Err(FileError {
+                    hint: Some("known: full, half, third; or name each [[combination]]".into()),
+                    ..self.wrong(*at, format!("there is no design {word}"))
+                });
+            }
+            (Some((at, _)), false) => {
+                return Err(self.wrong(
+                    *at,
+                    "design and [[combination]] say the same: one is enough",
+                ));
+            }
+            (None, false) => Design::Listed(self.listed(&listed, of)?),
+        };
+        let at = word.map_or(0, |(at, _)| at);
+        of.check(&design)
+            .map_err(|e: DesignError| self.refused(at, &e, e.hint()))?;
+        Ok(design)
+    }
+
+    /// By combination the place of each factor's level; a factor that is not named has its first.
+    fn listed(
+        &self,
+        tables: &[(usize, &DeTable<'_>)],
+        of: &Experiment,
+    ) -> Result<Vec<Vec<usize>>, FileError> {
+        let names: Vec<&str> = of.factors.iter().map(|f| f.name.as_str()).collect();
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        for (at, table) in tables {
+            self.known(table, &names)?;
+            let mut levels = Vec::new();
+            for factor in &of.factors {
+                let Some(value) = table.get(factor.name.as_str()) else {
+                    levels.push(0);
+                    continue;
+                };
+                let label = plain(value.get_ref()).map(|value| words(&value));
+                let label = label.unwrap_or_default();
+                let labels: Vec<&str> = factor.levels.iter().map(|l| l.label.as_str()).collect();
+                let found = labels.iter().position(|known| *known == label);
+                levels.push(found.ok_or_else(|| FileError {
+                    hint: Some(format!("it has {}", labels.join(", "))),
+                    ..self.wrong(
+                        value.span().start,
+                        format!("{} has no level {label}", factor.name),
+                    )
+                })?);
+            }
+            if all.contains(&levels) {
+                return Err(self.wrong(*at, "this combination is there already"));
+            }
+            all.push(levels);
+        }
+        Ok(all)
+    }
+
+    /// A key that two factors set would leave it to their order which of them holds.
+    fn one_value_a_key(&self, of: &Experiment) -> Result<(), FileError> {
+        for (place, factor) in of.factors.iter().enumerate() {
+            let keys = factor.levels.iter().flat_map(|level| &level.settings);
+            for setting in keys.filter(|s| !super::REPEATED.contains(&s.key.as_str())) {
+                let sets = |other: &&Factor| {
+                    let settings = other.levels.iter().flat_map(|level| &level.settings);
+                    settings.into_iter().any(|s| s.key == setting.key)
+                };
+                if let Some(other) = of.factors[..place].iter().find(sets) {
+                    return Err(FileError {
+                        line: setting.line,
+                        what: format!(
+                            "{} and {} both set {}",
+                            other.name, factor.name, setting.key
+                        ),
+                        hint: Some("make one factor of them, whose levels set several keys".into()),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value as a plain one; none of dates and tables.
+fn plain(value: &DeValue<'_>) -> Option<toml::Value> {
+    Some(match value {
+        DeValue::String(text) => toml::Value::String(text.to_string()),
+        DeValue::Integer(n) => {
+            toml::Value::Integer(i64::from_str_radix(n.as_str(), n.radix()).ok()?)
+        }
+        DeValue::Float(n) => toml::Value::Float(n.as_str().parse().ok()?),
+        DeValue::Boolean(yes) => toml::Value::Boolean(*yes),
+        DeValue::Array(list) => {
+            let each = list.iter().map(|one| plain(one.get_ref()));
+            toml::Value::Array(each.collect::<Option<_>>()?)
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => return None,
+    })
+}
+
+/// A value as a person calls it.
+fn words(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(list) => {
+            let each: Vec<String> = list.iter().map(words).collect();
+            each.join(",")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,69 @@
+//! The order of an experiment: blocks in which each restart comes once, in a random order that follows from the seed.
+//! Refuses to put all of one setting before all of another: the machine would change meanwhile.
+
+use super::design::Whole;
+use crate::seed::Seed;
+use crate::stats::Draw;
+use serde::{Deserialize, Serialize};
+
+/// Why a run is in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The combinations themselves.
+    Main,
+    /// The first restart's settings once more in each block, so that the experiment's own noise is known.
+    Twin,
+    /// The winner and what it is compared with, measured again.
+    Again,
+}
+
+/// One run of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Its place in the order, from 0.
+    pub place: usize,
+    /// Its block, from 0.
+    pub block: usize,
+    /// Its restart, from 0: runs of equal number share one life of the nodes.
+    pub restart: usize,
+    /// Place of its combination.
+    pub combination: usize,
+    /// Why it is run.
+    pub stage: Stage,
+}
+
+/// So many blocks of all restarts, the first of which comes twice in each block.
+pub fn order(seed: Seed, wholes: &[Whole], blocks: usize) -> Vec<Planned> {
+    let mut plan = Vec::new();
+    more(&mut plan, seed, wholes, blocks, Stage::Main);
+    plan
+}
+
+/// More blocks behind those that are planned: of the main stage (with their twins), or of the restarts that are
+/// measured again.
+pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) {
+    let first = plan.last().map_or(0, |last| last.block + 1);
+    for block in first..first + blocks {
+        let mut restarts: Vec<(&Whole, Stage)> = wholes.iter().map(|w| (w, stage)).collect();
+        if stage == Stage::Main {
+            restarts.extend(wholes.first().map(|first| (first, Stage::Twin)));
+        }
+        let seed = seed.derive(&format!("experiment/block/{block}"));
+        Draw::new(seed).shuffle(&mut restarts);
+        for (number, (whole, stage)) in restarts.into_iter().enumerate() {
+            let restart = plan.last().map_or(0, |last| last.restart + 1);
+            let mut combinations = whole.combinations.clone();
+            Draw::new(seed.derive(&format!("restart/{number}"))).shuffle(&mut combinations);
+            for combination in combinations {
+                plan.push(Planned {
+                    place: plan.len(),
+                    block,
+                    restart,
+                    combination,
+                    stage,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The report of an experiment: the answer first, all runs, hostile names, and files that others can read.
+//! Refuses to run one: its numbers are made here, with effects that are known.
+
+use helenus_model::comparison::Measure;
+use helenus_model::doubt::Verdict;
+use helenus_model::experiment::{
+    Analysis, Experiment, Fact, Progress, RunState, Values, analyse, order, read,
+};
+use helenus_model::seed::Seed;
+use helenus_record::report::{
+    ExperimentReport, experiment_answer, experiment_csv, experiment_html, experiment_markdown,
+    experiment_sheets, is_report,
+};
+use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
+use std::collections::BTreeMap;
+
+const TEXT: &str = r#"
+name = "heap"
+repeats = 25
+bars = ["p99 < 12ms at 1000/s"]
+[[factor]]
+key = "heap"
+kind = "restart"
+levels = ["64M", "128M", "</script><img src=x onerror=alert(1)>|`"]
+[[factor]]
+key = "rate"
+kind = "phase"
+levels = [500, 1000]
+"#;
+
+/// An experiment of 200 runs.
+pub(crate) struct Made {
+    stored: StoredExperiment,
+    experiment: Experiment,
+    runs: Vec<PlannedRun>,
+    facts: Vec<Fact>,
+    analysis: Analysis,
+}
+
+impl Made {
+    pub(crate) fn report(&self) -> ExperimentReport<'_> {
+        let states: Vec<_> = self.runs.iter().map(|r| (r.planned, r.state)).collect();
+        ExperimentReport {
+            stored: &self.stored,
+            experiment: &self.experiment,
+            progress: Progress::of(&states),
+            runs: &self.runs,
+            facts: &self.facts,
+            analysis: Some(&self.analysis),
+        }
+    }
+}
+
+/// 10 ms at the least heap, half of it with twice the heap; the last level dies.
+pub(crate) fn made() -> Made {
+    let experiment = read(TEXT).expect("a file");
+    let all = experiment.combinations();
+    let plan = order(Seed(3), &experiment.wholes(&all), experiment.repeats);
+    let mut runs = Vec::new();
+    let mut facts = Vec::new();
+    for planned in plan {
+        let levels = &all[planned.combination];
+        let dies = levels[0] == 2;
+        runs.push(PlannedRun {
+            planned,
+            state: if dies { RunState::Died } else { RunState::Done },
+            attempts: 1,
+            run: None,
+            began_wall_ns: Some(1),
+            ended_wall_ns: Some(2),
+            why: dies.then(|| "node1 died\nOutOfMemoryError".to_owned()),
+        });
+        if dies {
+            continue;
+        }
+        // A little that differs from block to block, so that intervals have a width.
+        let wave = 1.0 + 0.01 * ((planned.place * 37 % 11) as f64 - 5.0);
+        let p99 = wave * if levels[0] == 1 { 5_000.0 } else { 10_000.0 };
+        let measures = BTreeMap::from([
+            (Measure::ResponseMean, p99 / 3.0),
+            (Measure::ResponseP50, p99 / 4.0),
+            (Measure::ResponseP99, p99),
+        ]);
+        facts.push(Fact {
+            run: format!("r{}", planned.place + 1),
+            planned,
+            verdict: Verdict::Valid,
+            behind: false,
+            phases: vec!["main".into()],
+            values: Values::from([("main".into(), measures)]),
+            read_bytes_per_operation: None,
+            doubts: vec![],
+        });
+    }
+    let analysis = analyse(&experiment, &facts, None, None).expect("numbers");
+    let stored = StoredExperiment {
+        id: ExperimentId::named("e3").expect("a name"),
+        name: "heap".into(),
+        text: TEXT.into(),
+        folder: "/home/me".into(),
+        command: "helenus experiment run heap.toml".into(),
+        seed: Seed(3),
+        began_wall_ns: 1_795_250_000_000_000_000,
+        sittings: 1,
+        running: false,
+        first_stage: None,
+        dataset_bytes: None,
+        memory_bytes: None,
+    };
+    Made {
+        stored,
+        experiment,
+        runs,
+        facts,
+        analysis,
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_everything_behind_it() {
+    let made = made();
+    let report = made.report();
+    let answer = experiment_answer(&report);
+    assert!(
+        answer[0].starts_with(
+            "heap=128M is best: response p99 of main is 50 % lower than with heap=64M ("
+        ),
+        "{answer:#?}"
+    );
+    let bar = "bar p99 < 12ms at 1000/s: the first settings that hold it are heap=64M rate=1000; 2 in all";
+    assert!(
+        answer.iter().any(|line| line.starts_with(bar)),
+        "{answer:#?}"
+    );
+    assert!(
+        answer.iter().any(|line| line.starts_with("dies: heap=<")),
+        "{answer:#?}"
+    );
+    let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
+    let wanted = [
+        "Effects",
+        "Interactions",
+        "Bars",
+        "Settings",
+        "Runs",
+        "What did not run",
+    ];
+    assert_eq!(titles, wanted);
+    for sheet in experiment_sheets(&report) {
+        let even = sheet.rows.iter().all(|row| row.len() == sheet.heads.len());
+        assert!(even, "{}", sheet.title);
+    }
+    let csv = experiment_csv(&report);
+    let columns = csv.lines().next().expect("heads").split(',').count();
+    assert_eq!(columns, 7 + 2 + 4);
+    assert_eq!(csv.lines().count(), 1 + made.facts.len() * 3);
+}
+
+#[test]
+fn a_hostile_level_stays_a_name() {
+    let made = made();
+    let page = experiment_html(&made.report());
+    assert!(
+        is_report(&page) && page.len() < 15_000_000,
+        "{} bytes",
+        page.len()
+    );
+    assert!(!page.contains("<img"));
+    let parts = [
+        "<h1>heap=128M is best",
+        "chart-effects",
+        "chart-heat",
+        "chart-curve-1",
+        "sortable",
+        "What did not run",
+        "helenus experiment run heap.toml",
+    ];
+    for part in parts {
+        assert!(page.contains(part), "no {part}");
+    }
+    let markdown = experiment_markdown(&made.report());
+    assert!(!markdown.contains("<img") && markdown.contains("#### Runs"));
+}

@@ -1,0 +1,93 @@
+//! Flags of `experiment`.
+//! Refuses to do anything with them.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentVerb {
+    #[command(subcommand)]
+    pub(crate) what: ExperimentWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExperimentWhat {
+    /// Read a file and say what is wrong with it
+    #[command(after_help = "Examples:
+  helenus experiment check heap.toml     its factors and combinations, or the line that is wrong")]
+    Check {
+        /// An experiment in TOML
+        file: PathBuf,
+    },
+    /// Say what would run, in which order, how long it takes and what it needs; start nothing
+    #[command(after_help = "Examples:
+  helenus experiment plan heap.toml
+  helenus experiment plan heap.toml --seed 7 --format json
+
+Combinations that do not fit the machine are named with the reason.")]
+    Plan {
+        /// An experiment in TOML
+        file: PathBuf,
+        /// Seed of order and data [default: the file's, or random]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+    },
+    /// Run an experiment to its end and tell the answer
+    #[command(after_help = "Examples:
+  helenus experiment run heap.toml
+  helenus experiment run heap.toml --seed 7
+  helenus experiment run heap.toml --anew
+                                         a second time, whatever became of the first
+
+Two experiments on one machine run one after the other. Whatever ends this one, Ctrl-C, kill -9 or a
+lost machine: `helenus experiment resume` goes on with the next run.")]
+    Run {
+        /// An experiment in TOML
+        file: PathBuf,
+        /// Seed of order and data [default: the file's, or random]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+        /// Begin again, even where one of this name has not ended
+        #[arg(long)]
+        anew: bool,
+        /// As `plan`
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Go on with an experiment that was cut off
+    #[command(after_help = "Examples:
+  helenus experiment resume heap.toml
+  helenus experiment resume e3")]
+    Resume {
+        /// A file, the name in it, or a name such as e3
+        experiment: String,
+        /// Say how far it is, start nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// What has run, what runs, what failed, how long it will take
+    #[command(after_help = "Examples:
+  helenus experiment status              all of them
+  helenus experiment status heap         one, with its failed runs")]
+    Status {
+        /// A file, the name in it, or a name such as e3
+        experiment: Option<String>,
+    },
+    /// What an experiment says so far: the answer, effects, bars, all runs
+    #[command(after_help = "Examples:
+  helenus experiment report heap.toml
+  helenus experiment report e3 --markdown heap.md --csv heap.csv --html heap.html")]
+    Report {
+        /// A file, the name in it, or a name such as e3
+        experiment: String,
+        /// Write it as Markdown, too
+        #[arg(long, value_name = "FILE")]
+        markdown: Option<PathBuf>,
+        /// Write the numbers of all runs, too
+        #[arg(long, value_name = "FILE")]
+        csv: Option<PathBuf>,
+        /// Write it as one HTML file that opens without a network, too
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+    },
+}

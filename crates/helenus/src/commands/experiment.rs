@@ -1,0 +1,238 @@
+//! `helenus experiment`: a matrix of settings from one file, checked, planned, run, gone on with, answered.
+//! Refuses to run what was planned from another text, and to begin what has been begun and not ended.
+
+mod cells;
+mod live;
+mod plan;
+mod report;
+mod status;
+
+use crate::cli::experiment::{ExperimentVerb, ExperimentWhat};
+use crate::commands::{bench, populate};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
+use helenus_model::experiment::{self as model, Experiment, Progress};
+use helenus_model::secret::command_line;
+use helenus_model::seed::Seed;
+use helenus_record::{ExperimentId, History, StoredExperiment};
+use std::path::{Path, PathBuf};
+
+/// An experiment's file, read.
+struct File {
+    /// As it is told.
+    shown: String,
+    folder: PathBuf,
+    text: String,
+    experiment: Experiment,
+}
+
+pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.what {
+        ExperimentWhat::Check { file } => plan::check(&read(file)?, hands, ui),
+        ExperimentWhat::Plan { file, seed } => plan::plan(&read(file)?, *seed, hands, ui),
+        ExperimentWhat::Run {
+            file,
+            seed,
+            dry_run: true,
+            ..
+        } => plan::plan(&read(file)?, *seed, hands, ui),
+        ExperimentWhat::Run {
+            file, seed, anew, ..
+        } => begin(&read(file)?, *seed, *anew, hands, ui),
+        ExperimentWhat::Resume {
+            experiment,
+            dry_run: true,
+        } => status::one(experiment, hands, ui),
+        ExperimentWhat::Resume { experiment, .. } => resume(experiment, hands, ui),
+        ExperimentWhat::Status {
+            experiment: Some(one),
+        } => status::one(one, hands, ui),
+        ExperimentWhat::Status { experiment: None } => status::all(hands, ui),
+        ExperimentWhat::Report {
+            experiment,
+            markdown,
+            csv,
+            html,
+        } => report::run(
+            experiment,
+            &report::Files {
+                markdown: markdown.as_deref(),
+                csv: csv.as_deref(),
+                html: html.as_deref(),
+            },
+            hands,
+            ui,
+        ),
+    }
+}
+
+fn read(path: &Path) -> Result<File, CommandError> {
+    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let whole = fs::canonicalize(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    of_text(
+        path.display().to_string(),
+        whole.parent().unwrap_or(Path::new("/")),
+        text,
+    )
+}
+
+fn of_text(shown: String, folder: &Path, text: String) -> Result<File, CommandError> {
+    let experiment = model::read(&text).map_err(|error| {
+        let place = format!("{shown}:{}: {}", error.line, error.what);
+        CommandError::new(code::USAGE, place).hint(error.hint)
+    })?;
+    Ok(File {
+        shown,
+        folder: folder.to_owned(),
+        text,
+        experiment,
+    })
+}
+
+fn open(hands: &Hands) -> Result<History, CommandError> {
+    Ok(History::open(
+        &hands.paths.state.join(helenus_record::FILE),
+    )?)
+}
+
+/// An experiment of the history by its file, its name, or a name such as e3; with its file as it was then.
+fn stored(history: &History, name: &str) -> Result<(StoredExperiment, File), CommandError> {
+    let path = Path::new(name);
+    let now = path.is_file().then(|| read(path)).transpose()?;
+    let wanted = now
+        .as_ref()
+        .map_or(name, |file| file.experiment.name.as_str());
+    let Some(stored) = history.experiment(wanted)? else {
+        let text = format!("there is no experiment {wanted} in the history");
+        let hint = match &now {
+            Some(_) => format!("begin it: helenus experiment run {name}"),
+            None => "`helenus experiment status` lists them".to_owned(),
+        };
+        return Err(CommandError::new(code::USAGE, text).hint(hint));
+    };
+    if now.is_some_and(|file| file.text != stored.text) {
+        let id = stored.id;
+        let text = format!("{name} is not what {id} was planned from");
+        return Err(CommandError::new(code::USAGE, text).hint(format!(
+            "go on with the old text: helenus experiment resume {id}; or begin the new one: helenus experiment run {name} --anew"
+        )));
+    }
+    let file = of_text(
+        stored.id.to_string(),
+        Path::new(&stored.folder),
+        stored.text.clone(),
+    )?;
+    Ok((stored, file))
+}
+
+/// The requests of all combinations of a file.
+fn combinations(file: &File, hands: &Hands, ui: &Ui) -> Result<Vec<Combination>, CommandError> {
+    let place = cells::Place {
+        file: &file.shown,
+        folder: &file.folder,
+    };
+    cells::all(&file.experiment, &place, (hands, ui))
+}
+
+/// The seed that was asked for, or the file's, or a random one.
+fn seed(file: &File, asked: Option<u64>) -> Seed {
+    let known = asked.map(Seed).or(file.experiment.seed);
+    known.unwrap_or_else(|| Seed(bench::random()))
+}
+
+fn begin(
+    file: &File,
+    asked: Option<u64>,
+    anew: bool,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let name = &file.experiment.name;
+    let history = open(hands)?;
+    if let Some(last) = history.experiment(name)?
+        && !anew
+        && status::progress(&history, last.id)?.left > 0
+    {
+        let id = last.id;
+        let text = format!("{id} is an experiment {name} that has not ended");
+        return Err(CommandError::new(code::USAGE, text).hint(format!(
+            "go on with it: helenus experiment resume {id}; or begin another: --anew"
+        )));
+    }
+    drop(history);
+    let request = ExperimentRequest {
+        combinations: combinations(file, hands, ui)?,
+        seed: seed(file, asked),
+        experiment: file.experiment.clone(),
+        text: file.text.clone(),
+        folder: file.folder.display().to_string(),
+        command: command(),
+    };
+    let id = experiment::begin(hands, &request).map_err(failure)?;
+    sit(&request, id, hands, ui)
+}
+
+fn resume(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let history = open(hands)?;
+    let (stored, file) = self::stored(&history, name)?;
+    if stored.running {
+        let text = format!("{} runs already", stored.id);
+        return Err(CommandError::new(code::USAGE, text)
+            .hint(format!("helenus experiment status {}", stored.id)));
+    }
+    drop(history);
+    let request = ExperimentRequest {
+        combinations: combinations(&file, hands, ui)?,
+        seed: stored.seed,
+        experiment: file.experiment,
+        text: file.text,
+        folder: stored.folder,
+        command: stored.command,
+    };
+    sit(&request, stored.id, hands, ui)
+}
+
+fn command() -> String {
+    command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
+}
+
+/// Runs what is left, and tells the answer where nothing is.
+fn sit(
+    request: &ExperimentRequest,
+    id: ExperimentId,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let mut live = live::Live::new(ui, request);
+    let sat = experiment::sit(hands, request, id, &mut |event| live.see(&event));
+    drop(live);
+    let go_on = || format!("helenus experiment resume {id}");
+    let sat = sat.map_err(|error| {
+        let stopped = failure(error).within(&format!("{id} stopped"));
+        ui.note(&format!("what has run is kept; to go on: {}", go_on()));
+        stopped
+    })?;
+    if sat.interrupted {
+        let Progress { done, left, .. } = sat.progress;
+        let text = format!("interrupted, and cleaned up: {done} runs are done, {left} are left");
+        return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("go on: {}", go_on())));
+    }
+    report::show(id, hands, ui)
+}
+
+fn failure(error: ExperimentError) -> CommandError {
+    match error {
+        ExperimentError::Cluster(error) => error.into(),
+        ExperimentError::Bench(error) => bench::failure(*error),
+        ExperimentError::Populate(error) => populate::failure(error),
+        ExperimentError::History(error) => error.into(),
+        ExperimentError::NotRecorded(ref source) => {
+            let hint = source.hint();
+            CommandError::of(code::ENVIRONMENT, &error).hint(hint)
+        }
+        ExperimentError::NotWhole => CommandError::of(code::CLUSTER, &error),
+    }
+}

@@ -1,0 +1,352 @@
+//! The combinations of an experiment as requests: keys become the flags of `run` and `populate`.
+//! Refuses a key of another section or kind, with its line and where it belongs.
+
+use crate::cli::run::{Populate, Run};
+use crate::cli::{CLUSTER_FLAGS, Cli, Verb};
+use crate::commands::{keys, populate, run};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use clap::{Arg, Parser as _};
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::machine;
+use helenus_lab::bench::Where;
+use helenus_lab::experiment::Combination;
+use helenus_lab::populate::PopulateRequest;
+use helenus_model::experiment::{Experiment, Kind, Setting};
+use helenus_model::plan::PlanError;
+use std::path::Path;
+
+/// The key that says which workload: a word of `run`, and no flag.
+const WORKLOAD: &str = "workload";
+
+/// Flags that make no sense in a file whose clusters come and go.
+const NOT_HERE: [&str; 10] = [
+    "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
+];
+
+/// Keys that are settings of tables.
+const OF_SCHEMA: [&str; 3] = [WORKLOAD, "param", "replication-factor"];
+
+/// Settings of nodes that leave the files of a dataset as they are.
+const NOT_OF_DATA: [&str; 8] = [
+    "heap",
+    "new-heap",
+    "jvm",
+    "memory",
+    "cpus",
+    "java-home",
+    "no-archive",
+    "ready-within",
+];
+
+/// Where keys of a file stand.
+pub(super) struct Place<'a> {
+    /// The file, as it is told.
+    pub(super) file: &'a str,
+    /// Where paths in it begin.
+    pub(super) folder: &'a Path,
+}
+
+impl Place<'_> {
+    fn wrong(&self, line: usize, text: &str) -> CommandError {
+        CommandError::new(code::USAGE, format!("{}:{line}: {text}", self.file))
+    }
+}
+
+/// What a key may be a setting of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Cluster,
+    Workload,
+    Populate,
+}
+
+impl Section {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::Workload => "workload",
+            Self::Populate => "populate",
+        }
+    }
+}
+
+/// Whether a flag of `run` belongs to the cluster.
+fn of_cluster(arg: &Arg) -> bool {
+    CLUSTER_FLAGS.contains(&arg.get_id().as_str())
+}
+
+/// Whether a flag may stand in a section.
+fn may(section: Section, arg: &Arg) -> bool {
+    let long = arg.get_long().unwrap_or_default();
+    let place = arg.get_help_heading() == Some("Where");
+    !place && !NOT_HERE.contains(&long) && of_cluster(arg) == (section == Section::Cluster)
+}
+
+/// The requests of all combinations, in their order.
+pub(super) fn all(
+    of: &Experiment,
+    place: &Place<'_>,
+    (hands, ui): (&Hands, &Ui),
+) -> Result<Vec<Combination>, CommandError> {
+    let verbs = [keys::verb("run"), keys::verb("populate")];
+    for section in [
+        (Section::Cluster, &of.cluster),
+        (Section::Workload, &of.workload),
+    ] {
+        for setting in section.1 {
+            known(&verbs[0], section.0, setting, place)?;
+        }
+    }
+    for setting in of.populate.iter().flatten() {
+        known(&verbs[1], Section::Populate, setting, place)?;
+    }
+    for factor in &of.factors {
+        for setting in factor.levels.iter().flat_map(|level| &level.settings) {
+            fits_kind(&verbs[0], factor.kind, setting, place)?;
+        }
+    }
+    let mut datasets: Vec<String> = Vec::new();
+    let mut fits: Vec<(Vec<usize>, Option<String>)> = Vec::new();
+    let mut combinations = Vec::new();
+    for (number, levels) in of.combinations().iter().enumerate() {
+        let cell = Cell {
+            of,
+            levels,
+            verbs: &verbs,
+            place,
+        };
+        // What a setting notes is told once, not once for each combination.
+        let hushed = ui.hushed();
+        let tell = if number == 0 { ui } else { &hushed };
+        let within = |error: CommandError| error.within(&cell.shown());
+        let bench = run::request(&cell.run()?, hands, tell).map_err(within)?;
+        let Where::Ephemeral(up) = &bench.place else {
+            return Err(CommandError::new(
+                code::USAGE,
+                "an experiment makes its own clusters",
+            ));
+        };
+        let whole = of.whole_levels(levels);
+        let unfit = match fits.iter().find(|(known, _)| *known == whole) {
+            Some((_, unfit)) => unfit.clone(),
+            None => unfit(hands, up).map_err(within)?,
+        };
+        fits.push((whole, unfit.clone()));
+        let words = cell.dataset();
+        let dataset = datasets.iter().position(|known| *known == words);
+        let dataset = dataset.unwrap_or_else(|| {
+            datasets.push(words);
+            datasets.len() - 1
+        });
+        let populate = cell.populate()?;
+        let seed = populate.as_ref().map(|wanted| wanted.filling.seed);
+        combinations.push(Combination {
+            bench: helenus_lab::BenchRequest {
+                seed: seed.unwrap_or(bench.seed),
+                ..bench
+            },
+            populate,
+            dataset,
+            unfit,
+        });
+    }
+    Ok(combinations)
+}
+
+/// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
+fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> {
+    let error = match hands.dry_run(up) {
+        Ok(_) => return Ok(None),
+        Err(ClusterError::Plan(error)) => error,
+        Err(error) => return Err(error.into()),
+    };
+    match &error {
+        PlanError::Memory { need, .. } if *need <= machine::read().memory => Ok(None),
+        PlanError::Memory { .. } | PlanError::Limit { .. } => Ok(Some(error.to_string())),
+        _ => Err(ClusterError::from(error).into()),
+    }
+}
+
+/// Whether a key may stand where it stands.
+fn known(
+    verb: &clap::Command,
+    section: Section,
+    setting: &Setting,
+    place: &Place<'_>,
+) -> Result<(), CommandError> {
+    let key = setting.key.as_str();
+    if key == WORKLOAD && section == Section::Workload {
+        return Ok(());
+    }
+    if key == "seed" {
+        let text = "seed has no place in a section";
+        return Err(place
+            .wrong(setting.line, text)
+            .hint("order and data come from one: write it at the top of the file".to_owned()));
+    }
+    let found = keys::find(verb, key, &|arg: &&Arg| may(section, arg));
+    let Err(near) = found else { return Ok(()) };
+    let other = match section {
+        Section::Cluster => Section::Workload,
+        Section::Workload | Section::Populate => Section::Cluster,
+    };
+    let elsewhere = section != Section::Populate
+        && (key == WORKLOAD || keys::find(verb, key, &|arg: &&Arg| may(other, arg)).is_ok());
+    let hint = if elsewhere {
+        format!("it belongs to [{}]", other.word())
+    } else {
+        near.unwrap_or_else(|| match section {
+            Section::Populate => "the keys are the long flags of `helenus populate --help`".into(),
+            _ => "the keys are the long flags of `helenus run --help`".into(),
+        })
+    };
+    let text = format!("unknown key {key} in [{}]", section.word());
+    Err(place.wrong(setting.line, &text).hint(hint))
+}
+
+/// Whether a factor of this kind may set the key.
+fn fits_kind(
+    verb: &clap::Command,
+    kind: Kind,
+    setting: &Setting,
+    place: &Place<'_>,
+) -> Result<(), CommandError> {
+    let key = setting.key.as_str();
+    let cluster = keys::find(verb, key, &|arg: &&Arg| may(Section::Cluster, arg)).is_ok();
+    let own = if cluster {
+        Kind::Restart
+    } else if OF_SCHEMA.contains(&key) {
+        Kind::Schema
+    } else {
+        known(verb, Section::Workload, setting, place)?;
+        Kind::Phase
+    };
+    // What costs less may be changed along with what costs more.
+    let enough = match kind {
+        Kind::Restart => true,
+        Kind::Schema => own != Kind::Restart,
+        Kind::Phase => own == Kind::Phase,
+    };
+    if enough {
+        return Ok(());
+    }
+    let text = format!("{key} cannot be a factor of kind {}", kind.word());
+    let hint = format!("write kind = \"{}\"", own.word());
+    Err(place.wrong(setting.line, &text).hint(hint))
+}
+
+/// One combination on its way to a request.
+struct Cell<'a> {
+    of: &'a Experiment,
+    levels: &'a [usize],
+    verbs: &'a [clap::Command; 2],
+    place: &'a Place<'a>,
+}
+
+impl Cell<'_> {
+    /// The file and the combination, before what is wrong with them.
+    fn shown(&self) -> String {
+        format!("{}: {}", self.place.file, self.of.label(self.levels))
+    }
+
+    fn run(&self) -> Result<Run, CommandError> {
+        let mut settings = self.of.cluster.clone();
+        settings.extend(self.of.workload.clone());
+        let settings = self.of.settings(&settings, self.levels, &Kind::EVERY);
+        let mut words = vec!["helenus".to_owned(), "run".to_owned()];
+        words.extend(self.workload(&settings));
+        self.flags(&self.verbs[0], &settings, &mut words)?;
+        match self.parse(&words, &settings)? {
+            Verb::Run(flags) => Ok(*flags),
+            _ => Err(CommandError::new(code::USAGE, "a combination is a run")),
+        }
+    }
+
+    fn populate(&self) -> Result<Option<PopulateRequest>, CommandError> {
+        let Some(base) = &self.of.populate else {
+            return Ok(None);
+        };
+        let schema = self
+            .of
+            .settings(&self.of.workload, self.levels, &[Kind::Schema]);
+        let mut settings = base.clone();
+        let own = schema
+            .iter()
+            .filter(|s| OF_SCHEMA[1..].contains(&s.key.as_str()));
+        settings.extend(own.cloned());
+        let mut words = vec!["helenus".to_owned(), "populate".to_owned()];
+        words.extend(self.workload(&schema));
+        words.push("--cluster=data".to_owned());
+        self.flags(&self.verbs[1], &settings, &mut words)?;
+        let Verb::Populate(flags) = self.parse(&words, &settings)? else {
+            return Err(CommandError::new(code::USAGE, "data comes from populate"));
+        };
+        let flags: Populate = *flags;
+        let words = flags.workload.clone().unwrap_or_default();
+        let within = |error: CommandError| error.within(&self.shown());
+        let chosen = run::choose(&words, &flags.params, None).map_err(within)?;
+        let request = populate::request_of(&flags, &chosen).map_err(within)?;
+        Ok(Some(request))
+    }
+
+    /// What makes a dataset another one: its tables, and settings of nodes that shape their files.
+    fn dataset(&self) -> String {
+        let kinds = [Kind::Restart, Kind::Schema];
+        let mut settings = self.of.cluster.clone();
+        settings.extend(self.of.workload.clone());
+        let settings = self.of.settings(&settings, self.levels, &kinds);
+        let is = |setting: &&Setting| {
+            let key = setting.key.as_str();
+            let cluster = CLUSTER_FLAGS.contains(&key.replace('-', "_").as_str());
+            OF_SCHEMA.contains(&key) || (cluster && !NOT_OF_DATA.contains(&key))
+        };
+        let own = settings.iter().filter(is);
+        let words: Vec<String> = own.map(|s| format!("{}={}", s.key, s.value)).collect();
+        words.join("\n")
+    }
+
+    /// The workload's word; profiles are found beside the file.
+    fn workload(&self, settings: &[Setting]) -> Option<String> {
+        let setting = settings.iter().rfind(|setting| setting.key == WORKLOAD)?;
+        let text = setting.value.as_str().unwrap_or_default();
+        if !run::is_files(text) {
+            return Some(text.to_owned());
+        }
+        let beside = |path: &str| self.place.folder.join(path).display().to_string();
+        let paths: Vec<String> = text.split(',').map(beside).collect();
+        Some(paths.join(","))
+    }
+
+    fn flags(
+        &self,
+        verb: &clap::Command,
+        settings: &[Setting],
+        words: &mut Vec<String>,
+    ) -> Result<(), CommandError> {
+        for setting in settings.iter().filter(|setting| setting.key != WORKLOAD) {
+            let arg = keys::find(verb, &setting.key, &|_| true);
+            let arg = arg.map_err(|_| self.place.wrong(setting.line, "unknown key"))?;
+            let told = |text: String| self.place.wrong(setting.line, &text);
+            words.extend(keys::flags(&arg, &setting.key, &setting.value).map_err(told)?);
+        }
+        Ok(())
+    }
+
+    fn parse(&self, words: &[String], settings: &[Setting]) -> Result<Verb, CommandError> {
+        Cli::try_parse_from(words)
+            .map(|cli| cli.verb)
+            .map_err(|error| {
+                let key = keys::key_of(&error);
+                let own = settings
+                    .iter()
+                    .find(|s| key.as_deref() == Some(s.key.as_str()));
+                let place = match own {
+                    Some(setting) => format!("{}:{}", self.place.file, setting.line),
+                    None => self.shown(),
+                };
+                keys::refused(&place, &error)
+            })
+    }
+}

@@ -1,0 +1,150 @@
+//! An experiment as it goes: one moving line within a run, one kept line after it.
+//! Refuses to tell differences before all has run.
+
+use super::plan::timing;
+use crate::commands::compare::live::in_a_line;
+use crate::commands::{bench, populate};
+use crate::ui::Ui;
+use helenus_lab::bench::Where;
+use helenus_lab::experiment::{ExperimentEvent, ExperimentRequest};
+use helenus_model::experiment::{Planned, RunState, Stage, Timing};
+use helenus_model::units::human_duration;
+use std::time::{Duration, Instant};
+
+/// The runs as they go.
+pub(super) struct Live<'a> {
+    ui: &'a Ui,
+    request: &'a ExperimentRequest,
+    within: bench::Live<'a>,
+    populate: populate::Live<'a>,
+    timing: Timing,
+    runs: Vec<(Planned, RunState)>,
+    /// When the first run of this sitting began, and how long all that was left then was reckoned to take.
+    began: Option<(Instant, Duration)>,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(ui: &'a Ui, request: &'a ExperimentRequest) -> Self {
+        let nodes = request
+            .combinations
+            .iter()
+            .map(|one| match &one.bench.place {
+                Where::Ephemeral(up) => up.topology.nodes(),
+                Where::Cluster(_) | Where::Hosts { .. } => 1,
+            });
+        Self {
+            ui,
+            request,
+            within: bench::Live::new(ui, nodes.max().unwrap_or(1)),
+            populate: populate::Live::new(ui),
+            timing: timing(&request.combinations),
+            runs: Vec::new(),
+            began: None,
+        }
+    }
+
+    pub(super) fn see(&mut self, event: &ExperimentEvent<'_>) {
+        match event {
+            ExperimentEvent::Waits(ahead) => self.ui.note(&format!(
+                "waiting: experiment {} runs (process {}), and two at once would measure each other",
+                ahead.what, ahead.pid
+            )),
+            ExperimentEvent::Begins { id, progress, runs } => {
+                self.runs = runs.iter().map(|run| (run.planned, run.state)).collect();
+                let left = self.timing.left(&self.runs);
+                self.ui.note(&format!(
+                    "{id} {}: {} of {} runs done, {} left in {} restarts, about {}; seed {}",
+                    self.request.experiment.name,
+                    progress.done,
+                    progress.planned,
+                    progress.left,
+                    progress.restarts_left,
+                    human_duration(left),
+                    self.request.seed.0
+                ));
+            }
+            ExperimentEvent::Left(cluster) => self
+                .ui
+                .note(&format!("removed {cluster}, which a sitting before this one left")),
+            ExperimentEvent::Run { planned, of } => self.begins(*planned, *of),
+            ExperimentEvent::Dataset => self.ui.note("making the data"),
+            ExperimentEvent::Populate(event) => self.populate.see(event),
+            ExperimentEvent::Restored(cache) => {
+                if cache.resident_bytes > 0 {
+                    let resident = cache.share() * 100.0;
+                    self.ui.caution(&format!(
+                        "{resident:.1} % of the data was in the page cache before the nodes started"
+                    ));
+                }
+            }
+            ExperimentEvent::Bench(event) => self.within.see(event),
+            ExperimentEvent::Ended { planned, finished } => {
+                self.ended(*planned, RunState::Done);
+                self.ui
+                    .note(&format!("{}: {}", self.words(*planned), in_a_line(finished)));
+            }
+            ExperimentEvent::Died { planned, why } => {
+                self.ended(*planned, RunState::Died);
+                let first = why.lines().next().unwrap_or_default();
+                self.ui
+                    .caution(&format!("{} dies: {first}", self.words(*planned)));
+            }
+            ExperimentEvent::More {
+                blocks,
+                governed_by,
+            } => self.ui.note(&format!(
+                "the first blocks say that {governed_by} needs {blocks} blocks"
+            )),
+            ExperimentEvent::Again { winner } => self
+                .ui
+                .note(&format!("{winner} is best; it is measured again, with fresh restarts")),
+        }
+    }
+
+    fn begins(&mut self, planned: Planned, of: usize) {
+        // Runs that were planned on the way are known from here on.
+        if self.runs.len() <= planned.place {
+            self.runs.push((planned, RunState::Planned));
+        }
+        let left = self.timing.left(&self.runs);
+        let (began, then) = *self.began.get_or_insert((Instant::now(), left));
+        let done = then.saturating_sub(left);
+        // What is left is reckoned by what the runs so far took, once there are some.
+        let pace = if done.is_zero() {
+            1.0
+        } else {
+            began.elapsed().as_secs_f64() / done.as_secs_f64()
+        };
+        self.within.prefix(format!(
+            "run {} of {of}, {}, {} left: ",
+            planned.place + 1,
+            self.words(planned),
+            human_duration(left.mul_f64(pace))
+        ));
+    }
+
+    fn ended(&mut self, planned: Planned, state: RunState) {
+        for (own, known) in &mut self.runs {
+            let same = own.place == planned.place;
+            let dead = state == RunState::Died && own.restart == planned.restart;
+            if same || (dead && known.is_open()) {
+                *known = state;
+            }
+        }
+    }
+
+    fn words(&self, planned: Planned) -> String {
+        let of = &self.request.experiment;
+        let all = of.combinations();
+        let stage = match planned.stage {
+            Stage::Main => "",
+            Stage::Twin => ", the same again",
+            Stage::Again => ", measured again",
+        };
+        format!(
+            "block {}, {}{stage}",
+            planned.block + 1,
+            of.label(&all[planned.combination])
+        )
+    }
+}

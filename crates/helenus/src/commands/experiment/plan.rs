@@ -1,0 +1,328 @@
+//! `experiment check` and `experiment plan`: what would run, how long it takes, what it needs.
+//! Refuses to start anything.
+
+use super::{File, combinations, seed};
+use crate::error::CommandError;
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::Hands;
+use helenus_lab::bench::Where;
+use helenus_lab::experiment::Combination;
+use helenus_model::experiment::{
+    Experiment, Kind, Planned, RunState, Stage, Timing, VERSION, order,
+};
+use helenus_model::format::Format;
+use helenus_model::units::{Bytes, human_duration};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a restart of one node takes besides its runs, and each further node of it: up, look, remove (docs/start.md).
+const RESTART: Duration = Duration::from_secs(10);
+const FURTHER_NODE: Duration = Duration::from_secs(4);
+
+/// A stand-in for Cassandra is there at once.
+const FAKE_RESTART: Duration = Duration::from_secs(1);
+
+/// What a run takes besides its phases: connecting, preparing, storing.
+const AROUND_A_RUN: Duration = Duration::from_millis(1500);
+
+/// A phase that ends by count and has no rate takes as long as it takes; this is what is reckoned with.
+const UNKNOWN_PHASE: Duration = Duration::from_secs(15);
+
+/// Rows a second that a dataset is written with, and what flushing, saving and checking it takes.
+const ROWS_PER_S: u64 = 10_000;
+const AROUND_A_DATASET: Duration = Duration::from_secs(60);
+
+/// Disk of a node without data, and of a row with all that belongs to it (a row of standard1 has 330 bytes).
+const DISK_PER_NODE: Bytes = Bytes::mib(100);
+const ROW_BYTES: u64 = 400;
+
+/// `helenus.experiment/1`.
+#[derive(Serialize)]
+struct Shown<'a> {
+    format: Format,
+    name: &'a str,
+    factors: Vec<ShownFactor<'a>>,
+    combinations: Vec<ShownCombination>,
+    restarts_a_block: usize,
+    runs_a_block: usize,
+    /// Of a fraction: 3 mixes effects with interactions of two, 4 does not.
+    resolution: Option<usize>,
+    #[serde(flatten)]
+    planned: Option<ShownPlan>,
+}
+
+#[derive(Serialize)]
+struct ShownFactor<'a> {
+    name: &'a str,
+    kind: Kind,
+    levels: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownCombination {
+    label: String,
+    does_not_fit: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ShownPlan {
+    seed: u64,
+    blocks: usize,
+    restarts: usize,
+    runs: usize,
+    about_s: u64,
+    disk_bytes: u64,
+    memory_bytes: u64,
+    order: Vec<Planned>,
+}
+
+pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let combinations = combinations(file, hands, ui)?;
+    let shown = shown(&file.experiment, &combinations, None);
+    ui.result(&shown, || text(&shown));
+    Ok(0)
+}
+
+pub(super) fn plan(
+    file: &File,
+    asked: Option<u64>,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let combinations = combinations(file, hands, ui)?;
+    let of = &file.experiment;
+    let seed = seed(file, asked);
+    let order = order(seed, &of.wholes(&of.combinations()), of.repeats);
+    let fits = |planned: &&Planned| combinations[planned.combination].unfit.is_none();
+    let runs: Vec<(Planned, RunState)> = order
+        .iter()
+        .filter(fits)
+        .map(|planned| (*planned, RunState::Planned))
+        .collect();
+    let mut restarts: Vec<usize> = runs.iter().map(|(planned, _)| planned.restart).collect();
+    restarts.dedup();
+    let about = timing(&combinations).left(&runs) + datasets(&combinations);
+    let planned = ShownPlan {
+        seed: seed.0,
+        blocks: of.repeats,
+        restarts: restarts.len(),
+        runs: runs.len(),
+        about_s: about.as_secs(),
+        disk_bytes: disk(&combinations).0,
+        memory_bytes: memory(&combinations, hands).0,
+        order,
+    };
+    let shown = shown(of, &combinations, Some(planned));
+    ui.result(&shown, || {
+        let mut text = text(&shown);
+        text.push_str(&first_block(of, &shown));
+        text
+    });
+    Ok(0)
+}
+
+/// How long restarts and runs take, as far as that is known beforehand.
+pub(super) fn timing(combinations: &[Combination]) -> Timing {
+    let up = combinations.iter().map(|one| match &one.bench.place {
+        Where::Ephemeral(up) if up.fake.is_some() => FAKE_RESTART,
+        Where::Ephemeral(up) => {
+            let further = up.topology.nodes().saturating_sub(1);
+            RESTART + FURTHER_NODE * u32::try_from(further).unwrap_or(u32::MAX)
+        }
+        Where::Cluster(_) | Where::Hosts { .. } => RESTART,
+    });
+    let up = up.max().unwrap_or(RESTART);
+    // With a dataset the nodes start twice: to make the tables, and with the data.
+    let starts = if combinations.iter().any(|one| one.populate.is_some()) {
+        2
+    } else {
+        1
+    };
+    let runs = combinations.iter().map(|one| {
+        let phases = one.bench.shape.phases(one.bench.rate_per_s).into_iter();
+        let each = phases.map(|phase| {
+            let unknown = || Duration::from_millis(phase.warmup_ms) + UNKNOWN_PHASE;
+            phase.whole_ms().map_or_else(unknown, Duration::from_millis)
+        });
+        each.sum::<Duration>() + AROUND_A_RUN
+    });
+    Timing {
+        restart: up * starts,
+        runs: runs.collect(),
+    }
+}
+
+/// How long the datasets take, each made once.
+fn datasets(combinations: &[Combination]) -> Duration {
+    let each = distinct(combinations).map(|one| {
+        let seconds = rows(one) / ROWS_PER_S;
+        Duration::from_secs(seconds) + AROUND_A_DATASET
+    });
+    each.sum()
+}
+
+/// The first combination of each dataset.
+fn distinct(combinations: &[Combination]) -> impl Iterator<Item = &Combination> {
+    let first = move |(place, one): &(usize, &Combination)| {
+        let before = &combinations[..*place];
+        one.populate.is_some() && !before.iter().any(|other| other.dataset == one.dataset)
+    };
+    let each = combinations.iter().enumerate().filter(first);
+    each.map(|(_, one)| one)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rows below 2^53"
+)]
+fn rows(of: &Combination) -> u64 {
+    let Some(populate) = &of.populate else {
+        return 0;
+    };
+    let filling = &populate.filling;
+    (filling.partitions as f64 * filling.rows_per_partition()).round() as u64
+}
+
+/// Disk of the largest cluster, and of all datasets.
+fn disk(combinations: &[Combination]) -> Bytes {
+    let nodes = |one: &Combination| match &one.bench.place {
+        Where::Ephemeral(up) => up.topology.nodes() as u64,
+        Where::Cluster(_) | Where::Hosts { .. } => 1,
+    };
+    let largest = combinations.iter().map(nodes).max().unwrap_or(1);
+    let data = distinct(combinations).map(|one| {
+        let copies = nodes(one).clamp(1, 3);
+        rows(one).saturating_mul(ROW_BYTES).saturating_mul(copies)
+    });
+    // A node that compacts its data holds it twice.
+    let data: Vec<u64> = data.collect();
+    let beside = data.iter().max().copied().unwrap_or_default();
+    Bytes(DISK_PER_NODE.0 * largest + data.iter().sum::<u64>() + beside)
+}
+
+/// Memory that the largest restart's nodes are planned to come to.
+fn memory(combinations: &[Combination], hands: &Hands) -> Bytes {
+    let mut seen: Vec<(Option<Bytes>, usize)> = Vec::new();
+    let each = combinations.iter().filter(|one| one.unfit.is_none());
+    let each = each.filter_map(|one| {
+        let Where::Ephemeral(up) = &one.bench.place else {
+            return None;
+        };
+        let key = (up.heap, up.topology.nodes());
+        if seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+        let plan = hands.dry_run(up).ok()?;
+        Some(plan.memory?.total().0 * plan.nodes.len() as u64)
+    });
+    Bytes(each.max().unwrap_or_default())
+}
+
+fn shown<'a>(
+    of: &'a Experiment,
+    combinations: &[Combination],
+    planned: Option<ShownPlan>,
+) -> Shown<'a> {
+    let all = of.combinations();
+    let wholes = of.wholes(&all);
+    let twins = wholes.first().map_or(0, |first| first.combinations.len());
+    let factors = of.factors.iter().map(|factor| ShownFactor {
+        name: &factor.name,
+        kind: factor.kind,
+        levels: factor.levels.iter().map(|l| l.label.as_str()).collect(),
+    });
+    let each = all.iter().zip(combinations);
+    let combinations = each.map(|(levels, one)| ShownCombination {
+        label: of.label(levels),
+        does_not_fit: one.unfit.clone(),
+    });
+    Shown {
+        format: Format::new("experiment", VERSION),
+        name: &of.name,
+        factors: factors.collect(),
+        combinations: combinations.collect(),
+        restarts_a_block: wholes.len() + 1,
+        runs_a_block: all.len() + twins,
+        resolution: of.resolution(),
+        planned,
+    }
+}
+
+fn text(shown: &Shown<'_>) -> String {
+    let mut factors = Table::new(&["factor", "kind", "levels"]);
+    for factor in &shown.factors {
+        let levels = factor.levels.join(", ");
+        factors.row([factor.name, factor.kind.word(), &levels]);
+    }
+    let mut text = format!("{}\n{}", shown.name, factors.render());
+    let mut line = |words: String| {
+        let _infallible = writeln!(text, "{words}");
+    };
+    line(format!(
+        "{} combinations; a block has {} restarts and {} runs, the first restart twice",
+        shown.combinations.len(),
+        shown.restarts_a_block,
+        shown.runs_a_block
+    ));
+    if let Some(resolution) = shown.resolution {
+        line(match resolution {
+            3 => "resolution III: effects cannot be told from interactions of two other factors".into(),
+            4 => "resolution IV: effects stand alone; interactions of two cannot be told from each other".into(),
+            _ => format!("resolution {resolution}: effects and interactions of two stand alone"),
+        });
+    }
+    for one in &shown.combinations {
+        if let Some(why) = &one.does_not_fit {
+            line(format!("left out: {}: {why}", one.label));
+        }
+    }
+    if let Some(plan) = &shown.planned {
+        line(format!(
+            "{} blocks: {} restarts, {} runs, about {}; {} of disk, {} of memory at once; seed {}",
+            plan.blocks,
+            plan.restarts,
+            plan.runs,
+            human_duration(Duration::from_secs(plan.about_s)),
+            Bytes(plan.disk_bytes),
+            Bytes(plan.memory_bytes),
+            plan.seed
+        ));
+    }
+    text
+}
+
+/// The order of the first block, a row a restart.
+fn first_block(of: &Experiment, shown: &Shown<'_>) -> String {
+    let Some(plan) = &shown.planned else {
+        return String::new();
+    };
+    let all = of.combinations();
+    let mut table = Table::new(&[">restart", "settings", "runs"]);
+    let own = plan.order.iter().filter(|planned| planned.block == 0);
+    let own: Vec<&Planned> = own.collect();
+    for restart in own.chunk_by(|a, b| a.restart == b.restart) {
+        let [first, ..] = restart else { continue };
+        let twin = if first.stage == Stage::Twin {
+            " (again)"
+        } else {
+            ""
+        };
+        let runs: Vec<String> = restart
+            .iter()
+            .map(|p| of.phase_label(&all[p.combination]))
+            .collect();
+        table.row([
+            (first.restart + 1).to_string(),
+            of.whole_label(&all[first.combination]) + twin,
+            runs.join(", "),
+        ]);
+    }
+    format!(
+        "\nthe first block, in its order:\n{}nothing was started\n",
+        table.render()
+    )
+}

@@ -1,0 +1,195 @@
+//! `experiment report`: the answer, the tables behind it, and files with the same.
+//! Refuses to write over a file that is no report.
+
+use super::{open, stored};
+use crate::error::{CommandError, code};
+use crate::ui::{Table, Ui};
+use fs_err as fs;
+use helenus_cluster::lifecycle::Hands;
+use helenus_lab::experiment::facts;
+use helenus_model::comparison::BarAnswer;
+use helenus_model::experiment::{Analysis, Fact, Progress, VERSION, analyse};
+use helenus_model::format::Format;
+use helenus_model::units::Bytes;
+use helenus_record::report::{
+    ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
+    experiment_markdown, experiment_sheets,
+};
+use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
+use serde::Serialize;
+use std::path::Path;
+
+/// Files that a report is written into, beside standard output.
+pub(super) struct Files<'a> {
+    pub(super) markdown: Option<&'a Path>,
+    pub(super) csv: Option<&'a Path>,
+    pub(super) html: Option<&'a Path>,
+}
+
+/// `helenus.experiment-report/1`.
+#[derive(Serialize)]
+struct Shown<'a> {
+    format: Format,
+    experiment: &'a StoredExperiment,
+    progress: Progress,
+    answer: Vec<String>,
+    analysis: Option<&'a Analysis>,
+    runs: &'a [PlannedRun],
+    facts: &'a [Fact],
+}
+
+/// The report of an experiment that is over: its answer and its exit code.
+pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let none = Files {
+        markdown: None,
+        csv: None,
+        html: None,
+    };
+    tell(
+        &id.to_string(),
+        &none,
+        &["Effects", "Bars", "What did not run"],
+        (hands, ui),
+    )
+}
+
+/// The whole report.
+pub(super) fn run(
+    name: &str,
+    files: &Files<'_>,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    tell(name, files, &[], (hands, ui))
+}
+
+/// The report with these sheets; all of them where none is named.
+fn tell(
+    name: &str,
+    files: &Files<'_>,
+    sheets: &[&str],
+    (hands, ui): (&Hands, &Ui),
+) -> Result<u8, CommandError> {
+    let history = open(hands)?;
+    let (stored, file) = stored(&history, name)?;
+    let runs = history.planned_runs(stored.id)?;
+    let facts = facts(&history, &runs)?;
+    let small = file
+        .experiment
+        .needs_disk
+        .then(|| too_small(&stored))
+        .flatten();
+    let analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
+    let states: Vec<_> = runs.iter().map(|run| (run.planned, run.state)).collect();
+    let report = ExperimentReport {
+        stored: &stored,
+        experiment: &file.experiment,
+        progress: Progress::of(&states),
+        runs: &runs,
+        facts: &facts,
+        analysis: analysis.as_ref(),
+    };
+    write(&report, files)?;
+    let answer = experiment_answer(&report);
+    let shown = Shown {
+        format: Format::new("experiment-report", VERSION),
+        experiment: &stored,
+        progress: report.progress,
+        answer,
+        analysis: analysis.as_ref(),
+        runs: &runs,
+        facts: &facts,
+    };
+    ui.result(&shown, || text(&shown, &report, sheets));
+    Ok(exit_code(&report))
+}
+
+/// A question about the disk wants a dataset that is twice the memory that the nodes may use.
+fn too_small(stored: &StoredExperiment) -> Option<String> {
+    let Some((dataset, memory)) = stored.dataset_bytes.zip(stored.memory_bytes) else {
+        return Some("it is about the disk, and no dataset was made ([populate])".to_owned());
+    };
+    (dataset < memory.saturating_mul(2)).then(|| {
+        format!(
+            "it is about the disk, and the dataset of {} is less than twice the {} that the nodes may use",
+            Bytes(dataset),
+            Bytes(memory)
+        )
+    })
+}
+
+fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), CommandError> {
+    type Make = fn(&ExperimentReport<'_>) -> String;
+    let wanted: [(Option<&Path>, Make); 2] = [
+        (files.markdown, experiment_markdown),
+        (files.html, experiment_html),
+    ];
+    for (path, make) in wanted {
+        if let Some(path) = path {
+            crate::commands::report::replaceable(path, false)?;
+            save(path, &make(report))?;
+        }
+    }
+    if let Some(path) = files.csv {
+        let rows = experiment_csv(report);
+        let heads = rows.lines().next().unwrap_or_default();
+        let same = fs::read_to_string(path).is_ok_and(|old| old.starts_with(heads));
+        if path.exists() && !same {
+            let text = format!(
+                "{} is there, and is no table of this experiment",
+                path.display()
+            );
+            return Err(CommandError::new(code::USAGE, text)
+                .hint("name another file with --csv".to_owned()));
+        }
+        save(path, &rows)?;
+    }
+    Ok(())
+}
+
+fn save(path: &Path, text: &str) -> Result<(), CommandError> {
+    fs::write(path, text).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))
+}
+
+fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> String {
+    let mut text = format!("{}\n", shown.answer.join("\n"));
+    let told = |sheet: &Sheet| wanted.is_empty() || wanted.contains(&sheet.title);
+    for sheet in experiment_sheets(report).into_iter().filter(told) {
+        let heads: Vec<&str> = sheet.heads.iter().map(String::as_str).collect();
+        let mut table = Table::new(&heads);
+        for row in &sheet.rows {
+            // A node's log has lines of its own; the whole of it stands in the files.
+            table.row(
+                row.iter()
+                    .map(|cell| cell.lines().next().unwrap_or_default()),
+            );
+        }
+        text.push_str(&format!("\n{}\n{}", sheet.title, table.render()));
+    }
+    if !wanted.is_empty() {
+        let id = shown.experiment.id;
+        text.push_str(&format!(
+            "\nall runs: helenus experiment report {id} [--html FILE]\n"
+        ));
+    }
+    text
+}
+
+/// What the bars say: 0 where each is held by some settings, 1 where one is held by none, 6 where that cannot be told,
+/// or where the question has no answer here.
+fn exit_code(report: &ExperimentReport<'_>) -> u8 {
+    let Some(found) = report.analysis else {
+        return BarAnswer::CannotTell.exit_code();
+    };
+    if found.not_testable.is_some() {
+        return BarAnswer::CannotTell.exit_code();
+    }
+    let bars = report.experiment.bars.iter().map(|bar| {
+        let own = found.bars.iter().filter(|cell| cell.bar == bar.text);
+        // The best that any settings make of it.
+        own.map(|cell| cell.answer)
+            .min()
+            .unwrap_or(BarAnswer::CannotTell)
+    });
+    bars.max().map_or(0, BarAnswer::exit_code)
+}

@@ -1,0 +1,204 @@
+//! `experiment status`: what has run, what runs, what failed, how long it will take.
+//! Refuses to call an experiment running whose process is gone.
+
+use super::plan::timing;
+use super::{combinations, open, stored};
+use crate::error::CommandError;
+use crate::ui::{Table, Ui};
+use helenus_cluster::lifecycle::Hands;
+use helenus_model::experiment::{Experiment, Planned, Progress, RunState, Timing, VERSION};
+use helenus_model::format::Format;
+use helenus_model::units::human_duration;
+use helenus_record::{ExperimentId, History, PlannedRun, StoredExperiment};
+use serde::Serialize;
+use std::time::Duration;
+
+/// `helenus.experiments/1`.
+#[derive(Serialize)]
+struct Listed {
+    format: Format,
+    experiments: Vec<One>,
+}
+
+#[derive(Serialize)]
+struct One {
+    #[serde(flatten)]
+    stored: StoredExperiment,
+    state: &'static str,
+    #[serde(flatten)]
+    progress: Progress,
+}
+
+/// `helenus.experiment-status/1`.
+#[derive(Serialize)]
+struct Status {
+    format: Format,
+    #[serde(flatten)]
+    one: One,
+    left_s: u64,
+    runs: Vec<ShownRun>,
+}
+
+#[derive(Serialize)]
+struct ShownRun {
+    label: String,
+    #[serde(flatten)]
+    run: PlannedRun,
+}
+
+pub(super) fn progress(history: &History, id: ExperimentId) -> Result<Progress, CommandError> {
+    Ok(Progress::of(&states(&history.planned_runs(id)?)))
+}
+
+fn states(runs: &[PlannedRun]) -> Vec<(Planned, RunState)> {
+    runs.iter().map(|run| (run.planned, run.state)).collect()
+}
+
+fn of(stored: StoredExperiment, progress: Progress) -> One {
+    let state = match (stored.running, progress.left, progress.done) {
+        (true, ..) => "running",
+        (false, 0, _) => "done",
+        (false, _, 0) => "planned",
+        (false, ..) => "cut off",
+    };
+    One {
+        stored,
+        state,
+        progress,
+    }
+}
+
+pub(super) fn all(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let history = open(hands)?;
+    let mut experiments = Vec::new();
+    for stored in history.experiments()? {
+        let progress = progress(&history, stored.id)?;
+        experiments.push(of(stored, progress));
+    }
+    let listed = Listed {
+        format: Format::new("experiments", VERSION),
+        experiments,
+    };
+    ui.result(&listed, || {
+        if listed.experiments.is_empty() {
+            return "no experiment yet; `helenus experiment run FILE` begins one\n".to_owned();
+        }
+        let mut table = Table::new(&["", "name", "state", ">runs", ">done", ">died", ">left"]);
+        for one in &listed.experiments {
+            let progress = one.progress;
+            table.row([
+                one.stored.id.to_string(),
+                one.stored.name.clone(),
+                one.state.to_owned(),
+                progress.planned.to_string(),
+                progress.done.to_string(),
+                progress.died.to_string(),
+                progress.left.to_string(),
+            ]);
+        }
+        table.render()
+    });
+    Ok(0)
+}
+
+pub(super) fn one(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let history = open(hands)?;
+    let (stored, file) = stored(&history, name)?;
+    let runs = history.planned_runs(stored.id)?;
+    let timing = timing(&combinations(&file, hands, &ui.hushed())?);
+    let left = left(&runs, &timing);
+    let of_file = &file.experiment;
+    let all = of_file.combinations();
+    let status = Status {
+        format: Format::new("experiment-status", VERSION),
+        one: of(stored, Progress::of(&states(&runs))),
+        left_s: left.as_secs(),
+        runs: runs
+            .into_iter()
+            .map(|run| ShownRun {
+                label: of_file.label(&all[run.planned.combination]),
+                run,
+            })
+            .collect(),
+    };
+    ui.result(&status, || text(&status, of_file));
+    Ok(0)
+}
+
+/// How long what is left takes: as planned, times what the runs so far took over what they were planned to take.
+fn left(runs: &[PlannedRun], timing: &Timing) -> Duration {
+    let (mut took, mut planned) = (0.0, 0.0);
+    for run in runs.iter().filter(|run| run.state == RunState::Done) {
+        if let (Some(began), Some(ended)) = (run.began_wall_ns, run.ended_wall_ns) {
+            took += Duration::from_nanos(ended.saturating_sub(began)).as_secs_f64();
+            let own = timing.runs.get(run.planned.combination);
+            planned += own.copied().unwrap_or_default().as_secs_f64();
+        }
+        // The first run of a restart has its start in it.
+        let restart = run.planned.restart;
+        let first = runs.iter().find(|other| other.planned.restart == restart);
+        if first.is_some_and(|first| first.planned.place == run.planned.place) {
+            planned += timing.restart.as_secs_f64();
+        }
+    }
+    let pace = if planned > 0.0 { took / planned } else { 1.0 };
+    timing.left(&states(runs)).mul_f64(pace)
+}
+
+fn text(status: &Status, of: &Experiment) -> String {
+    let one = &status.one;
+    let progress = one.progress;
+    let mut text = format!(
+        "{} {} is {}: {} of {} runs done, {} died, {} do not fit, {} left",
+        one.stored.id,
+        of.name,
+        one.state,
+        progress.done,
+        progress.planned,
+        progress.died,
+        progress.does_not_fit,
+        progress.left
+    );
+    if progress.left > 0 {
+        let left = human_duration(Duration::from_secs(status.left_s));
+        text.push_str(&format!(
+            " in {} restarts, about {left}",
+            progress.restarts_left
+        ));
+    }
+    text.push('\n');
+    let open = |run: &&ShownRun| {
+        matches!(
+            run.run.state,
+            RunState::Running | RunState::Died | RunState::DoesNotFit | RunState::Interrupted
+        )
+    };
+    let told: Vec<&ShownRun> = status.runs.iter().filter(open).collect();
+    if !told.is_empty() {
+        let mut table = Table::new(&[">run", ">block", "settings", "state", "why"]);
+        for run in told {
+            let state = match run.run.state {
+                RunState::Running if one.stored.running => "running",
+                RunState::Running | RunState::Interrupted => "cut off",
+                RunState::Died => "died",
+                _ => "does not fit",
+            };
+            let why = run.run.why.as_deref().and_then(|why| why.lines().next());
+            table.row([
+                (run.run.planned.place + 1).to_string(),
+                (run.run.planned.block + 1).to_string(),
+                run.label.clone(),
+                state.to_owned(),
+                why.unwrap_or_default().to_owned(),
+            ]);
+        }
+        text.push_str(&table.render());
+    }
+    if one.state == "cut off" || one.state == "planned" {
+        text.push_str(&format!(
+            "go on: helenus experiment resume {}\n",
+            one.stored.id
+        ));
+    }
+    text
+}

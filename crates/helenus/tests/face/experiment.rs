@@ -1,0 +1,161 @@
+//! `experiment check`, `plan` and `status`: what a file says, what would run, and what is wrong with its line.
+//! Refuses to run one: that is the lifecycle's.
+
+use crate::lab::TestLab;
+use std::path::Path;
+
+const FILE: &str = r#"name = "heap"
+seed = 7
+bars = ["p99 < 20ms at 1k/s"]
+
+[cluster]
+preset = "tiny"
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+duration = "10s"
+warmup = "3s"
+
+[[factor]]
+key = "heap"
+kind = "restart"
+levels = ["64M", "96M"]
+
+[[factor]]
+key = "rate"
+kind = "phase"
+levels = [500, 1000]
+"#;
+
+fn lab() -> TestLab {
+    let lab = TestLab::fake("serve");
+    lab.write("heap.toml", FILE);
+    lab
+}
+
+#[test]
+fn a_plan_says_what_would_run() {
+    let lab = lab();
+    shot!(lab.run(&["experiment", "check", "heap.toml"]), @"
+    exit code: 0
+    --- standard output
+    heap
+    factor  kind     levels
+    heap    restart  64M, 96M
+    rate    phase    500, 1000
+    4 combinations; a block has 3 restarts and 6 runs, the first restart twice
+    ");
+    let plan = lab.json(&["experiment", "plan", "heap.toml", "--seed", "9"]);
+    assert_eq!(plan["format"], "helenus.experiment/1");
+    let number = |key: &str| plan[key].as_u64();
+    assert_eq!(number("seed"), Some(9), "{plan:#}");
+    assert_eq!((number("restarts"), number("runs")), (Some(18), Some(36)));
+    // 36 runs of 13 s and what is around them, 18 starts of a stand-in.
+    assert_eq!(number("about_s"), Some(36 * 29 / 2 + 18));
+    assert!(number("memory_bytes") > Some(96 << 20), "{plan:#}");
+    let order = |seed: &str| {
+        let plan = lab.json(&["experiment", "plan", "heap.toml", "--seed", seed]);
+        plan["order"].clone()
+    };
+    assert_eq!(order("9"), plan["order"]);
+    assert_ne!(order("8"), plan["order"]);
+    let text = lab.done(&["experiment", "run", "heap.toml", "--dry-run"]);
+    assert!(
+        text.contains("6 blocks: 18 restarts, 36 runs, about 9 min"),
+        "{text}"
+    );
+    assert!(text.ends_with("nothing was started\n"), "{text}");
+    let listed = lab.json(&["experiment", "status"]);
+    assert_eq!(listed["experiments"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_by_name() {
+    let lab = lab();
+    lab.write("heap.toml", &FILE.replace("\"96M\"", "\"900G\""));
+    let plan = lab.json(&["experiment", "plan", "heap.toml"]);
+    assert_eq!(plan["runs"].as_u64(), Some(6 * 4), "{plan:#}");
+    let why = plan["combinations"][2]["does_not_fit"].as_str();
+    assert!(why.is_some_and(|why| why.contains("node")), "{plan:#}");
+}
+
+fn said(from: &str, to: &str) -> String {
+    let lab = lab();
+    assert!(FILE.contains(from), "{from}");
+    lab.write("heap.toml", &FILE.replace(from, to));
+    let said = lab.run(&["experiment", "check", "heap.toml"]);
+    assert_eq!(said.code, "2", "{said}");
+    said.err
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    insta::assert_snapshot!(said("seed = 7", "seeed = 7"), @"
+    error: heap.toml:2: unknown key seeed
+    hint: did you mean seed?
+    ");
+    insta::assert_snapshot!(said("preset = \"tiny\"", "presett = \"tiny\""), @"
+    error: heap.toml:6: unknown key presett in [cluster]
+    hint: did you mean preset?
+    ");
+    insta::assert_snapshot!(said("preset = \"tiny\"", "duration = \"5s\""), @"
+    error: heap.toml:6: unknown key duration in [cluster]
+    hint: it belongs to [workload]
+    ");
+    insta::assert_snapshot!(said("duration = \"10s\"", "heap = \"64M\""), @"
+    error: heap.toml:11: unknown key heap in [workload]
+    hint: it belongs to [cluster]
+    ");
+    insta::assert_snapshot!(said("duration = \"10s\"", "duration = \"ten\""), @r#"error: heap.toml:11: invalid value 'ten' for '--duration <TIME>': "ten" is not a duration: write a number with ms, s, m, h or d, such as 30s"#);
+    insta::assert_snapshot!(said("duration = \"10s\"", "seed = 5"), @"
+    error: heap.toml:11: seed has no place in a section
+    hint: order and data come from one: write it at the top of the file
+    ");
+    insta::assert_snapshot!(said("kind = \"restart\"", "kind = \"phase\""), @r#"
+    error: heap.toml:17: heap cannot be a factor of kind phase
+    hint: write kind = "restart"
+    "#);
+    insta::assert_snapshot!(said("\"96M\"", "\"much\""), @r#"error: heap.toml:17: invalid value 'much' for '--heap <SIZE>': "much" is not a size: write a number with K, M or G, such as 64M"#);
+    let unknown = said("workload = \"standard1\"", "workload = \"standard2\"");
+    let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is no built-in workload\n";
+    assert!(unknown.starts_with(first), "{unknown}");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let lab = lab();
+    shot!(lab.run(&["experiment", "resume", "heap.toml"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no experiment heap in the history
+    hint: begin it: helenus experiment run heap.toml
+    ");
+    shot!(lab.run(&["experiment", "report", "e7"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no experiment e7 in the history
+    hint: `helenus experiment status` lists them
+    ");
+    shot!(lab.run(&["experiment", "status"]), @"
+    exit code: 0
+    --- standard output
+    no experiment yet; `helenus experiment run FILE` begins one
+    ");
+}
+
+#[test]
+fn shipped_experiments_are_read() {
+    let lab = TestLab::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut files = 0;
+    for entry in fs_err::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let path = path.to_str().expect("a name");
+        let checked = lab.json(&["experiment", "check", path]);
+        let combinations = checked["combinations"].as_array().map_or(0, Vec::len);
+        assert!(combinations > 1, "{checked:#}");
+        files += 1;
+    }
+    assert!(files > 0);
+}

@@ -1,0 +1,328 @@
+//! Experiments to their end, to their answer, and through every way to cut them off, on a fake node whose times are known.
+//! Refuses fine differences: the truths lie far apart, so that a busy host hides none.
+
+use crate::lab::{PATIENCE, Running, TestLab, look};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Experiments of one user wait for each other, and no test shall wait for another one's.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Two factors of two levels: one doubles the times, the other is the rate, which does nothing to them.
+fn file(name: &str, blocks: usize, more: &str) -> String {
+    format!(
+        r#"
+name = "{name}"
+seed = 5
+measure = "service.p50"
+repeats = {blocks}
+announce = false
+bars = ["service.p50 < 32ms at rate=200"]
+
+[cluster]
+jvm = ["-Dfake.tail=20", "-Dfake.life_sd=0.01"]
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+warmup = "100ms"
+duration = "400ms"
+
+[[factor]]
+name = "body"
+kind = "restart"
+levels = [{{ label = "one", jvm = "-Dfake.body=20" }}, {{ label = "double", jvm = "-Dfake.body=40" }}{more}]
+
+[[factor]]
+key = "rate"
+kind = "phase"
+levels = [200, 300]
+"#
+    )
+}
+
+fn lab(blocks: usize, more: &str) -> TestLab {
+    let lab = TestLab::fake("serve");
+    lab.write("body.toml", &file("body", blocks, more));
+    lab
+}
+
+/// Whether runs count is the host's business here and there: an answer may be missing, the experiment may not.
+fn ended(lab: &TestLab, arguments: &[&str]) -> String {
+    let said = lab.run(arguments);
+    let whole = ["0", "1", "6"].contains(&said.code.as_str());
+    assert!(whole, "helenus {arguments:?}\n{said}");
+    assert_eq!(lab.processes(), vec![]);
+    said.out
+}
+
+fn status(lab: &TestLab, name: &str) -> Value {
+    lab.json(&["experiment", "status", name])
+}
+
+fn report(lab: &TestLab, name: &str) -> Value {
+    let text = ended(lab, &["experiment", "report", name, "--format", "json"]);
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// Runs by their place: state, and number of the stored run.
+fn runs(status: &Value) -> Vec<(String, u64)> {
+    let runs = status["runs"].as_array().expect("runs");
+    let each = runs.iter().map(|run| {
+        let id = run["run"].as_str().unwrap_or("r0").trim_start_matches('r');
+        let state = run["state"].as_str().unwrap_or_default();
+        (state.to_owned(), id.parse().unwrap_or(0))
+    });
+    each.collect()
+}
+
+/// Every planned run is done once, in the plan's order.
+fn all_once_in_order(lab: &TestLab, name: &str, count: usize) {
+    let status = status(lab, name);
+    let runs = runs(&status);
+    assert_eq!(runs.len(), count, "{status:#}");
+    assert!(runs.iter().all(|(state, _)| state == "done"), "{status:#}");
+    let ids: Vec<u64> = runs.iter().map(|(_, id)| *id).collect();
+    let distinct: BTreeSet<u64> = ids.iter().copied().collect();
+    assert_eq!(distinct.len(), count, "{ids:?}");
+    assert!(ids.is_sorted(), "{ids:?}");
+    assert_eq!(
+        (&status["left"], &status["state"]),
+        (&0.into(), &"done".into())
+    );
+}
+
+/// An experiment under way, once so many of its runs are done.
+fn until_done(lab: &TestLab, arguments: &[&str], runs: usize) -> Running {
+    let mut running = lab.begin(arguments);
+    look::wait_for("runs", PATIENCE, || {
+        let told = running.err();
+        let done = told
+            .lines()
+            .filter(|line| line.starts_with("block "))
+            .count();
+        if done >= runs {
+            return Ok(());
+        }
+        assert!(running.runs(), "it ended early\n{told}");
+        Err(told)
+    });
+    running
+}
+
+#[test]
+fn what_doubles_the_times_is_named_with_its_size() {
+    let _turn = turn();
+    let lab = lab(6, "");
+    let text = ended(&lab, &["experiment", "run", "body.toml"]);
+    all_once_in_order(&lab, "body", 6 * 6);
+    let made = report(&lab, "e1");
+    let analysis = &made["analysis"];
+    let effect = |factor: &str| -> Value {
+        let effects = analysis["effects"].as_array().expect("effects");
+        let own = effects
+            .iter()
+            .find(|e| e["factor"] == factor && e["measure"] == "service_p50");
+        own.expect("an effect").clone()
+    };
+    let body = effect("body");
+    // The truth is 2, less a percent for the way between node and generator.
+    let ratio = body["estimate"]["ratio"].as_f64().expect("a ratio");
+    assert!((1.8..2.2).contains(&ratio), "{body:#}");
+    let rate = effect("rate")["estimate"]["ratio"]
+        .as_f64()
+        .expect("a ratio");
+    assert!((0.85..1.15).contains(&rate), "{rate}");
+    let noise = analysis["noise"]["ratio"].as_f64().expect("twins");
+    assert!((0.8..1.2).contains(&noise), "{noise}");
+    assert_eq!(
+        analysis["answer"]["winner_label"], "body=one",
+        "{analysis:#}"
+    );
+    assert!(
+        text.starts_with("nothing is better than body=one, by service p50 of main\n"),
+        "{text}"
+    );
+    // All six blocks count unless the host disturbed one.
+    if analysis["left_out"] == Value::Array(vec![]) {
+        assert_eq!(body["claim"], "higher", "{body:#}");
+        assert_eq!(analysis["bars"][0]["answer"], "holds", "{analysis:#}");
+        assert_eq!(analysis["bars"][1]["answer"], "crossed", "{analysis:#}");
+    }
+    let files = ["--markdown", "r.md", "--csv", "r.csv", "--html", "r.html"];
+    ended(
+        &lab,
+        &[&["experiment", "report", "body.toml"][..], &files].concat(),
+    );
+    let markdown = fs_err::read_to_string(lab.path("r.md")).expect("markdown");
+    assert!(markdown.contains("#### Effects"), "{markdown}");
+    let csv = fs_err::read_to_string(lab.path("r.csv")).expect("csv");
+    assert!(
+        csv.lines().count() > 36 && csv.starts_with("place,block,"),
+        "{csv}"
+    );
+    let html = fs_err::read_to_string(lab.path("r.html")).expect("html");
+    assert!(html.contains("chart-heat") && html.contains("chart-effects"));
+}
+
+#[test]
+fn a_winner_is_measured_again_with_fresh_restarts() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    let text = file("again", 6, "").replace("announce = false", "announce = true");
+    // The first level is the slow one, and there is no other factor.
+    let (head, _) = text.split_once("[[factor]]\nkey").expect("two factors");
+    let swapped = head
+        .replace("fake.body=20", "fake.body=X")
+        .replace("fake.body=40", "fake.body=20")
+        .replace("fake.body=X", "fake.body=40")
+        .replace("bars = [\"service.p50 < 32ms at rate=200\"]\n", "")
+        .replace("ops = ", "rate = 200\nops = ");
+    lab.write("again.toml", &swapped);
+    let said = lab.run(&["experiment", "run", "again.toml"]);
+    assert_eq!(said.code, "0", "{said}");
+    let made = report(&lab, "again");
+    let answer = &made["analysis"]["answer"];
+    if answer["claim"] != "lower" {
+        // The host disturbed a block: nothing is claimed, and nothing measured again.
+        assert_eq!(made["runs"].as_array().map(Vec::len), Some(18), "{said}");
+        return;
+    }
+    assert!(
+        said.err
+            .contains("body=double is best; it is measured again"),
+        "{said}"
+    );
+    all_once_in_order(&lab, "again", 18 + 12);
+    let ratio = answer["again"]["ratio"].as_f64().expect("a ratio");
+    assert!((0.42..0.6).contains(&ratio), "{answer:#}");
+    let told = "\nmeasured again with fresh restarts: service p50 is ";
+    assert!(said.out.contains(told), "{said}");
+}
+
+#[test]
+fn killed_at_three_moments_every_run_is_done_once_and_in_order() {
+    let _turn = turn();
+    let lab = lab(2, "");
+    let sittings: [(&[&str], usize); 3] = [
+        (&["experiment", "run", "body.toml"], 1),
+        (&["experiment", "resume", "body"], 2),
+        (&["experiment", "resume", "body.toml"], 3),
+    ];
+    for (arguments, runs) in sittings {
+        let running = until_done(&lab, arguments, runs);
+        running.signal(Signal::KILL);
+        running.end();
+        look::wait_for("the end of all processes", PATIENCE, || {
+            let left = lab.processes();
+            if left.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{left:?}"))
+            }
+        });
+        let cut = status(&lab, "body");
+        assert_eq!(cut["state"], "cut off", "{cut:#}");
+    }
+    // Begun and not ended: it is not begun a second time by mistake.
+    let said = lab.run(&["experiment", "run", "body.toml"]);
+    assert_eq!(said.code, "2", "{said}");
+    assert!(said.err.contains("helenus experiment resume e1"), "{said}");
+    ended(&lab, &["experiment", "resume", "e1"]);
+    all_once_in_order(&lab, "body", 2 * 6);
+    assert_eq!(status(&lab, "body")["sittings"], 4);
+}
+
+#[test]
+fn two_at_once_run_one_after_the_other() {
+    let _turn = turn();
+    let lab = lab(1, "");
+    lab.write("other.toml", &file("other", 1, ""));
+    let first = until_done(&lab, &["experiment", "run", "body.toml"], 1);
+    let mut second = lab.begin(&["experiment", "run", "other.toml"]);
+    look::wait_for("the queue", PATIENCE, || {
+        let told = second.err();
+        if told.contains("waiting: experiment e1 body runs (process ") {
+            Ok(())
+        } else {
+            Err(told)
+        }
+    });
+    for ended in [first.end(), second.end()] {
+        assert!(["0", "1", "6"].contains(&ended.code.as_str()), "{ended}");
+    }
+    all_once_in_order(&lab, "body", 6);
+    all_once_in_order(&lab, "other", 6);
+    let last = |name: &str| {
+        runs(&status(&lab, name))
+            .into_iter()
+            .map(|(_, id)| id)
+            .max()
+    };
+    let first = |name: &str| {
+        runs(&status(&lab, name))
+            .into_iter()
+            .map(|(_, id)| id)
+            .min()
+    };
+    assert!(last("body") < first("other"));
+}
+
+#[test]
+fn settings_that_kill_their_nodes_are_told_and_the_rest_goes_on() {
+    let _turn = turn();
+    let lab = lab(3, ", { label = \"wrong\", jvm = \"-Dfake.boddy=1\" }");
+    let text = ended(&lab, &["experiment", "run", "body.toml"]);
+    let dies = "dies: body=wrong rate=200, body=wrong rate=300";
+    let other = "dies: body=wrong rate=300, body=wrong rate=200";
+    assert!(text.contains(dies) || text.contains(other), "{text}");
+    let status = status(&lab, "body");
+    let runs = runs(&status);
+    let count = |state: &str| runs.iter().filter(|(s, _)| s == state).count();
+    assert_eq!((count("done"), count("died")), (3 * 6, 3 * 2), "{status:#}");
+    let whys: BTreeSet<&str> = status["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .filter_map(|run| run["why"].as_str())
+        .collect();
+    // Twice with the node's own words, then no more.
+    assert!(
+        whys.iter().any(|why| why.contains("-Dfake.body")),
+        "{whys:?}"
+    );
+    assert!(
+        whys.iter().any(|why| why.contains("died in 2 blocks")),
+        "{whys:?}"
+    );
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
+}
+
+#[test]
+fn ctrl_c_cleans_up_and_says_how_to_go_on() {
+    let _turn = turn();
+    let lab = lab(1, "");
+    let running = until_done(&lab, &["experiment", "run", "body.toml"], 1);
+    running.signal(Signal::INT);
+    let said = running.end();
+    assert_eq!(said.code, "130", "{said}");
+    assert!(said.err.contains("interrupted, and cleaned up: "), "{said}");
+    assert!(said.err.contains("helenus experiment resume e1"), "{said}");
+    assert_eq!(lab.processes(), vec![]);
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
+    ended(&lab, &["experiment", "resume", "body"]);
+    all_once_in_order(&lab, "body", 6);
+    // What has ended runs nothing more.
+    let again = ended(&lab, &["experiment", "resume", "body"]);
+    assert!(
+        again.contains("no claim below 6 blocks") || again.contains("nothing is better"),
+        "{again}"
+    );
+    all_once_in_order(&lab, "body", 6);
+}
