@@ -404,6 +404,8 @@ impl Levels<'_> {
             sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: None,
+            faults: vec![],
+            ledger: None,
         };
         let result = generator::result(
             &self.hands.helenus,
@@ -445,6 +447,8 @@ impl Levels<'_> {
             place_in_history: None,
             command: request.command.clone(),
             version: request.version.clone(),
+            faults: vec![],
+            ledger: None,
         }
     }
 }

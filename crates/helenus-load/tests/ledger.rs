@@ -126,6 +126,8 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
         raise_priority: false,
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
+        faults: vec![],
+        cell: None,
     }
 }
 
