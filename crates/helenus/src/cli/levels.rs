@@ -15,10 +15,10 @@ use std::time::Duration;
   helenus up wan -n 3:3:3 --rtt 80ms --rtt DC1:DC2=20ms
   helenus levels --cluster wan --dry-run
                                          what each level will wait for, before anything is run
-  helenus levels --cluster wan           three levels, write and mixed, at 0 ms and at the links' own distance
+  helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
   helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtts 10ms,40ms --repeats 3
   helenus levels --cluster wan --closed 50 --count 20000
-                                         flat out, as document 002 of cassandra-stress runs did
+                                         flat out, as cassandra-stress runs
   helenus levels --from lv-7 --html levels.html
                                          the table again out of the history, drawn
 
@@ -39,13 +39,13 @@ pub(crate) struct Levels {
     #[command(flatten)]
     pub(crate) cells: Cells,
     /// The name of the comparison and the tag of its runs [default: lv- and the seed]
-    #[arg(long, value_name = "WORD", value_parser = parse_tag)]
+    #[arg(long, value_name = "WORD", value_parser = parse_tag, help_heading = "Outcome")]
     pub(crate) tag: Option<String>,
     /// Draw it, too: one page that opens without a network
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Outcome")]
     pub(crate) html: Option<PathBuf>,
     /// Show cells and predictions, run nothing
-    #[arg(long, conflicts_with = "html")]
+    #[arg(long, conflicts_with = "html", help_heading = "Outcome")]
     pub(crate) dry_run: bool,
 }
 

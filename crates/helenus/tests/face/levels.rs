@@ -5,16 +5,126 @@ use crate::lab::TestLab;
 
 #[test]
 fn help() {
-    shot!(TestLab::new().run(&["levels", "--help"]), @"");
+    shot!(TestLab::new().run(&["levels", "--help"]), @"
+    exit code: 0
+    --- standard output
+    Consistency levels against distance: each measured beside what the model predicts
+
+    Usage: helenus levels [OPTIONS]
+
+    Options:
+          --cluster <NAME>   The cluster of yours on which it runs [env: HELENUS_CLUSTER=]
+          --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
+                             text, json]
+          --from <TAG>       Show a comparison out of the history, run nothing: the tag of its runs
+      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
+                             always
+      -q, --quiet            Nothing on standard error but errors
+      -h, --help             Print help
+
+    Cells:
+          --cl <LEVEL,…>        Consistency levels; the others are compared with LOCAL_QUORUM where it
+                                is among them, else with the first [default:
+                                LOCAL_QUORUM,QUORUM,EACH_QUORUM]
+          --workloads <NAME,…>  Workloads: write, mixed (one write to three reads), lwt (inserts IF NOT
+                                EXISTS) [default: write,mixed] [possible values: write, mixed, lwt]
+          --rtts <RTT,…>        Distances: links as they are, a round trip between all such as 80ms, or
+                                DC1:DC2=20ms+DC1:DC3=80ms [default: 0ms,links; links where there is no
+                                distance]
+          --rate <RATE>         Operations a second at a fixed rate [default: 100, unless --closed is
+                                given alone]
+          --closed <N>          Flat out, with so many operations in flight; with --rate both are run
+          --repeats <N>         How often each cell is run, in another order each time [default: 5]
+          --duration <TIME>     Measured stretch of each cell [default: 10s]
+          --count <N>           Operations of the measured stretch instead of a time
+          --warmup <TIME>       Warm-up before it [default: 2s]
+          --replication <N>     Copies of each row in each data centre, as many as it has nodes for
+                                [default: 3]
+          --client-dc <DC>      Data centre whose nodes coordinate [default: the first node's]
+          --seed <N>            Seed of order and data [default: random, and printed]
+          --max-errors <SHARE>  Share of failed operations above which a run does not count [default:
+                                0.001]
+
+    Outcome:
+          --tag <WORD>   The name of the comparison and the tag of its runs [default: lv- and the seed]
+          --html <FILE>  Draw it, too: one page that opens without a network
+          --dry-run      Show cells and predictions, run nothing
+
+    Examples:
+      helenus up wan -n 3:3:3 --rtt 80ms --rtt DC1:DC2=20ms
+      helenus levels --cluster wan --dry-run
+                                             what each level will wait for, before anything is run
+      helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
+      helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtts 10ms,40ms --repeats 3
+      helenus levels --cluster wan --closed 50 --count 20000
+                                             flat out, as cassandra-stress runs
+      helenus levels --from lv-7 --html levels.html
+                                             the table again out of the history, drawn
+
+    Each cell gets a keyspace of its own, dropped afterwards. Links are put back at the end.
+    --set inter_dc_tcp_nodelay=false on a second cluster shows what that setting costs.
+    ");
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
     let lab = TestLab::new();
-    shot!(lab.run(&["levels", "--cluster", "c", "--cl", "QUORUMS"]), @"");
-    shot!(lab.run(&["levels", "--cluster", "c", "--rtts", "80"]), @"");
-    shot!(lab.run(&["levels"]), @"");
-    shot!(lab.run(&["levels", "--from", "lv-7", "--repeats", "3"]), @"");
-    shot!(lab.run(&["levels", "--from", "lv-7"]), @"");
-    shot!(lab.run(&["levels", "--cluster", "c"]), @"");
+    shot!(lab.run(&["levels", "--cluster", "c", "--cl", "QUORUMS"]), @"
+    exit code: 2
+    --- standard error
+    error: invalid value 'QUORUMS' for '--cl <LEVEL,…>': there is no such level; did you mean QUORUM?
+
+    For more information, try '--help'.
+    ");
+    shot!(lab.run(&["levels", "--cluster", "c", "--rtts", "80"]), @r#"
+    exit code: 2
+    --- standard error
+    error: invalid value '80' for '--rtts <RTT,…>': "80" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
+
+    For more information, try '--help'.
+    "#);
+    shot!(lab.run(&["levels"]), @"
+    exit code: 2
+    --- standard error
+    error: the following required arguments were not provided:
+      --cluster <NAME>
+
+    Usage: helenus levels --cluster <NAME>
+
+    For more information, try '--help'.
+    ");
+    shot!(lab.run(&["levels", "--from", "lv-7", "--repeats", "3"]), @"
+    exit code: 2
+    --- standard error
+    error: the argument '--from <TAG>' cannot be used with:
+      --cl <LEVEL,…>
+      --workloads <NAME,…>
+      --rtts <RTT,…>
+      --rate <RATE>
+      --closed <N>
+      --repeats <N>
+      --duration <TIME>
+      --count <N>
+      --warmup <TIME>
+      --replication <N>
+      --client-dc <DC>
+      --seed <N>
+      --max-errors <SHARE>
+
+    Usage: helenus levels --from <TAG>
+
+    For more information, try '--help'.
+    ");
+    shot!(lab.run(&["levels", "--from", "lv-7"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no run and no tag named lv-7
+    hint: `helenus history` lists runs and their tags
+    ");
+    shot!(lab.run(&["levels", "--cluster", "c"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no cluster named c
+    hint: there is none; bring one up with `helenus up`
+    ");
 }

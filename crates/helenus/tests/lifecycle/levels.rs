@@ -141,8 +141,32 @@ fn a_dry_run_says_what_each_level_waits_for() {
         "--repeats",
         "1",
     ];
-    shot!(lab.run(&[&["levels"], &arguments[..]].concat()), @"");
+    shot!(lab.run(&[&["levels"], &arguments[..]].concat()), @"
+    exit code: 0
+    --- standard output
+    lv-7: 5 cells in 1 repeat on c, about 1 min 25 s; seed 7
+    client in datacenter1; replicas datacenter1 1; inter_dc_tcp_nodelay true
+
+    distance  workload  op     level  on the way  waits for
+    links     write     write  ANY        0.0 ms  acknowledgements: 1 in datacenter1
+    links     write     write  ONE        0.0 ms  acknowledgements: 1 in datacenter1
+    links     mixed     read   ONE        0.0 ms  answers: 1 in datacenter1
+    links     mixed     write  ONE        0.0 ms  acknowledgements: 1 in datacenter1
+    not run: mixed at ANY: ANY is for writes only
+
+    nothing was run (--dry-run)
+    ");
     let unknown = ["levels", "--cluster", "c", "--rtts", "40ms"];
-    shot!(lab.run(&unknown), @"");
-    shot!(lab.run(&["levels", "--cluster", "c", "--client-dc", "DC2"]), @"");
+    shot!(lab.run(&unknown), @"
+    exit code: 2
+    --- standard error
+    error: the cluster lives on loopback, where there is no distance to set
+    hint: bring one up with links: helenus up wan -n 3:3 --rtt 40ms
+    ");
+    shot!(lab.run(&["levels", "--cluster", "c", "--client-dc", "DC2"]), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "DC2"
+    hint: known: datacenter1
+    "#);
 }

@@ -121,10 +121,10 @@ fn predicted<'a>(cell: &'a Cell) -> impl Iterator<Item = Predicted<'a>> {
 
 fn plan_text(plan: &LevelsPlan<'_>) -> String {
     let mut text = format!(
-        "{}: {} cells in {} repeats on {}, about {}; seed {}\n{}\n\n",
+        "{}: {} cells in {} on {}, about {}; seed {}\n{}\n\n",
         plan.comparison,
         plan.cells,
-        plan.repeats,
+        repeats(plan.repeats),
         plan.cluster,
         human_duration(Duration::from_secs(plan.about_s)),
         plan.seed,
@@ -152,6 +152,10 @@ fn plan_text(plan: &LevelsPlan<'_>) -> String {
     text.push_str(&not_run(plan.illegal));
     text.push_str("\nnothing was run (--dry-run)\n");
     text
+}
+
+fn repeats(n: u32) -> String {
+    crate::commands::up::plural(n as usize, "repeat")
 }
 
 /// What all cells share.
@@ -199,11 +203,10 @@ pub(super) fn table(table: &level_runs::Table, illegal: &[NotRun], ui: &Ui) {
 }
 
 fn text(of: &level_runs::Table, illegal: &[NotRun]) -> String {
-    let repeats = if of.repeats == 1 { "repeat" } else { "repeats" };
     let mut text = format!(
-        "{}, {} {repeats}; {}\n",
+        "{}, {}; {}\n",
         of.comparison,
-        of.repeats,
+        repeats(of.repeats),
         stands(&of.client_dc, &of.replicas, of.tcp_nodelay)
     );
     let mut rest = &of.rows[..];
