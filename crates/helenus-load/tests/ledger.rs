@@ -38,9 +38,8 @@ impl Endpoint for Fake {
     async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
         stamp.start();
         let position = call.position();
-        let mut dated = self.dated.lock().expect("not poisoned");
-        dated.push((position, call.timestamp_us));
-        drop(dated);
+        let sent = (position, call.timestamp_us);
+        self.dated.lock().expect("not poisoned").push(sent);
         if self.silent {
             std::future::pending::<()>().await;
         }

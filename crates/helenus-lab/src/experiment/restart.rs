@@ -197,7 +197,7 @@ pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), 
 /// Why nodes died of their own settings, with the end of their log; none of what would stop every other run, too.
 fn own_fault(error: &ExperimentError) -> Option<String> {
     let of_cluster = |error: &ClusterError| {
-        let log = error.log_tail();
+        let log = error.lines();
         let mut words = vec![with_causes(error)];
         words.extend_from_slice(&log[log.len().saturating_sub(LOG_LINES)..]);
         (error.class() == Class::Cluster).then(|| words.join("\n"))

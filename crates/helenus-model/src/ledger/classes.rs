@@ -141,9 +141,12 @@ mod tests {
         key
     }
 
+    /// Writes by outcome and timestamp, what is there, and the class.
+    type Case = (&'static [(char, u64)], Option<u64>, &'static str);
+
     #[test]
     fn every_class_has_its_cases() {
-        let table: [(&[(char, u64)], Option<u64>, &str); 22] = [
+        let table: [Case; 22] = [
             (&[('+', 5)], Some(5), "present"),
             (&[('+', 5), ('+', 9)], Some(9), "present"),
             (&[('-', 5)], Some(5), "present"),

@@ -310,6 +310,7 @@ mod tests {
                 name: "write".into(),
                 cql: "INSERT …".into(),
                 check: true,
+                serial_consistency: None,
             }],
         });
         let error = of(&custom, &["write"]).expect_err("its rows are not known");
