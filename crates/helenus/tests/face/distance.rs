@@ -181,7 +181,12 @@ fn a_client_stands_in_a_data_centre_that_is_there() {
     error: the cluster has no data centre "DC3"
     hint: did you mean DC2?
     "#);
-    shot!(lab.run(&["bench", "--dry-run", "--client-dc", "DC1"]), @"");
+    shot!(lab.run(&["bench", "--dry-run", "--client-dc", "DC1"]), @r#"
+    exit code: 2
+    --- standard error
+    error: the cluster has no data centre "DC1"
+    hint: known: datacenter1
+    "#);
 }
 
 #[test]
