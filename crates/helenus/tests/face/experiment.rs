@@ -77,7 +77,10 @@ fn what_does_not_fit_is_left_out_by_name() {
     let plan = lab.json(&["experiment", "plan", "heap.toml"]);
     assert_eq!(plan["runs"].as_u64(), Some(6 * 4), "{plan:#}");
     let why = plan["combinations"][2]["does_not_fit"].as_str();
-    assert!(why.is_some_and(|why| why.contains("node")), "{plan:#}");
+    assert!(
+        why.is_some_and(|why| why.contains("GiB of memory")),
+        "{plan:#}"
+    );
 }
 
 fn said(from: &str, to: &str) -> String {
