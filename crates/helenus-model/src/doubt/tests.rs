@@ -1,0 +1,171 @@
+//! Doubts by their facts and thresholds.
+//! Refuses facts that a run does not give.
+
+use super::*;
+
+fn good() -> PhaseFacts {
+    PhaseFacts {
+        duration_s: 30.0,
+        rate_per_s: Some(2000.0),
+        ended: 60_000,
+        thread_busy: 0.2,
+        lateness_p99_ns: Some(300_000),
+        response_p99_ns: Some(4_000_000),
+        ..PhaseFacts::default()
+    }
+}
+
+fn kinds(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<DoubtKind> {
+    judge(facts, outside).into_iter().map(|d| d.kind).collect()
+}
+
+#[test]
+fn a_good_phase_raises_none() {
+    assert!(judge(&good(), &OutsideFacts::default()).is_empty());
+    assert_eq!(Verdict::of(&[]), Verdict::Valid);
+}
+
+#[test]
+fn each_threshold_is_where_the_design_puts_it() {
+    let none = OutsideFacts::default();
+    let case = |change: fn(&mut PhaseFacts)| {
+        let mut facts = good();
+        change(&mut facts);
+        kinds(&facts, &none)
+    };
+    assert!(case(|f| f.backlog = 2000).is_empty());
+    assert_eq!(case(|f| f.backlog = 2001), [DoubtKind::BehindSchedule]);
+    assert_eq!(
+        case(|f| f.thread_busy = 0.91),
+        [DoubtKind::GeneratorSaturated]
+    );
+    assert!(case(|f| f.lateness_p99_ns = Some(1_000_000)).is_empty());
+    assert_eq!(
+        case(|f| f.lateness_p99_ns = Some(1_100_000)),
+        [DoubtKind::GeneratorLate]
+    );
+    // Ten percent of a slow response allows more than a millisecond.
+    assert!(
+        case(|f| {
+            f.lateness_p99_ns = Some(1_900_000);
+            f.response_p99_ns = Some(20_000_000);
+        })
+        .is_empty()
+    );
+    assert!(case(|f| f.failed = 60).is_empty());
+    assert_eq!(case(|f| f.failed = 61), [DoubtKind::Errors]);
+    assert_eq!(
+        case(|f| f.clock_step_ns = 10_000_001),
+        [DoubtKind::ClockStepped]
+    );
+    assert_eq!(case(|f| f.duration_s = 9.9), [DoubtKind::Short]);
+    assert_eq!(case(|f| f.ended = 999), [DoubtKind::FewSamples]);
+    assert!(case(|f| f.p99_half_width = Some(0.25)).is_empty());
+    assert_eq!(
+        case(|f| f.p99_half_width = Some(0.26)),
+        [DoubtKind::WideInterval]
+    );
+    assert_eq!(
+        case(|f| f.unsteady_change = Some(0.3)),
+        [DoubtKind::NotSteady]
+    );
+}
+
+#[test]
+fn outside_facts_name_their_node_and_the_worst_decides() {
+    let outside = OutsideFacts {
+        nodes_died: vec!["n2".to_owned()],
+        steal_share: Some(0.2),
+        archive_mix: true,
+        ..OutsideFacts::default()
+    };
+    let doubts = judge(&good(), &outside);
+    assert_eq!(doubts[0].about.as_deref(), Some("n2"));
+    assert_eq!(Verdict::of(&doubts), Verdict::Invalid);
+    assert_eq!(Verdict::of(&doubts[1..]), Verdict::Caution);
+    assert_eq!(Verdict::Invalid.exit_code(), 5);
+    assert_eq!(Verdict::Caution.exit_code(), 0);
+}
+
+#[test]
+fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
+    use crate::telemetry::{Event, Reading, Seen};
+    let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
+        source: source.into(),
+        at_ns,
+        seen: Seen::Event(Event {
+            what,
+            to_ns,
+            text: text.into(),
+        }),
+    };
+    let kill = "at 10ns for 20ns kill node2";
+    let readings = [
+        event("node2", EventKind::Killed, 10, 30, kill),
+        // Seen alive before, and again after.
+        event("node2", EventKind::Died, 8, 34, "gone"),
+        event("node3", EventKind::Died, 50, 60, "gone"),
+        event("@DC9", EventKind::NotMade, 70, 80, "partition DC9"),
+    ];
+    let window = Window::new(&readings, 0, 100);
+    let doubts = judge(&good(), &OutsideFacts::default().seen_through(&window));
+    let told: Vec<_> = doubts
+        .iter()
+        .map(|d| (d.kind, d.about.as_deref(), d.measured))
+        .collect();
+    let expected = [
+        (DoubtKind::NodeDied, Some("node3"), 1.0),
+        (DoubtKind::FaultNotMade, Some("partition DC9"), 1.0),
+        (DoubtKind::Fault, Some(kill), 0.2),
+    ];
+    assert_eq!(told, expected);
+    // In a stretch that it did not touch, it is not told.
+    let later = Window::new(&readings, 40, 49);
+    assert!(judge(&good(), &OutsideFacts::default().seen_through(&later)).is_empty());
+}
+
+#[test]
+fn what_nodes_did_is_a_caution_that_names_them() {
+    let outside = OutsideFacts {
+        compaction_share: 0.11,
+        compaction_most: Some("node2".to_owned()),
+        collection_shares: BTreeMap::from([("node1".into(), 0.10), ("node3".into(), 0.4)]),
+        generator_wait_share: Some(0.11),
+        ..OutsideFacts::default()
+    };
+    let doubts = judge(&good(), &outside);
+    let seen: Vec<_> = doubts
+        .iter()
+        .map(|d| (d.kind, d.about.as_deref()))
+        .collect();
+    let expected = [
+        (DoubtKind::Compaction, Some("node2")),
+        (DoubtKind::Collection, Some("node3")),
+        (DoubtKind::GeneratorWaited, None),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(Verdict::of(&doubts), Verdict::Caution);
+    assert!(doubts.iter().all(|d| d.unit == "share"));
+}
+
+#[test]
+fn distance_is_doubted_above_a_twentieth_of_the_round_trip() {
+    let late = |late_p99_us| OutsideFacts {
+        emulator: Some(Emulated {
+            packets: 10_000,
+            late_p99_us: Some(late_p99_us),
+            round_trip_us: Some(10_000),
+            shortest: Some(["DC1".into(), "DC2".into()]),
+            ..Emulated::default()
+        }),
+        ..OutsideFacts::default()
+    };
+    assert!(judge(&good(), &late(500)).is_empty());
+    let doubts = judge(&good(), &late(501));
+    assert_eq!(doubts.len(), 1);
+    let doubt = &doubts[0];
+    assert_eq!(doubt.kind, DoubtKind::DistanceOff);
+    assert_eq!(doubt.severity, Severity::Caution);
+    assert_eq!(doubt.about.as_deref(), Some("DC1 - DC2"));
+    assert_eq!((doubt.measured, doubt.threshold), (0.0501, 0.05));
+}
