@@ -5,7 +5,7 @@ use crate::home::Home;
 use serde_json::Value;
 
 /// Half of the round trip between all data centres, in milliseconds.
-const HALF_MS: f64 = 5.0;
+const HALF_MS: f64 = 10.0;
 
 const GRID: [&str; 17] = [
     "levels",
@@ -16,7 +16,7 @@ const GRID: [&str; 17] = [
     "--workloads",
     "write",
     "--rtts",
-    "10ms",
+    "20ms",
     "--repeats",
     "1",
     "--rate",
@@ -27,8 +27,8 @@ const GRID: [&str; 17] = [
     "2s",
 ];
 
-/// The medians of the runs of a level, whatever the machine was up to meanwhile.
-fn medians(home: &Home, level: &str) -> Vec<f64> {
+/// The quickest operation of each run of a level, in milliseconds: on a busy machine only that is the level's own.
+fn quickest(home: &Home, level: &str) -> Vec<f64> {
     let list = home.helenus(&["history", "--format", "json"]).ok().json();
     let runs = list["runs"].as_array().expect("runs").iter();
     let shown = runs.map(|run| {
@@ -38,11 +38,11 @@ fn medians(home: &Home, level: &str) -> Vec<f64> {
             .json()
     });
     let of_level = shown.filter(|run| run["plan"]["cell"]["level"] == level);
-    let median = |run: Value| {
+    let least = |run: Value| {
         let total = &run["result"]["phases"][0]["total"];
-        total["response"]["p50_us"].as_f64().expect("a median") / 1e3
+        total["service"]["min_us"].as_f64().expect("a time") / 1e3
     };
-    of_level.map(median).collect()
+    of_level.map(least).collect()
 }
 
 pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
@@ -58,11 +58,11 @@ pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
     let said = home.helenus(&[&GRID[..], &["--seed", "7", "--format", "json"]].concat());
     // A busy machine may disqualify every number.
     assert!(said.code == 0 || said.code == 5, "{said}");
-    let (local, each) = (medians(&home, "LOCAL_ONE"), medians(&home, "EACH_QUORUM"));
+    let (local, each) = (quickest(&home, "LOCAL_ONE"), quickest(&home, "EACH_QUORUM"));
     // The reference runs twice.
     assert_eq!((local.len(), each.len()), (2, 1), "{said}");
-    let quickest = local.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(each[0] - quickest > HALF_MS, "{each:?} against {local:?}");
+    let least = local.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(each[0] - least > HALF_MS, "{each:?} against {local:?}");
     let cells = home
         .helenus(&[
             "cql",
