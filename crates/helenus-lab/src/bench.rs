@@ -28,7 +28,7 @@ use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Header, Interval, SampleLine, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{self, FaultSeen, Reading};
-use helenus_model::workload::{Replication, Workload};
+use helenus_model::workload::Workload;
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -377,10 +377,9 @@ impl Bench<'_> {
         let Some(target) = &self.target else {
             return Ok(());
         };
-        let most = u32::try_from(target.nodes).unwrap_or(3).clamp(1, 3);
-        let copies = self.request.replication_factor.unwrap_or(most);
         target::fits(target, &self.request.workload)?;
-        let statements = self.request.workload.schema(&Replication::Simple(copies));
+        let replication = target.replication(self.request.replication_factor);
+        let statements = self.request.workload.schema(&replication);
         target::prepare(target, &statements).map_err(BenchError::Prepare)
     }
 

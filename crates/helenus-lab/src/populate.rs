@@ -22,7 +22,6 @@ use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeE
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::SampleLine;
-use helenus_model::workload::Replication;
 use helenus_model::workload::expected::ExpectedError;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -362,11 +361,10 @@ impl Populate<'_> {
 
     fn prepare(&mut self) -> Result<(), PopulateError> {
         (self.events)(PopulateEvent::Step(PopulateStep::Prepare));
-        let most = u32::try_from(self.target.nodes).unwrap_or(3).clamp(1, 3);
-        let copies = self.request.replication_factor.unwrap_or(most);
         let workload = &self.request.filling.workload;
         target::fits(&self.target, workload).map_err(BenchError::from)?;
-        let statements = workload.schema(&Replication::Simple(copies));
+        let replication = self.target.replication(self.request.replication_factor);
+        let statements = workload.schema(&replication);
         target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
         Ok(())
     }

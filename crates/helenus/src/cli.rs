@@ -414,7 +414,7 @@ pub(crate) struct LoadFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
-    /// Copies of each row [default: up to 3, as many as there are nodes]
+    /// Copies of each row in each data centre [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
     /// A fault on the run's time line, counted from the first measured stretch, such as

@@ -102,7 +102,7 @@ pub(crate) struct RunFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
-    /// Copies of each row, where the workload's keyspace is made [default: up to 3, as many as there are nodes]
+    /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
     /// A fault on the run's time line, counted from the first measured stretch, such as
@@ -165,7 +165,7 @@ pub(crate) struct Populate {
     /// Consistency level of the writes
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum)]
     pub(crate) cl: LevelArg,
-    /// Copies of each row, where the workload's keyspace is made [default: up to 3, as many as there are nodes]
+    /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
     /// Seed of the data; reads and checks want the same

@@ -480,7 +480,7 @@ fn bench() {
               node's]
 
           --replication-factor <N>
-              Copies of each row [default: up to 3, as many as there are nodes]
+              Copies of each row in each data centre [default: up to 3, as many as it has nodes]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s

@@ -42,8 +42,8 @@ fn help_of_populate() {
           --cl <CL>                 Consistency level of the writes [default: LOCAL_QUORUM] [possible
                                     values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM,
                                     LOCAL_ONE]
-          --replication-factor <N>  Copies of each row, where the workload's keyspace is made [default:
-                                    up to 3, as many as there are nodes]
+          --replication-factor <N>  Copies of each row in each data centre, where the workload's
+                                    keyspace is made [default: up to 3, as many as it has nodes]
           --seed <N>                Seed of the data; reads and checks want the same [default: 1]
           --tries <N>               How often a failed write is sent again before all ends [default: 20]
           --settle-within <TIME>    Longest wait for compactions at the end [default: 30m]
@@ -126,8 +126,8 @@ fn examples_of_run() {
               node's]
 
           --replication-factor <N>
-              Copies of each row, where the workload's keyspace is made [default: up to 3, as many as
-              there are nodes]
+              Copies of each row in each data centre, where the workload's keyspace is made [default: up
+              to 3, as many as it has nodes]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s

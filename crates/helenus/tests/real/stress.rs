@@ -92,6 +92,8 @@ fn java(distribution: &Path) -> Command {
     command
         .arg(format!("-Djava.io.tmpdir={}", env!("CARGO_TARGET_TMPDIR")))
         .arg("-Duser.language=en")
+        // An exception that is thrown often keeps its message.
+        .arg("-XX:-OmitStackTraceInFastThrow")
         .arg("-cp")
         .arg(path.collect::<Vec<_>>().join(":"));
     command
