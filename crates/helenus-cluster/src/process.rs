@@ -43,12 +43,31 @@ fn reap(pid: Pid) {
     let _not_ours = waitpid(Some(pid), WaitOptions::NOHANG);
 }
 
-/// Sends a signal to a process that holds a claim.
+/// Longest wait for a process to stand still: the kernel stops each thread where it next may.
+const PAUSED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Sends a signal to a process that holds a claim; after SIGSTOP, returns when it stands still.
 ///
 /// # Errors
 /// It is gone, or not ours.
 pub fn signal(pid: Pid, signal: Signal) -> std::io::Result<()> {
-    Ok(kill_process(pid, signal)?)
+    kill_process(pid, signal)?;
+    if signal == Signal::STOP {
+        let begin = Instant::now();
+        while !is_paused(pid) && begin.elapsed() < PAUSED_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a process was stopped by a signal, and stands still.
+pub fn is_paused(pid: Pid) -> bool {
+    let stat = format!("/proc/{}/stat", pid.as_raw_pid());
+    let stat = fs_err::read_to_string(stat).unwrap_or_default();
+    // The name in brackets may hold anything; the state is the first field behind it.
+    let state = stat.rsplit(')').next().map(str::trim_start);
+    state.is_some_and(|rest| rest.starts_with('T'))
 }
 
 /// Waits until a process has ended.
@@ -75,6 +94,20 @@ fn wait(handle: &OwnedFd, within: Duration) -> bool {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn whoever_is_paused_stands_still() {
+        let mut child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn()
+            .expect("a child");
+        let pid = Pid::from_child(&child);
+        assert!(!is_paused(pid));
+        signal(pid, Signal::STOP).expect("it lives");
+        assert!(is_paused(pid));
+        end(pid, Duration::ZERO);
+        assert!(child.wait().is_err(), "somebody else has seen its end");
+    }
 
     #[test]
     fn a_child_that_was_ended_leaves_nothing() {

@@ -5,6 +5,7 @@ use crate::alive;
 use crate::baseline::BaselineMark;
 use crate::given::Given;
 use crate::limits::Limits;
+use crate::process;
 use fs_err as fs;
 use helenus_model::access::Access;
 use helenus_model::format::{Format, FormatError};
@@ -412,18 +413,12 @@ pub fn condition(node: &NodePlan, wanted: Wanted) -> io::Result<(NodeCondition, 
         };
         return Ok((condition, None));
     };
-    let pid = pid.as_raw_pid();
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim_start().chars().next());
-    let condition = if state == Some('T') {
+    let condition = if process::is_paused(pid) {
         NodeCondition::Paused
     } else {
         NodeCondition::Running
     };
-    Ok((condition, Some(pid)))
+    Ok((condition, Some(pid.as_raw_pid())))
 }
 
 /// When a process was started, in ticks since boot; none when it is gone.
