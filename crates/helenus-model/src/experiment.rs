@@ -17,7 +17,7 @@ pub use bar::{Bar, BarError, Goal};
 pub use design::{DesignError, Whole};
 pub use effects::{Effect, Interaction};
 pub use facts::{Fact, Values, values};
-pub use file::{FileError, read};
+pub use file::read;
 pub use order::{Planned, Stage, more, order};
 pub use progress::{Progress, RunState, Timing};
 

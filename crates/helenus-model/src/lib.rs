@@ -12,6 +12,8 @@ pub mod units;
 
 pub mod secret;
 
+pub mod toml_file;
+
 pub mod access;
 
 pub mod consistency;

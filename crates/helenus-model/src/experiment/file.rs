@@ -7,20 +7,9 @@ use super::{DesignError, Setting};
 use crate::comparison::LEAST_PAIRS;
 use crate::nearest::nearest;
 use crate::seed::Seed;
+use crate::toml_file::{FileError, Reader};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Why a file is refused.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("line {line}: {what}")]
-pub struct FileError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong there.
-    pub what: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
 
 const TOP: [&str; 15] = [
     "name",
@@ -52,12 +41,7 @@ const NAME_MOST: usize = 40;
 /// # Errors
 /// The first line that is not understood.
 pub fn read(text: &str) -> Result<Experiment, FileError> {
-    let reader = Reader { text };
-    let document = DeTable::parse(text).map_err(|error| FileError {
-        line: reader.line(error.span().map_or(0, |span| span.start)),
-        what: error.message().to_owned(),
-        hint: None,
-    })?;
+    let (reader, document) = Reader::parse(text)?;
     let top = document.get_ref();
     reader.known(top, &TOP)?;
     let (at, name) = reader
@@ -75,10 +59,12 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
         .transpose()?;
     let goal = match reader.text(top, "measure")? {
         None => Goal::default(),
-        Some((at, text)) => Goal::parse(&text).map_err(|e| reader.refused(at, &e, e.hint()))?,
+        Some((at, text)) => {
+            Goal::parse(&text).map_err(|e| reader.refused(at, &e, Some(e.hint())))?
+        }
     };
     let mut experiment = Experiment {
-        name,
+        name: name.into_owned(),
         seed: seed.map(Seed),
         repeats: repeats.unwrap_or(DEFAULT_REPEATS),
         until,
@@ -99,72 +85,7 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
     Ok(experiment)
 }
 
-struct Reader<'a> {
-    text: &'a str,
-}
-
 impl Reader<'_> {
-    fn line(&self, at: usize) -> usize {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
-    }
-
-    fn wrong(&self, at: usize, what: impl Into<String>) -> FileError {
-        FileError {
-            line: self.line(at),
-            what: what.into(),
-            hint: None,
-        }
-    }
-
-    fn refused(&self, at: usize, error: &dyn std::error::Error, hint: String) -> FileError {
-        FileError {
-            hint: Some(hint),
-            ..self.wrong(at, error.to_string())
-        }
-    }
-
-    fn known(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
-        for key in table.keys() {
-            let name = key.get_ref().as_ref();
-            if !keys.contains(&name) {
-                let hint = match nearest(name, keys.iter().copied()) {
-                    Some(near) => format!("did you mean {near}?"),
-                    None => format!("known: {}", keys.join(", ")),
-                };
-                return Err(FileError {
-                    hint: Some(hint),
-                    ..self.wrong(key.span().start, format!("unknown key {name}"))
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn text(&self, table: &DeTable<'_>, key: &str) -> Result<Option<(usize, String)>, FileError> {
-        let Some(value) = table.get(key) else {
-            return Ok(None);
-        };
-        let at = value.span().start;
-        match value.get_ref() {
-            DeValue::String(text) => Ok(Some((at, text.to_string()))),
-            _ => Err(self.wrong(at, format!("{key} wants a text in quotes"))),
-        }
-    }
-
-    fn integer(&self, table: &DeTable<'_>, key: &str) -> Result<Option<(usize, i64)>, FileError> {
-        let Some(value) = table.get(key) else {
-            return Ok(None);
-        };
-        let at = value.span().start;
-        let number = match value.get_ref() {
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
-        };
-        let wrong = || self.wrong(at, format!("{key} wants a whole number"));
-        number.map(|n| Some((at, n))).ok_or_else(wrong)
-    }
-
     fn count(
         &self,
         table: &DeTable<'_>,
@@ -183,14 +104,6 @@ impl Reader<'_> {
             )
         };
         within.map(Some).ok_or_else(wrong)
-    }
-
-    fn yes(&self, table: &DeTable<'_>, key: &str) -> Result<Option<bool>, FileError> {
-        match table.get(key).map(|value| (value.span(), value.get_ref())) {
-            None => Ok(None),
-            Some((_, DeValue::Boolean(yes))) => Ok(Some(*yes)),
-            Some((span, _)) => Err(self.wrong(span.start, format!("{key} is true or false"))),
-        }
     }
 
     /// A percentage as a share.
@@ -218,36 +131,6 @@ impl Reader<'_> {
             )),
             ..self.wrong(at, format!("{name:?} cannot be the name of {what}"))
         })
-    }
-
-    fn table<'t, 'i>(
-        &self,
-        value: &'t Spanned<DeValue<'i>>,
-        key: &str,
-    ) -> Result<&'t DeTable<'i>, FileError> {
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(table),
-            _ => Err(self.wrong(value.span().start, format!("{key} wants a table"))),
-        }
-    }
-
-    fn tables<'t, 'i>(
-        &self,
-        table: &'t DeTable<'i>,
-        key: &str,
-    ) -> Result<Vec<(usize, &'t DeTable<'i>)>, FileError> {
-        let Some(value) = table.get(key) else {
-            return Ok(Vec::new());
-        };
-        let DeValue::Array(list) = value.get_ref() else {
-            let what = format!("{key} wants tables: write [[{key}]]");
-            return Err(self.wrong(value.span().start, what));
-        };
-        let each = list.iter().map(|item| {
-            let what = format!("an entry of {key}");
-            Ok((item.span().start, self.table(item, &what)?))
-        });
-        each.collect()
     }
 
     fn section(&self, top: &DeTable<'_>, key: &str) -> Result<Option<Vec<Setting>>, FileError> {
@@ -333,7 +216,7 @@ impl Reader<'_> {
         }
         let line = self.line(at);
         Ok(Factor {
-            name,
+            name: name.into_owned(),
             kind,
             levels,
             line,
@@ -370,7 +253,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.wrong(at, "a level with several keys wants a label"))?;
         self.word(label_at, "a level", &label)?;
         Ok(Level {
-            label,
+            label: label.into_owned(),
             settings: self.settings(table, &["label"])?,
         })
     }
@@ -388,7 +271,7 @@ impl Reader<'_> {
             let DeValue::String(text) = one.get_ref() else {
                 return Err(wrong(at));
             };
-            Bar::parse(text, &of.factors).map_err(|e| self.refused(at, &e, e.hint()))
+            Bar::parse(text, &of.factors).map_err(|e| self.refused(at, &e, Some(e.hint())))
         });
         each.collect()
     }
@@ -417,7 +300,7 @@ impl Reader<'_> {
         };
         let at = word.map_or(0, |(at, _)| at);
         of.check(&design)
-            .map_err(|e: DesignError| self.refused(at, &e, e.hint()))?;
+            .map_err(|e: DesignError| self.refused(at, &e, Some(e.hint())))?;
         Ok(design)
     }
 

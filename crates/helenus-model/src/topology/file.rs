@@ -3,7 +3,7 @@
 
 use super::link::{LinkError, LinkPreset, LinkWords, delay_us, half_us, loss_ppm, rate_bits};
 use super::{DataCenter, Topology, TopologyError, Words};
-use crate::nearest::nearest;
+use crate::toml_file::{FileError, Reader};
 use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,18 +19,6 @@ pub struct TopologyFile {
     pub preset: Option<String>,
     /// What all nodes are told.
     pub words: Words,
-}
-
-/// Why a file is refused.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("line {line}: {what}")]
-pub struct FileError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong there.
-    pub what: String,
-    /// What to do about it.
-    pub hint: Option<String>,
 }
 
 const TOP: [&str; 8] = [
@@ -63,12 +51,7 @@ const LINK: [&str; 9] = [
 /// # Errors
 /// The first line that is not understood.
 pub fn read(text: &str) -> Result<TopologyFile, FileError> {
-    let reader = Reader { text };
-    let document = DeTable::parse(text).map_err(|error| FileError {
-        line: reader.line(error.span().map_or(0, |span| span.start)),
-        what: error.message().to_owned(),
-        hint: None,
-    })?;
+    let (reader, document) = Reader::parse(text)?;
     let top = document.get_ref();
     reader.known(top, &TOP)?;
     let mut topology = Topology {
@@ -78,55 +61,37 @@ pub fn read(text: &str) -> Result<TopologyFile, FileError> {
     for (at, table) in reader.tables(top, "data_center")? {
         topology.data_centers.push(reader.data_center(at, table)?);
     }
-    topology.check().map_err(|e| reader.refused(0, &e))?;
-    if let Some((at, name)) = reader.string(top, "links")? {
+    topology.check().map_err(|e| refused(&reader, 0, &e))?;
+    if let Some((at, name)) = reader.text(top, "links")? {
         let preset = LinkPreset::find(&name)
-            .ok_or_else(|| reader.refused(at, &TopologyError::Preset(name.into_owned())))?;
+            .ok_or_else(|| refused(&reader, at, &TopologyError::Preset(name.into_owned())))?;
         topology
             .use_links(preset)
-            .map_err(|e| reader.refused(at, &e))?;
+            .map_err(|e| refused(&reader, at, &e))?;
     }
-    if let Some((at, rtt)) = reader.string(top, "rtt")? {
-        topology.set_rtt(&rtt).map_err(|e| reader.refused(at, &e))?;
+    if let Some((at, rtt)) = reader.text(top, "rtt")? {
+        topology
+            .set_rtt(&rtt)
+            .map_err(|e| refused(&reader, at, &e))?;
     }
     for (at, table) in reader.tables(top, "link")? {
         reader.link(at, table, &mut topology)?;
     }
     let owned = |found: Option<(usize, Cow<'_, str>)>| found.map(|(_, text)| text.into_owned());
     Ok(TopologyFile {
-        cassandra: owned(reader.string(top, "cassandra")?),
-        preset: owned(reader.string(top, "preset")?),
+        cassandra: owned(reader.text(top, "cassandra")?),
+        preset: owned(reader.text(top, "preset")?),
         words: reader.words(top)?,
         topology,
     })
 }
 
-struct Reader<'a> {
-    text: &'a str,
+/// A topology's error at a place.
+fn refused(reader: &Reader<'_>, at: usize, error: &TopologyError) -> FileError {
+    reader.refused(at, error, error.hint())
 }
 
 impl Reader<'_> {
-    fn line(&self, at: usize) -> usize {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
-    }
-
-    fn wrong(&self, at: usize, what: impl Into<String>) -> FileError {
-        FileError {
-            line: self.line(at),
-            what: what.into(),
-            hint: None,
-        }
-    }
-
-    fn refused(&self, at: usize, error: &TopologyError) -> FileError {
-        FileError {
-            line: self.line(at),
-            what: error.to_string(),
-            hint: error.hint(),
-        }
-    }
-
     /// Keys of a part of the cluster; its release is no part's.
     fn known_of_part(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
         match table.get_key_value("cassandra") {
@@ -135,38 +100,6 @@ impl Reader<'_> {
                 ..self.wrong(key.span().start, "all nodes of a cluster have one release")
             }),
             None => self.known(table, keys),
-        }
-    }
-
-    fn known(&self, table: &DeTable<'_>, keys: &[&str]) -> Result<(), FileError> {
-        for key in table.keys() {
-            let name = key.get_ref().as_ref();
-            if !keys.contains(&name) {
-                let hint = match nearest(name, keys.iter().copied()) {
-                    Some(near) => format!("did you mean {near}?"),
-                    None => format!("known: {}", keys.join(", ")),
-                };
-                return Err(FileError {
-                    hint: Some(hint),
-                    ..self.wrong(key.span().start, format!("unknown key {name}"))
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn string<'t>(
-        &self,
-        table: &'t DeTable<'_>,
-        key: &str,
-    ) -> Result<Option<(usize, Cow<'t, str>)>, FileError> {
-        let Some(value) = table.get(key) else {
-            return Ok(None);
-        };
-        let at = value.span().start;
-        match value.get_ref() {
-            DeValue::String(text) => Ok(Some((at, Cow::Borrowed(text.as_ref())))),
-            _ => Err(self.wrong(at, format!("{key} wants a text in quotes"))),
         }
     }
 
@@ -189,33 +122,9 @@ impl Reader<'_> {
         number.ok_or_else(wrong).map(Some)
     }
 
-    fn tables<'t, 'i>(
-        &self,
-        table: &'t DeTable<'i>,
-        key: &str,
-    ) -> Result<Vec<(usize, &'t DeTable<'i>)>, FileError> {
-        let Some(value) = table.get(key) else {
-            return Ok(Vec::new());
-        };
-        let wrong = || {
-            let what = format!("{key} wants tables: write [[{key}]]");
-            self.wrong(value.span().start, what)
-        };
-        let DeValue::Array(list) = value.get_ref() else {
-            return Err(wrong());
-        };
-        let each = list
-            .iter()
-            .map(|item: &Spanned<DeValue<'i>>| match item.get_ref() {
-                DeValue::Table(table) => Ok((item.span().start, table)),
-                _ => Err(wrong()),
-            });
-        each.collect()
-    }
-
     /// What a part of the cluster is told: `preset`, and as [`Self::words`].
     fn words_of_part(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
-        let preset = self.string(table, "preset")?;
+        let preset = self.text(table, "preset")?;
         Ok(Words {
             preset: preset.map(|(_, name)| name.into_owned()),
             ..self.words(table)?
@@ -229,7 +138,7 @@ impl Reader<'_> {
             let DeValue::Table(set) = value.get_ref() else {
                 return Err(self.wrong(value.span().start, "set wants a table of keys and values"));
             };
-            self.settings("", set, &mut words.set)?;
+            self.set_words("", set, &mut words.set)?;
         }
         if let Some(value) = table.get("jvm") {
             let wrong = |at| self.wrong(at, "jvm wants a list of flags in quotes");
@@ -246,7 +155,7 @@ impl Reader<'_> {
         Ok(words)
     }
 
-    fn settings(
+    fn set_words(
         &self,
         above: &str,
         table: &DeTable<'_>,
@@ -256,7 +165,7 @@ impl Reader<'_> {
             let name = format!("{above}{}", key.get_ref());
             let text = match value.get_ref() {
                 DeValue::Table(inner) => {
-                    self.settings(&format!("{name}."), inner, to)?;
+                    self.set_words(&format!("{name}."), inner, to)?;
                     continue;
                 }
                 DeValue::String(text) => text.to_string(),
@@ -275,7 +184,7 @@ impl Reader<'_> {
 
     fn data_center(&self, at: usize, table: &DeTable<'_>) -> Result<DataCenter, FileError> {
         self.known_of_part(table, &DATA_CENTER)?;
-        let name = self.string(table, "name")?;
+        let name = self.text(table, "name")?;
         let (_, name) = name.ok_or_else(|| self.wrong(at, "a data centre wants a name"))?;
         let nodes = self.number(table, "nodes")?;
         let nodes = nodes.ok_or_else(|| self.wrong(at, format!("{name} wants nodes = N")))?;
@@ -289,7 +198,7 @@ impl Reader<'_> {
                 racks,
                 coordinators,
             };
-            return Err(self.refused(at, &error));
+            return Err(refused(self, at, &error));
         }
         let mut dc = DataCenter {
             coordinators,
@@ -313,9 +222,10 @@ impl Reader<'_> {
         self.known(table, &LINK)?;
         let mut words = LinkWords::default();
         let read = |key: &str, of: &dyn Fn(&str) -> Result<u64, LinkError>| {
-            let found = self.string(table, key)?;
-            let value = found
-                .map(|(at, text)| of(&text).map_err(|e| self.refused(at, &TopologyError::Link(e))));
+            let found = self.text(table, key)?;
+            let value = found.map(|(at, text)| {
+                of(&text).map_err(|e| refused(self, at, &TopologyError::Link(e)))
+            });
             value.transpose()
         };
         words.delay_us = match (read("rtt", &half_us)?, read("delay", &delay_us)?) {
@@ -328,17 +238,10 @@ impl Reader<'_> {
         let ppm = read("loss", &|text| loss_ppm(text).map(u64::from))?;
         words.loss_ppm = ppm.and_then(|ppm| u32::try_from(ppm).ok());
         words.rate_bits = read("rate", &rate_bits)?;
-        words.cut = match table
-            .get("cut")
-            .map(|value| (value.span(), value.get_ref()))
-        {
-            None => None,
-            Some((_, DeValue::Boolean(cut))) => Some(*cut),
-            Some((span, _)) => return Err(self.wrong(span.start, "cut is true or false")),
-        };
+        words.cut = self.yes(table, "cut")?;
         for (from, to_) in self.ends(at, table)? {
             to.set_link(&from, &to_, words)
-                .map_err(|e| self.refused(at, &e))?;
+                .map_err(|e| refused(self, at, &e))?;
         }
         Ok(())
     }
@@ -350,7 +253,7 @@ impl Reader<'_> {
                 "a link wants between = [\"DC1\", \"DC2\"], or from and to for one direction";
             self.wrong(at, what)
         };
-        let one = (self.string(table, "from")?, self.string(table, "to")?);
+        let one = (self.text(table, "from")?, self.text(table, "to")?);
         match (table.get("between").map(Spanned::get_ref), one) {
             (None, (Some((_, from)), Some((_, to)))) => {
                 Ok(vec![(from.into_owned(), to.into_owned())])
