@@ -20,6 +20,11 @@ pub enum Consistency {
     LocalOne,
 }
 
+/// More than half of so many copies.
+pub fn quorum(copies: u32) -> u32 {
+    copies / 2 + 1
+}
+
 /// Consistency of the compare of a compare-and-set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -1,7 +1,7 @@
 //! Whether a read at one level must meet a write that was acknowledged at another, from the copies that there are.
 //! Refuses luck: replicas that have a write without having been waited for do not count.
 
-use crate::consistency::Consistency;
+use crate::consistency::{Consistency, quorum};
 use crate::ring::{Replication, ReplicationError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,10 +63,6 @@ impl Copies {
     fn at(&self, dc: &str) -> u32 {
         self.by_dc.get(dc).copied().unwrap_or(0)
     }
-}
-
-fn quorum(copies: u32) -> u32 {
-    copies / 2 + 1
 }
 
 /// The fewest replicas that a level is content with.

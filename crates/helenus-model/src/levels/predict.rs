@@ -3,7 +3,7 @@
 
 use super::scene::{Paxos, Place, Scene};
 use super::{is_local, word};
-use crate::consistency::{Consistency, SerialConsistency};
+use crate::consistency::{Consistency, SerialConsistency, quorum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,11 +46,6 @@ pub enum Illegal {
         /// The client's data centre.
         data_center: String,
     },
-}
-
-/// More than half.
-fn quorum(replicas: u32) -> u32 {
-    replicas / 2 + 1
 }
 
 impl Prediction {
