@@ -63,6 +63,8 @@ pub struct Answer {
 pub struct BarCell {
     /// The bar.
     pub bar: String,
+    /// What it looks at.
+    pub measure: Measure,
     /// Place of the combination.
     pub combination: usize,
     /// In words.
@@ -349,6 +351,7 @@ fn bars(
             };
             found.push(BarCell {
                 bar: bar.text.clone(),
+                measure,
                 combination: place,
                 label: of.label(levels),
                 value: mean(&each).map(f64::exp),

@@ -255,7 +255,7 @@ fn effects(effects: &[Effect]) -> Sheet {
         ">p (Holm)",
         ">finds",
         ">blocks",
-        "",
+        "claim",
     ];
     sheet("Effects", &heads, rows.collect())
 }
@@ -281,7 +281,7 @@ fn interactions(all: &[Interaction]) -> Sheet {
         "95 % interval",
         ">p (Holm)",
         ">finds",
-        "",
+        "claim",
     ];
     sheet("Interactions", &heads, rows.collect())
 }
@@ -293,11 +293,7 @@ fn bar_cells(found: &Analysis) -> Sheet {
             BarAnswer::CannotTell => "cannot be told",
             BarAnswer::Crossed => "is crossed",
         };
-        let is_rate = cell.bar.contains("throughput");
-        let number = |value: f64| match is_rate {
-            true => words::value(Measure::Throughput, value),
-            false => words::value(Measure::ResponseP99, value),
-        };
+        let number = |value: f64| words::value(cell.measure, value);
         let interval = cell.interval.map_or("–".to_owned(), |[low, high]| {
             format!("{} to {}", number(low), number(high))
         });
@@ -315,7 +311,14 @@ fn bar_cells(found: &Analysis) -> Sheet {
             behind,
         ]
     });
-    let heads = ["bar", "settings", ">value", "95 % interval", "", ""];
+    let heads = [
+        "bar",
+        "settings",
+        ">value",
+        "95 % interval",
+        "answer",
+        "because",
+    ];
     sheet("Bars", &heads, rows.collect())
 }
 
@@ -419,7 +422,7 @@ fn runs(report: &ExperimentReport<'_>) -> Sheet {
         .map_or("value", |found| words::measure(found.measure));
     let value = format!(">{of}");
     let heads = [
-        ">", ">block", ">restart", "settings", "", "run", &value, "", "doubts",
+        ">no.", ">block", ">restart", "settings", "stage", "run", &value, "verdict", "doubts",
     ];
     sheet("Runs", &heads, rows.collect())
 }
@@ -434,7 +437,7 @@ fn failures(report: &ExperimentReport<'_>) -> Sheet {
             rows.push(vec![label, state(run.state).to_owned(), why.clone()]);
         }
     }
-    sheet("What did not run", &["settings", "", "why"], rows)
+    sheet("What did not run", &["settings", "state", "why"], rows)
 }
 
 /// The report in Markdown.

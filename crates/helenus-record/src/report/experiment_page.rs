@@ -225,7 +225,7 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
         "service",
         json!({
             "type": "heatmap", "x": labels(&other.levels), "y": labels(&one.levels), "z": rows,
-            "texttemplate": "%{z}", "colorscale": "Cividis", "reversescale": true,
+            "texttemplate": "%{z:.3~r}", "colorscale": "Cividis", "reversescale": true,
             "hovertemplate": "%{y}, %{x}: %{z}<extra></extra>"
         }),
     );

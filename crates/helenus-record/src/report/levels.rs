@@ -106,12 +106,12 @@ fn far_ms(row: &Row) -> f64 {
 
 fn chart(place: usize, rows: &[&Row]) -> Chart {
     let first = rows[0];
-    let title = format!(
-        "{} {}: median ({})",
-        first.workload.word(),
-        first.operation,
-        first.load.words()
-    );
+    let workload = first.workload.word();
+    let of = match workload == first.operation {
+        true => workload.to_owned(),
+        false => format!("{workload}, {}", first.operation),
+    };
+    let title = format!("{of}: median ({})", first.load.words());
     let mut chart = Chart::plain(&format!("levels-{place}"), &title);
     chart.height = 380;
     let mut levels: Vec<&str> = rows.iter().map(|row| word(row.level)).collect();

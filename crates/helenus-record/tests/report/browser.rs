@@ -3,7 +3,9 @@
 //! HELENUS_NOT_RUN=fail says so. `HELENUS_SHOTS=FOLDER` keeps the pages and their pictures there.
 
 use crate::values::{comparison, run};
-use helenus_record::report::{ComparisonReport, comparison_html, experiment_html, run_html};
+use helenus_record::report::{
+    ComparisonReport, comparison_html, experiment_html, levels_html, run_html,
+};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,6 +63,11 @@ fn reports_work_in_a_browser_without_a_network() {
             &folder,
             "experiment.html",
             &experiment_html(&experiment.report()),
+        ),
+        write(
+            &folder,
+            "levels.html",
+            &levels_html(&crate::levels::table()),
         ),
     ];
     let mut command = Command::new("python3");

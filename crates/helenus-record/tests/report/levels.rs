@@ -42,7 +42,8 @@ fn row(level: Consistency, distance: &str, far_us: u64, median_ms: f64, more: Op
     }
 }
 
-fn table() -> Table {
+/// Two levels at two distances.
+pub(crate) fn table() -> Table {
     use Consistency::{EachQuorum, LocalQuorum};
     Table {
         format: Format::new("levels", 1),
