@@ -180,7 +180,7 @@ def check(files, shots):
     with sync_playwright() as playwright:
         browser = launch(playwright)
         for file in files:
-            for theme, widths in (("light", (400, 900, 1600)), ("dark", (900,))):
+            for theme, widths in (("light", (400, 900, 1600)), ("dark", (400, 1600))):
                 for width in widths:
                     where, said = f"{file.stem} {theme} {width}", []
                     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
