@@ -9,6 +9,7 @@ mod facts;
 mod file;
 mod order;
 mod progress;
+mod promise;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ pub use facts::{Fact, Values, values};
 pub use file::read;
 pub use order::{Planned, Stage, more, order};
 pub use progress::{Progress, RunState, Timing};
+pub use promise::{Kept, Promise, PromiseError, Tip};
 
 use crate::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -131,6 +133,8 @@ pub struct Level {
     pub label: String,
     /// What it sets.
     pub settings: Vec<Setting>,
+    /// What somebody says that it gains.
+    pub promise: Option<Promise>,
 }
 
 /// A key with its value, as a flag of the same name takes it.

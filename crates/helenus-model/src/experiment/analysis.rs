@@ -5,6 +5,7 @@ use super::Experiment;
 use super::effects::{Effect, Interaction, Logs, effects, interactions, judge};
 use super::facts::Fact;
 use super::order::Stage;
+use super::promise::{Tip, tips};
 use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub struct Analysis {
     pub bars: Vec<BarCell>,
     /// Effects: on the measure that it is about, then on others.
     pub effects: Vec<Effect>,
+    /// What became of what was promised of levels.
+    pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
     /// The same settings twice, the second over the first: what chance alone does here.
@@ -128,6 +131,7 @@ pub fn analyse(
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer: answer.filter(|_| not_testable.is_none()),
+        tips: tips(of, &found, measure, not_testable.is_some()),
         not_testable,
         bars: bars(of, &all, facts, scheduled, &phase),
         effects: found,

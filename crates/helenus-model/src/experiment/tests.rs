@@ -84,6 +84,8 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: "p98" is no measure (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the bar "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the bar "p99 < 20ms at 1000/s" is about "1000/s", which is no level of a factor (known: heap=1, heap=2)"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is no gain (write a gain such as "up to 15%", "3% to 5%" or "100%")"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\", promises = \"5%\" }, { label = \"y\", jvm = \"-b\" }]\n"), @"line 2: the first level of b promises something, and is what others are compared with (put the level as it is without the tip first)");
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
@@ -361,6 +363,59 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
         fact.read_bytes_per_operation = Some(4096.0);
     }
     assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
+}
+
+#[test]
+fn tips_end_by_what_was_measured_and_those_that_never_ran_as_not_testable() {
+    let text = r#"
+name = "tips"
+[[factor]]
+name = "one"
+kind = "restart"
+levels = [{ label = "off", jvm = "-a" }, { label = "on", jvm = "-b", promises = "up to 15%" }]
+[[factor]]
+name = "two"
+kind = "restart"
+levels = [{ label = "off", set = "a=1" }, { label = "on", set = "a=2", promises = "100%" }]
+[[factor]]
+key = "heap"
+kind = "restart"
+levels = ["64M", { label = "dies", heap = "1M", promises = "5%" }]
+[[combination]]
+one = "off"
+[[combination]]
+one = "on"
+[[combination]]
+two = "on"
+[[combination]]
+heap = "dies"
+"#;
+    let of = read(text).unwrap();
+    let mut facts = simulated(&of, Seed(5), 0.005, |levels| match levels {
+        [1, _, _] => 10_000.0 / 1.1,
+        _ => 10_000.0,
+    });
+    facts.retain(|fact| fact.planned.combination != 3);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let ends: Vec<(&str, Kept)> = found
+        .tips
+        .iter()
+        .map(|tip| (tip.factor.as_str(), tip.kept))
+        .collect();
+    let wanted = [
+        ("one", Kept::Confirmed),
+        ("two", Kept::Contradicted),
+        ("heap", Kept::NotTestable),
+    ];
+    assert_eq!(ends, wanted);
+    let [low, middle, high] = found.tips[0].gain.unwrap();
+    assert!(low < 0.1 && 0.1 < high && (middle - 0.1).abs() < 0.03);
+    let disk = Experiment {
+        needs_disk: true,
+        ..of
+    };
+    let found = analyse(&disk, &facts, None, None).unwrap();
+    assert!(found.tips.iter().all(|tip| tip.kept == Kept::NotTestable));
 }
 
 #[test]

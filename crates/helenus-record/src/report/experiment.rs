@@ -7,9 +7,13 @@ use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Effect, Experiment, Fact, Interaction, Progress, RunState, Stage,
+    Analysis, Answer, Bar, BarCell, Effect, Experiment, Fact, Interaction, Kept, Progress,
+    RunState, Stage, Tip,
 };
 use std::fmt::Write as _;
+
+/// So many times better than a bar are settings with room to spare: a busier day, a longer collection.
+const ROOM: f64 = 2.0;
 
 /// What an experiment's report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +61,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 .and_then(|answer| again(found, answer));
             lines.extend(again);
             lines.extend(bars(report.experiment, found));
+            lines.extend(tips_line(&found.tips));
             lines.extend(found.noise.as_ref().map(|noise| noise_line(found, noise)));
         }
     }
@@ -127,32 +132,74 @@ fn again(found: &Analysis, answer: &Answer) -> Option<String> {
     ))
 }
 
+/// Of each bar the least settings that hold it, by the order of the file, and the least that hold it with room to spare.
 fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     let each = of.bars.iter().map(|bar| {
-        let with = |answer: BarAnswer| -> Vec<&str> {
-            let own = found.bars.iter().filter(|cell| cell.bar == bar.text);
-            own.filter(|cell| cell.answer == answer)
-                .map(|cell| cell.label.as_str())
-                .collect()
-        };
-        let (holds, open) = (with(BarAnswer::Holds), with(BarAnswer::CannotTell));
+        let own = || found.bars.iter().filter(|cell| cell.bar == bar.text);
+        let with = |answer: BarAnswer| own().filter(move |cell| cell.answer == answer);
         let mut line = format!("bar {}: ", bar.text);
-        match holds.first() {
-            Some(first) => {
+        match with(BarAnswer::Holds).next() {
+            Some(least) => {
+                let roomy = with(BarAnswer::Holds).find(|cell| has_room(bar, cell));
+                let recommended = match roomy {
+                    Some(cell) if cell.label == least.label => {
+                        "these have room to spare".to_owned()
+                    }
+                    Some(cell) => format!("recommended are {}, with room to spare", cell.label),
+                    None => "none have room to spare".to_owned(),
+                };
                 let _infallible = write!(
                     line,
-                    "the first settings that hold it are {first}; {} in all",
-                    holds.len()
+                    "the least settings that hold it are {}; {recommended}; {} in all",
+                    least.label,
+                    with(BarAnswer::Holds).count()
                 );
             }
             None => line.push_str("no settings surely hold it"),
         }
+        let open: Vec<&str> = with(BarAnswer::CannotTell)
+            .map(|cell| cell.label.as_str())
+            .collect();
         if !open.is_empty() {
             let _infallible = write!(line, "; not told of {}", open.join(", "));
         }
         line
     });
     each.collect()
+}
+
+/// Whether even the worse end of the interval is twice as good as the bar asks.
+fn has_room(bar: &Bar, cell: &BarCell) -> bool {
+    cell.interval.is_some_and(|[low, high]| match bar.below {
+        true => high * ROOM <= bar.bound,
+        false => low >= bar.bound * ROOM,
+    })
+}
+
+/// How many promises ended how.
+fn tips_line(tips: &[Tip]) -> Option<String> {
+    let ends = [
+        "confirmed",
+        "contradicted",
+        "no difference",
+        "not testable here",
+        "no claim",
+    ];
+    let of = |kept: Kept| match kept {
+        Kept::Confirmed => ends[0],
+        Kept::Contradicted => ends[1],
+        Kept::NoDifference { .. } => ends[2],
+        Kept::NotTestable => ends[3],
+        Kept::NoClaim => ends[4],
+    };
+    let count = |end: &&str| tips.iter().filter(|tip| of(tip.kept) == **end).count();
+    let each: Vec<String> = ends
+        .iter()
+        .map(|end| (count(end), end))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, end)| format!("{n} {end}"))
+        .collect();
+    (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
 }
 
 fn noise_line(found: &Analysis, noise: &Estimate) -> String {
@@ -180,6 +227,7 @@ fn dead(report: &ExperimentReport<'_>) -> String {
 pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
     let mut sheets = Vec::new();
     if let Some(found) = report.analysis {
+        sheets.push(tips(report, &found.tips));
         sheets.push(effects(&found.effects));
         sheets.push(interactions(&found.interactions));
         sheets.push(bar_cells(found));
@@ -225,6 +273,75 @@ fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
         p,
         words::percent(e.detectable - 1.0),
     ]
+}
+
+/// What was promised beside what was measured.
+fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
+    let rows = tips.iter().map(|tip| {
+        let because = match tip.kept {
+            Kept::NotTestable => why_not(report, tip),
+            _ => String::new(),
+        };
+        let signed = |share: f64| {
+            format!(
+                "{}{}",
+                if share > 0.0 { "+" } else { "" },
+                words::percent(share)
+            )
+        };
+        vec![
+            format!("{}={}", tip.factor, tip.level),
+            tip.promised.clone(),
+            tip.gain
+                .map_or("–".to_owned(), |[_, middle, _]| signed(middle)),
+            tip.gain.map_or("–".to_owned(), |[low, _, high]| {
+                format!("{} to {}", signed(low), signed(high))
+            }),
+            ending(tip.kept),
+            because,
+        ]
+    });
+    let heads = [
+        "tip",
+        "promised",
+        ">measured",
+        "95 % interval",
+        "ends as",
+        "because",
+    ];
+    sheet("Tips", &heads, rows.collect())
+}
+
+fn ending(kept: Kept) -> String {
+    match kept {
+        Kept::Confirmed => "confirmed".to_owned(),
+        Kept::Contradicted => "contradicted".to_owned(),
+        Kept::NoDifference { above } => {
+            format!("no difference above {}", words::percent(above))
+        }
+        Kept::NotTestable => "not testable here".to_owned(),
+        Kept::NoClaim => format!("no claim below {LEAST_PAIRS} blocks"),
+    }
+}
+
+/// Why a tip was not tried: the question as a whole has no answer here, or its runs did not come to numbers.
+fn why_not(report: &ExperimentReport<'_>, tip: &Tip) -> String {
+    if let Some(why) = report
+        .analysis
+        .and_then(|found| found.not_testable.as_ref())
+    {
+        return why.clone();
+    }
+    let all = report.experiment.combinations();
+    let own = |run: &&PlannedRun| {
+        let labels = report.experiment.labels(&all[run.planned.combination]);
+        labels.contains(&(tip.factor.as_str(), tip.level.as_str()))
+    };
+    let mut why = report.runs.iter().filter(own).filter_map(|run| {
+        let first = run.why.as_ref()?.lines().next()?;
+        Some(format!("{}: {first}", state(run.state)))
+    });
+    why.next().unwrap_or_else(|| "it was not run".to_owned())
 }
 
 fn effects(effects: &[Effect]) -> Sheet {

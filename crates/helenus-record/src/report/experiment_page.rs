@@ -48,6 +48,7 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     let section = |id, title, body| Section { id, title, body };
     let sections = [
         section("charts", "What was found", charts),
+        section("tips", "Promised gains", of("Tips")),
         section("effects", "Effects", of("Effects")),
         section("interactions", "Interactions", of("Interactions")),
         section("bars", "Bars", of("Bars")),

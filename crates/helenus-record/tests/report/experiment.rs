@@ -21,7 +21,7 @@ bars = ["p99 < 12ms at 1000/s"]
 [[factor]]
 key = "heap"
 kind = "restart"
-levels = ["64M", "128M", "</script><img src=x onerror=alert(1)>|`"]
+levels = ["64M", { label = "128M", heap = "128M", promises = "up to 15%" }, "</script><img src=x onerror=alert(1)>|`"]
 [[factor]]
 key = "rate"
 kind = "phase"
@@ -127,7 +127,8 @@ fn the_answer_comes_first_and_everything_behind_it() {
         ),
         "{answer:#?}"
     );
-    let bar = "bar p99 < 12ms at 1000/s: the first settings that hold it are heap=64M rate=1000; 2 in all";
+    let bar = "bar p99 < 12ms at 1000/s: the least settings that hold it are heap=64M rate=1000; recommended are \
+               heap=128M rate=1000, with room to spare; 2 in all";
     assert!(
         answer.iter().any(|line| line.starts_with(bar)),
         "{answer:#?}"
@@ -138,6 +139,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
     );
     let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
     let wanted = [
+        "Tips",
         "Effects",
         "Interactions",
         "Bars",
@@ -146,6 +148,12 @@ fn the_answer_comes_first_and_everything_behind_it() {
         "What did not run",
     ];
     assert_eq!(titles, wanted);
+    let tips = &experiment_sheets(&report)[0];
+    assert_eq!(tips.rows.len(), 1);
+    assert_eq!(tips.rows[0][..2], ["heap=128M", "up to 15%"]);
+    assert_eq!(tips.rows[0][4], "confirmed", "{:?}", tips.rows);
+    let counted = "promised gains: 1 confirmed";
+    assert!(answer.iter().any(|line| line == counted), "{answer:#?}");
     for sheet in experiment_sheets(&report) {
         let even = sheet.rows.iter().all(|row| row.len() == sheet.heads.len());
         assert!(even, "{}", sheet.title);
