@@ -40,6 +40,25 @@ const NOT_OF_DATA: [&str; 8] = [
     "ready-within",
 ];
 
+/// Keys of cassandra.yaml, by their beginnings, that decide how nodes serve and not what their files are: threads,
+/// time-outs, caches and throughputs. Sizes of memtables are none of them, for they decide what is flushed together.
+const NOT_OF_FILES: [&str; 14] = [
+    "concurrent_",
+    "native_transport_",
+    "read_request_timeout",
+    "range_request_timeout",
+    "write_request_timeout",
+    "request_timeout",
+    "compaction_throughput",
+    "stream_throughput",
+    "key_cache_",
+    "row_cache_",
+    "counter_cache_",
+    "file_cache_",
+    "networking_cache_",
+    "disk_access_mode",
+];
+
 /// Where keys of a file stand.
 pub(super) struct Place<'a> {
     /// The file, as it is told.
@@ -237,6 +256,23 @@ fn fits_kind(
     Err(place.wrong(setting.line, &text).hint(hint))
 }
 
+/// What a setting says about a dataset's files; of keys of cassandra.yaml only those that shape them.
+fn shapes_files(setting: &Setting) -> Vec<String> {
+    let (key, value) = (&setting.key, &setting.value);
+    if key != "set" {
+        return vec![format!("{key}={value}")];
+    }
+    let each: Vec<&toml::Value> = match value {
+        toml::Value::Array(list) => list.iter().collect(),
+        one => vec![one],
+    };
+    let texts = each.into_iter().filter_map(toml::Value::as_str);
+    texts
+        .filter(|text| !NOT_OF_FILES.iter().any(|begin| text.starts_with(begin)))
+        .map(|text| format!("{key}={text}"))
+        .collect()
+}
+
 /// One combination on its way to a request.
 struct Cell<'a> {
     of: &'a Experiment,
@@ -303,7 +339,7 @@ impl Cell<'_> {
             OF_SCHEMA.contains(&key) || (cluster && !NOT_OF_DATA.contains(&key))
         };
         let own = settings.iter().filter(is);
-        let words: Vec<String> = own.map(|s| format!("{}={}", s.key, s.value)).collect();
+        let words: Vec<String> = own.flat_map(shapes_files).collect();
         words.join("\n")
     }
 
@@ -348,5 +384,34 @@ impl Cell<'_> {
                 };
                 keys::refused(&place, &error)
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_a_dataset_and_formats_do_not() {
+        let of = |value: toml::Value| {
+            shapes_files(&Setting {
+                key: "set".into(),
+                value,
+                line: 1,
+            })
+        };
+        let list = ["concurrent_reads=8", "storage_compatibility_mode=NONE"];
+        let list = list.map(|text| toml::Value::String(text.into()));
+        assert_eq!(
+            of(toml::Value::Array(list.into())),
+            ["set=storage_compatibility_mode=NONE"]
+        );
+        assert!(of(toml::Value::String("disk_access_mode=mmap".into())).is_empty());
+        let preset = Setting {
+            key: "preset".into(),
+            value: toml::Value::String("dev".into()),
+            line: 1,
+        };
+        assert_eq!(shapes_files(&preset), ["preset=\"dev\""]);
     }
 }
