@@ -36,7 +36,7 @@ pub const DEFAULT_REPEATS: usize = 6;
 pub const DEFAULT_MAX_REPEATS: usize = 30;
 
 /// Keys that may be given several times: a level adds to what the file says for all.
-pub const REPEATED: [&str; 3] = ["set", "jvm", "param"];
+pub const REPEATED: [&str; 4] = ["set", "jvm", "param", "with"];
 
 /// An experiment as its file says it.
 #[derive(Debug, Clone, PartialEq)]

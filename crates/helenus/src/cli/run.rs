@@ -43,6 +43,9 @@ pub(crate) struct Run {
     /// A parameter of a built-in workload; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) params: Vec<(String, String)>,
+    /// A table option as CQL writes it, such as "compaction={'class': 'UnifiedCompactionStrategy'}"; may be repeated
+    #[arg(long = "with", value_name = "OPTION=VALUE", conflicts_with = "hosts")]
+    pub(crate) table_options: Vec<String>,
     /// Settings of the ephemeral cluster
     #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
     pub(crate) preset: PresetArg,
@@ -156,6 +159,9 @@ pub(crate) struct Populate {
     /// A parameter of a built-in workload; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) params: Vec<(String, String)>,
+    /// A table option as CQL writes it, such as "compaction={'class': 'UnifiedCompactionStrategy'}"; may be repeated
+    #[arg(long = "with", value_name = "OPTION=VALUE")]
+    pub(crate) table_options: Vec<String>,
     /// Partitions a second [default: as fast as the slots allow]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,

@@ -41,7 +41,8 @@ pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchReques
         live_table(hands, cluster.unwrap_or_default(), keyspace, table)
     };
     let live = cluster.is_some().then_some(&look as Live<'_>);
-    let chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
+    let mut chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
+    chosen.with_table_options(&flags.table_options)?;
     let phases = phases(flags, &chosen)?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
     Ok(BenchRequest {

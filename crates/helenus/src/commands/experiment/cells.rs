@@ -26,7 +26,7 @@ const NOT_HERE: [&str; 10] = [
 ];
 
 /// Keys that are settings of tables.
-const OF_SCHEMA: [&str; 3] = [WORKLOAD, "param", "replication-factor"];
+const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
 const NOT_OF_DATA: [&str; 8] = [
@@ -322,7 +322,10 @@ impl Cell<'_> {
         let flags: Populate = *flags;
         let words = flags.workload.clone().unwrap_or_default();
         let within = |error: CommandError| error.within(&self.shown());
-        let chosen = run::choose(&words, &flags.params, None).map_err(within)?;
+        let mut chosen = run::choose(&words, &flags.params, None).map_err(within)?;
+        chosen
+            .with_table_options(&flags.table_options)
+            .map_err(within)?;
         let request = populate::request_of(&flags, &chosen).map_err(within)?;
         Ok(Some(request))
     }
