@@ -1,4 +1,4 @@
-//! What a level is said to gain (`up to 15%`, `3% to 5%`, `100%`), and how that claim ends where it is measured.
+//! What a level is said to gain (`a gain`, `up to 15%`, `3% to 5%`, `100%`), and how that claim ends where it is measured.
 //! Refuses to call a claim wrong for lack of an answer: what was not told apart, or could not be tried, says so.
 
 use super::Experiment;
@@ -14,10 +14,8 @@ const GAIN_MOST: f64 = 100.0;
 pub struct Promise {
     /// As it was written.
     pub text: String,
-    /// The least that is promised; 0 of `up to`.
+    /// The least that is promised; 0 of `up to` and of a gain without a figure.
     pub low: f64,
-    /// The most.
-    pub high: f64,
 }
 
 /// Why a promise is not understood.
@@ -31,7 +29,7 @@ pub struct PromiseError {
 impl PromiseError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        "write a gain such as \"up to 15%\", \"3% to 5%\" or \"100%\"".to_owned()
+        "write a gain such as \"up to 15%\", \"3% to 5%\", \"100%\", or \"a gain\"".to_owned()
     }
 }
 
@@ -39,7 +37,7 @@ impl Promise {
     /// Reads a gain.
     ///
     /// # Errors
-    /// Anything but percentages above 0 in one of the three forms.
+    /// Anything but percentages above 0 in one of these forms.
     pub fn parse(text: &str) -> Result<Self, PromiseError> {
         let wrong = || PromiseError {
             found: text.to_owned(),
@@ -49,6 +47,12 @@ impl Promise {
             let share = number / 100.0;
             (share > 0.0 && share <= GAIN_MOST).then_some(share)
         };
+        if text == "a gain" {
+            return Ok(Self {
+                text: text.to_owned(),
+                low: 0.0,
+            });
+        }
         let (low, high) = match (text.strip_prefix("up to "), text.split_once(" to ")) {
             (Some(most), _) => (Some(0.0), share(most)),
             (None, Some((low, high))) => (share(low), share(high)),
@@ -61,7 +65,6 @@ impl Promise {
         Ok(Self {
             text: text.to_owned(),
             low,
-            high,
         })
     }
 }
@@ -160,11 +163,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gains_are_read_in_three_forms() {
-        let read = |text: &str| Promise::parse(text).map(|p| (p.low, p.high));
-        assert_eq!(read("up to 15%"), Ok((0.0, 0.15)));
-        assert_eq!(read("3% to 5%"), Ok((0.03, 0.05)));
-        assert_eq!(read("100%"), Ok((1.0, 1.0)));
+    fn gains_are_read_in_four_forms() {
+        let read = |text: &str| Promise::parse(text).map(|p| p.low);
+        assert_eq!(read("a gain"), Ok(0.0));
+        assert_eq!(read("up to 15%"), Ok(0.0));
+        assert_eq!(read("3% to 5%"), Ok(0.03));
+        assert_eq!(read("100%"), Ok(1.0));
         for wrong in ["15", "up to", "5% to 3%", "-5%", "0%", "lots", "", "1e9%"] {
             let error = Promise::parse(wrong).unwrap_err();
             assert_eq!(error.found, wrong);

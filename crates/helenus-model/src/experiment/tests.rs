@@ -84,7 +84,7 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: "p98" is no measure (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the bar "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the bar "p99 < 20ms at 1000/s" is about "1000/s", which is no level of a factor (known: heap=1, heap=2)"#);
-    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is no gain (write a gain such as "up to 15%", "3% to 5%" or "100%")"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is no gain (write a gain such as "up to 15%", "3% to 5%", "100%", or "a gain")"#);
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\", promises = \"5%\" }, { label = \"y\", jvm = \"-b\" }]\n"), @"line 2: the first level of b promises something, and is what others are compared with (put the level as it is without the tip first)");
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
