@@ -2,7 +2,9 @@
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
 use crate::report::chart::{Chart, short, text};
-use crate::report::experiment::{ExperimentReport, Sheet, experiment_answer, experiment_sheets};
+use crate::report::experiment::{ExperimentReport, experiment_answer};
+use crate::report::experiment_plot::mean;
+use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
 use crate::report::words::{self, html};
 use helenus_model::comparison::{Claim, Measure};
@@ -165,17 +167,6 @@ fn forest(found: &Analysis) -> Chart {
         }),
     );
     chart
-}
-
-/// Geometric mean over the combinations that pass.
-fn mean(found: &Analysis, measure: Measure, pass: &dyn Fn(&[usize]) -> bool) -> Option<f64> {
-    let own = found.combinations.iter().filter(|cell| pass(&cell.levels));
-    let logs: Vec<f64> = own
-        .filter_map(|cell| Some(cell.values.get(&measure)?.ln()))
-        .collect();
-    #[expect(clippy::cast_precision_loss, reason = "counts of combinations")]
-    let count = logs.len() as f64;
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
 }
 
 /// A number in the unit that charts of its measure have.
