@@ -2,6 +2,7 @@
 //! Refuses to say how quick anything is: counts, kinds, and who went on without an error.
 
 use crate::home::Home;
+use crate::ledger::check;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -81,14 +82,14 @@ pub(crate) fn a_data_center_cut_off_is_felt_at_the_levels_that_need_it() {
     let fault = ["--fault", "at 2s for 4s partition DC3"];
     let local = run(
         &home,
-        &[&["8s", "--cl", "LOCAL_QUORUM"], &fault[..]].concat(),
+        &[&["8s", "--cl", "LOCAL_QUORUM", "--ledger"], &fault[..]].concat(),
     );
     assert_eq!(total(&local)["failed"], Value::Null, "{local:#}");
     assert_eq!(local["faults"][0]["made"], true, "{local:#}");
 
     let each = run(
         &home,
-        &[&["8s", "--cl", "EACH_QUORUM"], &fault[..]].concat(),
+        &[&["8s", "--cl", "EACH_QUORUM", "--ledger"], &fault[..]].concat(),
     );
     let failed = total(&each)["failed"]
         .as_object()
@@ -113,6 +114,18 @@ pub(crate) fn a_data_center_cut_off_is_felt_at_the_levels_that_need_it() {
             break;
         }
         assert!(begin.elapsed() < PATIENCE, "{again:#}");
+    }
+    // After a repair every copy has what was acknowledged at either level.
+    for node in ["wan/node1", "wan/node2", "wan/node3"] {
+        home.helenus(&["nodetool", node, "repair", "-full", "keyspace1"])
+            .ok();
+    }
+    for run in [&local, &each] {
+        let name = run["run"].as_str().expect("a run");
+        let (code, said) = check(&home, name);
+        let table = &said["tables"][0];
+        assert_eq!((code, &table["lost"]), (0, &0.into()), "{said:#}");
+        assert!(table["present"].as_u64() > Some(0), "{said:#}");
     }
     home.helenus(&["rm", "wan"]).ok();
 }
