@@ -206,7 +206,9 @@ impl Reader<'_> {
             return Err(self.wrong(at, format!("{name} wants two levels at least")));
         }
         if levels[0].promise.is_some() {
-            let what = format!("the first level of {name} promises something, and is what others are compared with");
+            let what = format!(
+                "the first level of {name} promises something, and is what others are compared with"
+            );
             return Err(FileError {
                 hint: Some("put the level as it is without the tip first".into()),
                 ..self.wrong(at, what)

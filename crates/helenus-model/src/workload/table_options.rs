@@ -106,11 +106,25 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::built_in::find;
     use crate::workload::Replication;
+    use crate::workload::profile::{Profile, ProfileWorkload, Spec};
 
-    fn of(workload: &str, options: &[&str]) -> Result<Vec<String>, TableOptionError> {
-        let mut workload = find(workload).unwrap().with(&[]).unwrap().workload;
+    const YAML: &str = "
+keyspace: ks
+table: t
+table_definition: CREATE TABLE t (k int PRIMARY KEY, v text)
+";
+
+    fn profile() -> Workload {
+        let profile = Profile::read(YAML).unwrap();
+        let table = profile.defined_table().unwrap().unwrap();
+        Workload::Profiles(ProfileWorkload {
+            name: "t".into(),
+            specs: vec![Spec { profile, table }],
+        })
+    }
+
+    fn of(mut workload: Workload, options: &[&str]) -> Result<Vec<String>, TableOptionError> {
         let options: Vec<String> = options.iter().map(|o| (*o).to_owned()).collect();
         workload.with_table_options(&options)?;
         Ok(workload.schema(&Replication::Simple(1)))
@@ -118,17 +132,17 @@ mod tests {
 
     #[test]
     fn options_are_altered_behind_the_table() {
-        let plain = of("kv", &[]).unwrap();
+        let plain = of(profile(), &[]).unwrap();
         let options = [
             "compaction={'class': 'UnifiedCompactionStrategy'}",
             "gc_grace_seconds=0",
         ];
-        let altered = of("kv", &options).unwrap();
+        let altered = of(profile(), &options).unwrap();
         assert_eq!(altered[..plain.len()], plain);
         let last = &altered[plain.len()..];
         assert_eq!(last.len(), 1);
         assert!(
-            last[0].starts_with("ALTER TABLE ")
+            last[0].starts_with("ALTER TABLE ks.t ")
                 && last[0].ends_with(
                     " WITH compaction={'class': 'UnifiedCompactionStrategy'} AND gc_grace_seconds=0"
                 ),
@@ -138,14 +152,14 @@ mod tests {
 
     #[test]
     fn what_no_table_has_is_refused_with_the_nearest() {
-        let refused = |workload: &str, options: &[&str]| {
+        let refused = |workload: Workload, options: &[&str]| {
             let error = of(workload, options).unwrap_err();
             format!("{error} ({})", error.hint())
         };
-        insta::assert_snapshot!(refused("kv", &["compactoin={}"]), @r#"there is no table option "compactoin" (did you mean compaction?)"#);
-        insta::assert_snapshot!(refused("kv", &["compaction"]), @r#""compaction" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
-        insta::assert_snapshot!(refused("kv", &["cdc=true; DROP TABLE x"]), @r#""cdc=true; DROP TABLE x" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
-        insta::assert_snapshot!(refused("kv", &["cdc=true", "cdc = false"]), @"the table option cdc is given twice (give it once)");
-        insta::assert_snapshot!(refused("standard1", &["cdc=true"]), @"standard1 has a table of its own that takes no options (take another built-in workload, or a profile in YAML)");
+        insta::assert_snapshot!(refused(profile(), &["compactoin={}"]), @r#"there is no table option "compactoin" (did you mean compaction?)"#);
+        insta::assert_snapshot!(refused(profile(), &["compaction"]), @r#""compaction" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
+        insta::assert_snapshot!(refused(profile(), &["cdc=true; DROP TABLE x"]), @r#""cdc=true; DROP TABLE x" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
+        insta::assert_snapshot!(refused(profile(), &["cdc=true", "cdc = false"]), @"the table option cdc is given twice (give it once)");
+        insta::assert_snapshot!(refused(Workload::Standard1, &["cdc=true"]), @"standard1 has a table of its own that takes no options (take another built-in workload, or a profile in YAML)");
     }
 }

@@ -182,7 +182,7 @@ fn tips_line(tips: &[Tip]) -> Option<String> {
         Kept::NotTestable => ends[3],
         Kept::NoClaim => ends[4],
     };
-    let count = |end: &&str| tips.iter().filter(|tip| of(tip.kept) == **end).count();
+    let count = |end: &str| tips.iter().filter(|tip| of(tip.kept) == end).count();
     let each: Vec<String> = ends
         .iter()
         .map(|end| (count(end), end))

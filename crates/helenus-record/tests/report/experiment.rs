@@ -191,9 +191,17 @@ fn a_hostile_level_stays_a_name() {
     let mut outside = markdown.split("```").step_by(2);
     assert!(outside.all(|part| !part.contains("<img")) && markdown.contains("#### Runs"));
     // A line of the plot: the effect's interval lies left of *no difference*, half as long a time.
-    let line = markdown.lines().find(|line| line.starts_with("heap=128M ") && line.contains('●'));
+    let line = markdown
+        .lines()
+        .find(|line| line.starts_with("heap=128M ") && line.contains('●'));
     let line = line.expect("a plot of effects");
     let at = |c: char| line.chars().position(|one| one == c).expect("a sign");
-    assert!(at('●') < at('│') && line.ends_with("50\u{a0}% lower") || line.ends_with("50 % lower"), "{line}");
-    assert!(markdown.contains("response p99 by rate\n 500  █"), "{markdown}");
+    assert!(
+        at('●') < at('│') && line.ends_with("50\u{a0}% lower") || line.ends_with("50 % lower"),
+        "{line}"
+    );
+    assert!(
+        markdown.contains("response p99 by rate\n 500  █"),
+        "{markdown}"
+    );
 }

@@ -528,9 +528,9 @@ insert: {{{insert}}}
     let same = rows.windows(2).filter(|two| two[0][0] == two[1][0]).count();
     assert!(same < rows.len() / 3, "{same}");
     let refused = |insert: &str| Profile::read(&text(insert)).unwrap_err().to_string();
-    insta::assert_snapshot!(refused("stretches: 3"), @"");
-    insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"");
-    insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"");
+    insta::assert_snapshot!(refused("stretches: 3"), @"line 8: insert.stretches: write how many at once, of which length: 24 of zipf(1..4096)");
+    insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"line 8: insert.stretches: a stretch has one row at least");
+    insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"line 8: insert.stretches: partitions take turns or stay for stretches, not both");
 }
 
 /// The most frequent of these.
