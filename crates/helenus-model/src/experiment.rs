@@ -174,16 +174,23 @@ impl Experiment {
         self.words(levels, &[Kind::Phase])
     }
 
+    /// Of a design that lists its combinations only what differs from the first of them is said.
     fn words(&self, levels: &[usize], kinds: &[Kind]) -> String {
-        let each = self.factors.iter().zip(self.labels(levels));
+        let reference = match &self.design {
+            Design::Listed(listed) => listed.first(),
+            Design::Full | Design::Fraction(_) => None,
+        };
+        let differs = |place: usize| reference.is_none_or(|first| first[place] != levels[place]);
+        let each = self.factors.iter().zip(self.labels(levels)).enumerate();
         let words: Vec<String> = each
-            .filter(|(factor, _)| kinds.contains(&factor.kind))
-            .map(|(_, (name, label))| format!("{name}={label}"))
+            .filter(|(place, (factor, _))| kinds.contains(&factor.kind) && differs(*place))
+            .map(|(_, (_, (name, label)))| format!("{name}={label}"))
             .collect();
-        if words.is_empty() {
-            "as it is".to_owned()
-        } else {
-            words.join(" ")
+        let any = self.factors.iter().any(|f| kinds.contains(&f.kind));
+        match (words.is_empty(), reference) {
+            (true, Some(_)) if any => "reference".to_owned(),
+            (true, _) => "as it is".to_owned(),
+            (false, _) => words.join(" "),
         }
     }
 

@@ -17,7 +17,7 @@ fn with_cluster() -> TestLab {
 
 #[test]
 fn help_of_populate() {
-    shot!(bare().run(&["populate", "--help"]), @"
+    shot!(bare().run(&["populate", "--help"]), @r#"
     exit code: 0
     --- standard output
     Fill a cluster of yours with a workload's data; goes on where it was cut off
@@ -37,6 +37,8 @@ fn help_of_populate() {
           --partitions <N>          Partitions
       -q, --quiet                   Nothing on standard error but errors
           --param <NAME=VALUE>      A parameter of a built-in workload; may be repeated
+          --with <OPTION=VALUE>     A table option as CQL writes it, such as "compaction={'class':
+                                    'UnifiedCompactionStrategy'}"; may be repeated
           --rate <RATE>             Partitions a second [default: as fast as the slots allow]
           --in-flight <N>           Most operations in flight at once [default: 64]
           --cl <CL>                 Consistency level of the writes [default: LOCAL_QUORUM] [possible
@@ -65,7 +67,7 @@ fn help_of_populate() {
     Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
     more compactors and a higher compaction throughput; what they had is put back, also after a crash.
     In the end everything is flushed, compactions are over, and every row is read back.
-    ");
+    "#);
 }
 
 #[test]
