@@ -12,6 +12,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::access::Security;
 use helenus_model::format::Format;
+use helenus_model::levels::Distance;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
@@ -48,7 +49,7 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     };
     let shape = shape::of(&flags)?;
     let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
-    let mut request = request(name, preset, &shape.cluster, false, ui)?;
+    let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
     let schema = schema(flags.schema.as_deref())?;
     let like = match &flags.like {
@@ -159,11 +160,11 @@ fn free_name(hands: &Hands) -> Result<String, CommandError> {
     Ok(free.unwrap_or_default())
 }
 
-/// Checks the flags that need no machine.
+/// Checks the flags that need no machine; `distance` is what lies between the data centres.
 pub(crate) fn request(
     name: String,
     preset: PresetName,
-    flags: &ClusterFlags,
+    (flags, distance): (&ClusterFlags, Option<&Distance>),
     ephemeral: bool,
     ui: &Ui,
 ) -> Result<UpRequest, CommandError> {
@@ -183,7 +184,7 @@ pub(crate) fn request(
     }
     Ok(UpRequest {
         name,
-        topology: topology(flags, ephemeral)?,
+        topology: topology(flags, distance)?,
         preset,
         heap: flags.heap,
         new_heap: flags.new_heap,
@@ -223,20 +224,16 @@ fn facts(source: &Source) -> Result<&'static Release, CommandError> {
     })
 }
 
-/// The data centres of `-n`; a measured cluster has one.
-fn topology(flags: &ClusterFlags, ephemeral: bool) -> Result<Topology, CommandError> {
+/// The data centres of `-n` or `--dc`, and what lies between them.
+fn topology(flags: &ClusterFlags, distance: Option<&Distance>) -> Result<Topology, CommandError> {
+    let parts = distance.into_iter().flat_map(Distance::parts);
     let said = TopologyFlags {
         nodes: Some(flags.nodes.text.clone()),
+        data_centers: flags.dc.clone(),
+        rtt: parts.map(str::to_owned).collect(),
         ..TopologyFlags::default()
     };
-    let topology = said.topology().map_err(|e| shape::usage(&e))?;
-    if ephemeral && topology.data_centers.len() > 1 {
-        return Err(
-            CommandError::new(code::USAGE, "an ephemeral cluster has one data centre")
-                .hint("bring them up with `helenus up`, then measure with --cluster".to_owned()),
-        );
-    }
-    Ok(topology)
+    said.topology().map_err(|e| shape::usage(&e))
 }
 
 fn source(flags: &ClusterFlags) -> Source {

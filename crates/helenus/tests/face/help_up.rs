@@ -210,9 +210,6 @@ fn up() {
               Nodes that start at a time [default: two for each processor]
 
     Topology:
-          --dc <NAME=N>
-              A data centre and its nodes, instead of -n; may be repeated
-
           --racks <N>
               Racks in each data centre; nodes stand in them in turn
 
@@ -234,6 +231,9 @@ fn up() {
               Nodes, or 5:5:5 for three data centres
               
               [default: 1]
+
+          --dc <NAME=N>
+              A data centre and its nodes, instead of -n; may be repeated
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
@@ -356,6 +356,9 @@ fn bench() {
 
           --java-home <DIR>
               The JDK to use instead of the best one found
+
+          --dc <NAME=N>
+              A data centre and its nodes, instead of -n; may be repeated
 
           --heap <SIZE>
               Heap of each node, such as 500M
@@ -499,6 +502,10 @@ fn bench() {
           --pacing <PACING>
               How the generator waits; spin wants a core of its own
               
+          --rtt <TIME|A:B=TIME>
+              Round-trip time between all data centres during the run, or between two, such as
+              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
+
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -535,3 +542,4 @@ fn bench() {
     A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.
     "#);
 }
+      helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
