@@ -205,6 +205,8 @@ pub(crate) enum Verb {
   helenus up c --cassandra 4.1           another release; helenus releases tells which
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
+  helenus up c --disk-read 100M --disk-iops 1000
+                                         a slower disk than there is
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
   helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -241,9 +243,9 @@ pub(crate) struct Up {
   helenus bench                          an ephemeral node, standard1 at half of what it can do
   helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
   helenus bench --cluster c --phases read --population 30000 --seed 7
+  helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
   helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \\
                 --query 'SELECT * FROM ks.t WHERE id = ?'
-  helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
 
 A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.")]
 pub(crate) struct Bench {
@@ -319,12 +321,12 @@ pub(crate) struct LoadFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
-    /// Copies of each row in each data centre [default: up to 3, as many as it has nodes]
-    #[arg(long, value_name = "N")]
     /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
     /// the links of a cluster of yours are put back afterwards
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
+    /// Copies of each row in each data centre [default: up to 3, as many as it has nodes]
+    #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
     /// A fault on the run's time line, counted from the first measured stretch, such as
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
@@ -381,12 +383,12 @@ fn parse_warmup(text: &str) -> Result<Warmup, String> {
     }
 }
 
-fn parse_share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
 pub(crate) fn parse_distance(text: &str) -> Result<Distance, String> {
     Distance::parse(text).map_err(|e| e.to_string())
 }
 
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err(format!(
             "{text:?} is not a share: write a number from 0 to 1, such as 0.001"

@@ -59,8 +59,10 @@ fn made(
         let up = UpRequest {
             name: name.clone(),
             ..up.clone()
+        // How the data was written is no part of the question.
         };
         let ended = make(sitting, &up, combination);
+            disk: None,
         if sitting.hands.clusters.folder(&name).exists() {
             remove::remove(sitting.hands, &name)?;
         }

@@ -63,6 +63,15 @@ pub(crate) struct ClusterFlags {
     /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
+    /// Bytes that each node may read from the disk in a second, such as 100M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) disk_read: Option<Bytes>,
+    /// Bytes that each node may write to the disk in a second
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) disk_write: Option<Bytes>,
+    /// Reads that each node may send to the disk in a second, and as many writes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) disk_iops: Option<u64>,
 }
 
 /// A preset by its word.
@@ -90,7 +99,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 18] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 21] = [
     "preset",
     "nodes",
     "dc",
@@ -109,4 +118,7 @@ pub(crate) const CLUSTER_FLAGS: [&str; 18] = [
     "ready_within",
     "memory",
     "cpus",
+    "disk_read",
+    "disk_write",
+    "disk_iops",
 ];

@@ -6,6 +6,7 @@ use crate::ui::{Progress, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
+use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
@@ -13,6 +14,7 @@ use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::access::Security;
 use helenus_model::format::Format;
 use helenus_model::levels::Distance;
+use helenus_model::memory::DiskLimit;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
@@ -36,6 +38,9 @@ struct Ready {
     release: String,
     preset: PresetName,
     seconds: f64,
+    /// Speed of the disk as it holds for each node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskHeld>,
     nodes: Vec<NodeView>,
 }
 
@@ -110,6 +115,7 @@ pub(crate) fn show_ready(
         release: state.plan.release.clone(),
         preset: state.plan.preset,
         seconds: begin.elapsed().as_secs_f64(),
+        disk: state.limits.as_ref().and_then(|l| l.disk.clone()),
         nodes,
     };
     ui.result(&ready, || {
@@ -125,9 +131,10 @@ pub(crate) fn show_ready(
             ]);
         }
         format!(
-            "{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
+            "{}{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
              next: helenus cql {} -e 'SELECT release_version FROM system.local'\n",
             table.render(),
+            super::memory::disk_text(&ready.name, state.limits.as_ref()),
             ready.name,
             ready.release,
             ready.preset.as_str(),
@@ -208,6 +215,7 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
+        disk: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
         by_node: Vec::new(),
     })
 }

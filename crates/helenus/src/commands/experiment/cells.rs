@@ -32,12 +32,15 @@ const NOT_HERE: [&str; 10] = [
 const OF_SCHEMA: [&str; 3] = [WORKLOAD, "param", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 8] = [
+const NOT_OF_DATA: [&str; 11] = [
     "heap",
     "new-heap",
     "jvm",
     "memory",
     "cpus",
+    "disk-read",
+    "disk-write",
+    "disk-iops",
     "java-home",
     "no-archive",
     "ready-within",
@@ -272,9 +275,6 @@ impl Cell<'_> {
         }
     }
 
-    fn populate(&self) -> Result<Option<PopulateRequest>, CommandError> {
-        let Some(base) = &self.of.populate else {
-            return Ok(None);
     /// Whether there is something between data centres that a factor can set.
     fn apart(&self, run: &Run) -> Result<(), CommandError> {
         let levels = self.of.factors.iter().flat_map(|factor| &factor.levels);
@@ -304,6 +304,9 @@ impl Cell<'_> {
         Err(self.place.wrong(setting.line, &text).hint(hint.to_owned()))
     }
 
+    fn populate(&self) -> Result<Option<PopulateRequest>, CommandError> {
+        let Some(base) = &self.of.populate else {
+            return Ok(None);
         };
         let schema = self
             .of
