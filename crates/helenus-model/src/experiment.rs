@@ -4,6 +4,7 @@
 mod analysis;
 mod bar;
 mod design;
+mod disk;
 mod effects;
 mod facts;
 mod file;
@@ -53,7 +54,7 @@ pub struct Experiment {
     pub goal: Goal,
     /// Bars to hold.
     pub bars: Vec<Bar>,
-    /// Its question is about the disk: without reads from it there is no answer.
+    /// The file says that its question is about the disk; [`Self::is_about_disk`] also looks at its factors.
     pub needs_disk: bool,
     /// The winner is measured again with fresh restarts.
     pub announce: bool,

@@ -2,7 +2,7 @@
 //! Refuses an answer about the disk where nothing was read from it.
 
 use super::Experiment;
-use super::effects::{Effect, Interaction, Logs, effects, interactions, judge};
+use super::effects::{Effect, Interaction, Logs, effects, interactions, judge, withhold};
 use super::facts::Fact;
 use super::order::Stage;
 use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
@@ -123,7 +123,11 @@ pub fn analyse(
         let logs = Logs::of(facts, Stage::Main, (&phase, other), first_stage);
         found.extend(effects(of, &all, &logs, other));
     }
+    let mut together = interactions(of, &all, &logs, measure);
     let not_testable = not_testable.or_else(|| unread(of, facts));
+    if not_testable.is_some() {
+        withhold(of, &mut found, &mut together);
+    }
     let answer = answer(of, &all, facts, &logs, (&phase, measure));
     Some(Analysis {
         blocks: logs.blocks().len(),
@@ -131,7 +135,7 @@ pub fn analyse(
         not_testable,
         bars: bars(of, &all, facts, scheduled, &phase),
         effects: found,
-        interactions: interactions(of, &all, &logs, measure),
+        interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
         combinations: cells(of, &all, facts, &phase),
         left_out: left_out(facts),
@@ -168,12 +172,18 @@ fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
 
 /// Why a question about the disk has no answer by what was read.
 fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
-    let read = |fact: &Fact| {
-        fact.read_bytes_per_operation
-            .is_some_and(|bytes| bytes > 0.0)
-    };
-    (of.needs_disk && !facts.iter().any(read)).then(|| {
-        "the nodes read nothing from the disk: all that was asked for was in memory".to_owned()
+    let seen: Vec<f64> = facts
+        .iter()
+        .filter_map(|fact| fact.read_bytes_per_operation)
+        .collect();
+    if !of.is_about_disk() || seen.iter().any(|bytes| *bytes > 0.0) {
+        return None;
+    }
+    Some(match seen.len() {
+        0 => "it is about the disk, and nobody could see what was read from it".to_owned(),
+        runs => format!(
+            "it is about the disk, and the nodes read 0 bytes from it in {runs} runs: all that was asked for was in memory"
+        ),
     })
 }
 

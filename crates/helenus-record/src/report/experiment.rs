@@ -199,8 +199,9 @@ fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     }
 }
 
-fn said(claim: Claim) -> String {
+fn said(claim: Claim, testable: bool) -> String {
     match claim {
+        _ if !testable => "not testable here",
         Claim::None => "no claim",
         Claim::NoDifference => "not told apart",
         Claim::Higher => "higher",
@@ -233,7 +234,7 @@ fn effects(effects: &[Effect]) -> Sheet {
         let level = format!("{} against {}", effect.to, effect.from);
         let measure = words::measure(effect.measure).to_owned();
         let blocks = effect.estimate.map_or(0, |e| e.pairs).to_string();
-        let said = said(effect.claim);
+        let said = said(effect.claim, effect.testable);
         vec![
             measure,
             effect.factor.clone(),
@@ -271,7 +272,7 @@ fn interactions(all: &[Interaction]) -> Sheet {
             interval,
             p,
             finds,
-            said(one.claim),
+            said(one.claim, one.testable),
         ]
     });
     let heads = [
@@ -477,7 +478,8 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// The numbers of all runs, a row for each run, phase and measure.
+/// The numbers of all runs, a row for each run, phase and measure; where the experiment's question has no answer here,
+/// each says why.
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     let all = report.experiment.combinations();
     let mut heads: Vec<String> = [
@@ -487,8 +489,10 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     .to_vec();
     let factors = report.experiment.factors.iter();
     heads.extend(factors.map(|factor| factor.name.clone()));
-    heads.extend(["phase", "measure", "unit", "value"].map(str::to_owned));
+    heads.extend(["phase", "measure", "unit", "value", "not testable"].map(str::to_owned));
     let mut out = line(&heads);
+    let why = report.analysis.and_then(|found| found.not_testable.clone());
+    let why = why.unwrap_or_default();
     for fact in report.facts {
         let planned = fact.planned;
         let word = |stage: Stage| match stage {
@@ -512,15 +516,18 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         ];
         let labels = report.experiment.labels(&all[planned.combination]);
         own.extend(labels.into_iter().map(|(_, label)| label.to_owned()));
+        let mut row = |phase: &str, measure: &str, unit: &str, value: f64| {
+            let cells = [phase, measure, unit, &value.to_string(), &why].map(str::to_owned);
+            out.push_str(&line(&[&own[..], &cells].concat()));
+        };
         for (phase, values) in &fact.values {
             for (measure, value) in values {
-                let mut row = own.clone();
-                row.push(phase.clone());
-                row.push(measure.words().to_owned());
-                row.push(measure.unit().to_owned());
-                row.push(value.to_string());
-                out.push_str(&line(&row));
+                row(phase, measure.words(), measure.unit(), *value);
             }
+        }
+        // Of the last phase, whatever its operations are.
+        if let (Some(phase), Some(bytes)) = (fact.phases.last(), fact.read_bytes_per_operation) {
+            row(phase, "disk reads per operation", "B", bytes);
         }
     }
     out

@@ -175,6 +175,36 @@ fn distance_is_a_factor_of_phases_where_there_is_any() {
 }
 
 #[test]
+fn a_question_about_the_disk_is_told_to_have_no_answer_before_hours_are_spent() {
+    let lab = lab();
+    let modes = r#"name = "mode"
+kind = "restart"
+levels = [
+  { label = "mmap", set = ["disk_access_mode=mmap"] },
+  { label = "standard", set = ["disk_access_mode=standard"] },
+]"#;
+    let file = FILE.replace(
+        "key = \"heap\"\nkind = \"restart\"\nlevels = [\"64M\", \"96M\"]",
+        modes,
+    );
+    assert!(file.contains("mmap"), "{file}");
+    lab.write("mode.toml", &file);
+    let text = lab.done(&["experiment", "check", "mode.toml"]);
+    let why = "\nnot testable here: it is about the disk, and no dataset was made ([populate])\n";
+    assert!(text.contains(why), "{text}");
+    let with_data = file.replace(
+        "[[factor]]\nname",
+        "[populate]\npartitions = 1000\n\n[[factor]]\nname",
+    );
+    lab.write("mode.toml", &with_data);
+    let plan = lab.json(&["experiment", "plan", "mode.toml"]);
+    let why = plan["not_testable"].as_str().expect("a reason");
+    let small = "it is about the disk, and the dataset of 390 KiB is less than twice the ";
+    assert!(why.starts_with(small), "{why}");
+    assert!(lab.json(&["experiment", "plan", "heap.toml"])["not_testable"].is_null());
+}
+
+#[test]
 fn what_is_not_there_is_told() {
     let lab = lab();
     shot!(lab.run(&["experiment", "resume", "heap.toml"]), @"
