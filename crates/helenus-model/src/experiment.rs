@@ -8,6 +8,7 @@ mod disk;
 mod effects;
 mod facts;
 mod file;
+mod limit;
 mod order;
 mod progress;
 #[cfg(test)]

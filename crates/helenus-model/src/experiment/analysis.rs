@@ -4,6 +4,7 @@
 use super::Experiment;
 use super::effects::{Effect, Interaction, Logs, effects, interactions, judge, withhold};
 use super::facts::Fact;
+use super::limit::generator_limit;
 use super::order::Stage;
 use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use crate::stats::{interval, mean, second_stage};
@@ -31,6 +32,8 @@ pub struct Analysis {
     pub interactions: Vec<Interaction>,
     /// The same settings twice, the second over the first: what chance alone does here.
     pub noise: Option<Estimate>,
+    /// At which settings the generator was the limit, in words such as `from in-flight=32 on`; none where at none.
+    pub generator_limit: Option<String>,
     /// Each combination.
     pub combinations: Vec<Cell>,
     /// Runs whose numbers do not count, with the reason.
@@ -137,6 +140,7 @@ pub fn analyse(
         effects: found,
         interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
+        generator_limit: generator_limit(of, &all, facts),
         combinations: cells(of, &all, facts, &phase),
         left_out: left_out(facts),
         phase,

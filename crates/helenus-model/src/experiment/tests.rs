@@ -241,6 +241,7 @@ fn simulated(
                 planned,
                 verdict: Verdict::Valid,
                 behind: false,
+                generator_was_limit: false,
                 phases: vec!["main".into()],
                 values: Values::from([("main".into(), measures)]),
                 read_bytes_per_operation: None,
@@ -409,6 +410,26 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     assert!(open("heap") && open("rate") && !open("reads"));
     assert!(found.interactions.iter().any(|both| both.testable));
     assert!(found.interactions.iter().any(|both| !both.testable));
+}
+
+#[test]
+fn from_where_on_the_generator_was_the_limit_is_told() {
+    let text = WHOLE.replace("levels = [500, 1000]", "levels = [500, 1000, 2000]");
+    let of = read(&text).unwrap();
+    let all = of.combinations();
+    let told = |limited: &dyn Fn(&[usize]) -> bool| {
+        let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+        for fact in &mut facts {
+            fact.generator_was_limit = limited(&all[fact.planned.combination]);
+        }
+        // A single run says nothing yet.
+        facts[0].generator_was_limit = true;
+        analyse(&of, &facts, None, None).unwrap().generator_limit
+    };
+    assert_eq!(told(&|_| false), None);
+    assert_eq!(told(&|l| l[2] > 0).as_deref(), Some("from rate=1000 on"));
+    let one = told(&|l| l == [1, 0, 1]);
+    assert_eq!(one.as_deref(), Some("at heap=128M reads=few rate=1000"));
 }
 
 #[test]

@@ -57,6 +57,11 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 .and_then(|answer| again(found, answer));
             lines.extend(again);
             lines.extend(bars(report.experiment, found));
+            lines.extend(found.generator_limit.as_ref().map(|at| {
+                format!(
+                    "the generator was the limit {at}: what the nodes can do there was not seen"
+                )
+            }));
             lines.extend(found.noise.as_ref().map(|noise| noise_line(found, noise)));
         }
     }

@@ -251,6 +251,9 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             &format!("curve-{place}"),
             &format!("{} by {}", unit(found.measure), factor.name),
         );
+        if let Some(at) = &found.generator_limit {
+            chart = chart.note(format!("The generator was the limit {at}."));
+        }
         chart.set("xaxis", json!({"title": {"text": text(&factor.name)}}));
         chart.set(
             "yaxis",

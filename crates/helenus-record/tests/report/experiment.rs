@@ -86,6 +86,7 @@ pub(crate) fn made() -> Made {
             planned,
             verdict: Verdict::Valid,
             behind: false,
+            generator_was_limit: false,
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),
             read_bytes_per_operation: None,
