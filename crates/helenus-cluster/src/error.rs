@@ -110,6 +110,9 @@ pub enum ClusterError {
         /// Where.
         folder: PathBuf,
     },
+    /// The speed of the disk cannot be limited.
+    #[error("the disk of the nodes cannot be made slower: {0}")]
+    DiskSpeed(String),
     /// The node is not running.
     #[error("{node} of {cluster} is not running")]
     NotRunning {
@@ -154,7 +157,8 @@ impl ClusterError {
             | Self::Jdk(_)
             | Self::Address(_)
             | Self::Net(_)
-            | Self::NoSpace { .. } => Class::Environment,
+            | Self::NoSpace { .. }
+            | Self::DiskSpeed(_) => Class::Environment,
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
             Self::Scan(e) => e.class(),
@@ -197,6 +201,10 @@ impl ClusterError {
             )),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
+                    .into(),
+            ),
+            Self::DiskSpeed(_) => Some(
+                "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk"
                     .into(),
             ),
             Self::NotRunning { cluster, .. } => {

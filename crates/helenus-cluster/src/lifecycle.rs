@@ -8,6 +8,7 @@ use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::error::ClusterError;
+use crate::limits;
 use crate::machine;
 use crate::paths::Paths;
 use crate::process;
@@ -21,6 +22,7 @@ use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
+use helenus_model::memory::DiskLimit;
 use helenus_model::network::NetworkPlan;
 use helenus_model::plan::{ClusterPlan, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
@@ -107,6 +109,8 @@ pub struct UpRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Speed of the disk for each node, where a person says one.
+    pub disk: Option<DiskLimit>,
     /// What single nodes are told after all others; empty where none is told anything.
     pub by_node: Vec<NodeWords>,
 }
@@ -432,6 +436,7 @@ impl Hands {
             clusters: request.clusters,
             memory_limit: request.memory_limit,
             cpus: request.cpus,
+            disk: request.disk,
             archive: request.archive && archive::of_release(version),
             folder: self
                 .clusters
@@ -441,7 +446,12 @@ impl Hands {
             by_node: request.by_node.clone(),
             network: self.network(request)?,
         });
-        Ok(planned?)
+        let planned = planned?;
+        if request.disk.is_some() {
+            limits::disk::can(&self.env.root, &self.paths.state)
+                .map_err(ClusterError::DiskSpeed)?;
+        }
+        Ok(planned)
     }
 
     /// The network of a cluster whose data centres are apart.

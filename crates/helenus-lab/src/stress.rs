@@ -345,6 +345,7 @@ impl Line<'_> {
             sampling_interval_ms: stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
             cell: None,
+            round_trips: vec![],
         }
     }
 
@@ -467,6 +468,7 @@ impl Line<'_> {
             consistency: self.level,
             faults: vec![],
             client_dc: request.stress.node.datacenter.clone(),
+            distance: None,
             replication_factor: None,
             pacing: Pacing::Sleep,
             seed: SEED,

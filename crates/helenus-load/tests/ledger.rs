@@ -127,6 +127,7 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
         operation_timeout_ms: 12_000,
         faults: vec![],
         cell: None,
+        round_trips: vec![],
     }
 }
 

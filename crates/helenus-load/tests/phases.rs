@@ -116,6 +116,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        round_trips: vec![],
     };
     let seen = Seen::default();
     let fake = Fake {

@@ -123,6 +123,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        round_trips: vec![],
     }
 }
 

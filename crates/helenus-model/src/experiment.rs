@@ -4,9 +4,11 @@
 mod analysis;
 mod bar;
 mod design;
+mod disk;
 mod effects;
 mod facts;
 mod file;
+mod limit;
 mod order;
 mod progress;
 mod promise;
@@ -55,7 +57,7 @@ pub struct Experiment {
     pub goal: Goal,
     /// Bars to hold.
     pub bars: Vec<Bar>,
-    /// Its question is about the disk: without reads from it there is no answer.
+    /// The file says that its question is about the disk; [`Self::is_about_disk`] also looks at its factors.
     pub needs_disk: bool,
     /// The winner is measured again with fresh restarts.
     pub announce: bool,

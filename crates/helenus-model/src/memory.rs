@@ -36,8 +36,65 @@ pub struct LimitPlan {
     pub memory: Option<Bytes>,
     /// Processors, such as 0.5; none where nothing is asked beyond equal shares.
     pub cpus: Option<f64>,
+    /// Speed of the disk; none where nothing is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskLimit>,
     /// Whether each node shall weigh the same when processors are scarce.
     pub equal_shares: bool,
+}
+
+/// The speed of the disk for each node, as it is asked of the system: at least one of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DiskLimit {
+    /// Bytes read a second.
+    pub read_bytes_per_s: Option<Bytes>,
+    /// Bytes written a second.
+    pub write_bytes_per_s: Option<Bytes>,
+    /// Reads a second, and as many writes.
+    pub operations_per_s: Option<u64>,
+}
+
+impl std::fmt::Display for DiskLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = |size: Option<Bytes>| size.map(|size| size.0);
+        let (read, written) = (self.read_bytes_per_s, self.write_bytes_per_s);
+        let operations = self.operations_per_s;
+        f.write_str(&disk_speed([
+            bytes(read),
+            bytes(written),
+            operations,
+            operations,
+        ]))
+    }
+}
+
+impl DiskLimit {
+    /// Of what was said; none where nothing was.
+    pub fn of(
+        read_bytes_per_s: Option<Bytes>,
+        write_bytes_per_s: Option<Bytes>,
+        operations_per_s: Option<u64>,
+    ) -> Option<Self> {
+        let limit = Self {
+            read_bytes_per_s,
+            write_bytes_per_s,
+            operations_per_s,
+        };
+        (limit != Self::default()).then_some(limit)
+    }
+}
+
+/// The speed of a disk in words, such as `100 MiB/s read, 500 writes/s`: bytes read and written, reads and writes.
+pub fn disk_speed(figures: [Option<u64>; 4]) -> String {
+    let [read, written, reads, writes] = figures;
+    let parts = [
+        read.map(|bytes| format!("{}/s read", Bytes(bytes))),
+        written.map(|bytes| format!("{}/s written", Bytes(bytes))),
+        reads.map(|reads| format!("{reads} reads/s")),
+        writes.map(|writes| format!("{writes} writes/s")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(", ")
 }
 
 /// What Java and Cassandra touch in any case.

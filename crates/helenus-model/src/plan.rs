@@ -4,7 +4,7 @@
 use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
-use crate::memory::{LimitPlan, MemoryPlan};
+use crate::memory::{DiskLimit, LimitPlan, MemoryPlan};
 use crate::network::NetworkPlan;
 use crate::preset::{Heap, HeapRule, Place, PresetName, Written, written};
 use crate::release::{KeyError, Release};
@@ -105,6 +105,8 @@ pub struct PlanRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Speed of the disk for each node, where a person says one.
+    pub disk: Option<DiskLimit>,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
     /// What single nodes are told after all others, in the topology's order; empty where none is told anything.

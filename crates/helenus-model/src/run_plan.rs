@@ -5,7 +5,7 @@ pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
 use crate::format::{Format, FormatError};
-use crate::levels::Cell;
+use crate::levels::{Cell, RoundTrip};
 pub use crate::positions::Positions;
 use crate::positions::below;
 use crate::schedule::{Arrivals, RampedPace, Schedule};
@@ -64,6 +64,9 @@ pub struct RunPlan {
     /// Its place in a comparison of levels, with what was expected of it; none for other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
+    /// Round trips that were set for this run; empty where links were left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<RoundTrip>,
 }
 
 /// Where a run's writes are remembered.
@@ -277,10 +280,16 @@ impl RunPlan {
             .try_for_each(|phase| phase.check(&self.workload))
     }
 
-    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it, wherever they are remembered.
+    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it, wherever they are remembered and however
+    /// exactly their distance was measured.
     pub fn hash(&self) -> String {
+        let asked = |trip: &RoundTrip| RoundTrip {
+            measured_us: 0.0,
+            ..trip.clone()
+        };
         let same = Self {
             ledger: None,
+            round_trips: self.round_trips.iter().map(asked).collect(),
             ..self.clone()
         };
         // A plan is plain data with text keys: it can always be written.
@@ -527,6 +536,7 @@ mod tests {
             sampling_interval_ms: 1000,
             operation_timeout_ms: 12_000,
             cell: None,
+            round_trips: vec![],
         }
     }
 

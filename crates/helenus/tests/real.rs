@@ -175,6 +175,10 @@ fn main() {
             distance::a_run_carries_the_emulator_s_error,
         ),
         apart(
+            "distance_changes_between_the_runs_of_one_restart",
+            experiment::distance_changes_between_the_runs_of_one_restart,
+        ),
+        apart(
             "the_walk_of_three_data_centres_goes_to_its_end",
             distance::the_walk_of_three_data_centres_goes_to_its_end,
         ),

@@ -33,6 +33,7 @@ fn plan() -> RunPlan {
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,
         cell: None,
+        round_trips: vec![],
     }
 }
 

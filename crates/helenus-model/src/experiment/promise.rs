@@ -105,12 +105,7 @@ pub struct Tip {
 }
 
 /// What becomes of all promises, by the effects on this measure.
-pub(super) fn tips(
-    of: &Experiment,
-    effects: &[Effect],
-    measure: Measure,
-    not_testable: bool,
-) -> Vec<Tip> {
+pub(super) fn tips(of: &Experiment, effects: &[Effect], measure: Measure) -> Vec<Tip> {
     let mut tips = Vec::new();
     for factor in &of.factors {
         for level in &factor.levels {
@@ -128,7 +123,7 @@ pub(super) fn tips(
                 promised: promise.text.clone(),
                 gain,
                 kept: match gain {
-                    Some(gain) if !not_testable => kept(promise, gain, claim),
+                    Some(gain) if effect.is_some_and(|e| e.testable) => kept(promise, gain, claim),
                     _ => Kept::NotTestable,
                 },
             });

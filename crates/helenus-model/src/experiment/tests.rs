@@ -243,6 +243,7 @@ fn simulated(
                 planned,
                 verdict: Verdict::Valid,
                 behind: false,
+                generator_was_limit: false,
                 phases: vec!["main".into()],
                 values: Values::from([("main".into(), measures)]),
                 read_bytes_per_operation: None,
@@ -359,6 +360,12 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, None).unwrap();
     assert!(found.answer.is_none() && found.not_testable.is_some());
+    assert!(
+        found
+            .effects
+            .iter()
+            .all(|e| !e.testable && e.claim == Claim::None)
+    );
     for fact in &mut facts {
         fact.read_bytes_per_operation = Some(4096.0);
     }
@@ -416,6 +423,69 @@ heap = "dies"
     };
     let found = analyse(&disk, &facts, None, None).unwrap();
     assert!(found.tips.iter().all(|tip| tip.kept == Kept::NotTestable));
+}
+
+#[test]
+fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
+    assert!(!read(WHOLE).unwrap().is_about_disk());
+    let settings = [
+        "set = [\"disk_access_mode=mmap\"]",
+        "set = [\"commitlog_disk_access_mode=legacy\"]",
+        "param = [\"compression=ZstdCompressor\"]",
+        "param = \"chunk_length=4\"",
+        "with = \"compression={'class': 'LZ4Compressor'}\"",
+        "disk-read = \"10M\"",
+        "disk-iops = 100",
+    ];
+    for setting in settings {
+        let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", setting);
+        let of = read(&text).unwrap();
+        assert!(of.is_about_disk(), "{setting}");
+        assert!(!of.factors[0].is_of_disk() && of.factors[1].is_of_disk());
+    }
+    let of = read(&WHOLE.replace("set = [\"concurrent_reads=32\"]", settings[5])).unwrap();
+    let gib = |n: u64| Some(n << 30);
+    assert_eq!(of.too_small(gib(8), gib(4)), None);
+    insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
+    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and no dataset was made ([populate])");
+    assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
+    // The other factors are told as ever: they ask nothing of the disk.
+    let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+    let found = analyse(&of, &facts, None, of.too_small(gib(1), gib(4))).unwrap();
+    assert!(found.answer.is_none());
+    for effect in &found.effects {
+        assert_eq!(effect.testable, effect.factor != "reads", "{effect:?}");
+        assert!(effect.testable || effect.claim == Claim::None);
+    }
+    let open = |name: &str| {
+        found
+            .effects
+            .iter()
+            .any(|e| e.factor == name && e.claim != Claim::None)
+    };
+    assert!(open("heap") && open("rate") && !open("reads"));
+    assert!(found.interactions.iter().any(|both| both.testable));
+    assert!(found.interactions.iter().any(|both| !both.testable));
+}
+
+#[test]
+fn from_where_on_the_generator_was_the_limit_is_told() {
+    let text = WHOLE.replace("levels = [500, 1000]", "levels = [500, 1000, 2000]");
+    let of = read(&text).unwrap();
+    let all = of.combinations();
+    let told = |limited: &dyn Fn(&[usize]) -> bool| {
+        let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+        for fact in &mut facts {
+            fact.generator_was_limit = limited(&all[fact.planned.combination]);
+        }
+        // A single run says nothing yet.
+        facts[0].generator_was_limit = true;
+        analyse(&of, &facts, None, None).unwrap().generator_limit
+    };
+    assert_eq!(told(&|_| false), None);
+    assert_eq!(told(&|l| l[2] > 0).as_deref(), Some("from rate=1000 on"));
+    let one = told(&|l| l == [1, 0, 1]);
+    assert_eq!(one.as_deref(), Some("at heap=128M reads=few rate=1000"));
 }
 
 #[test]

@@ -66,10 +66,12 @@ pub(super) fn check(
         own_limits |= own.limit.is_some();
     }
     let equal_shares = request.clusters > 1;
-    let asked = limit.is_some() || own_limits || request.cpus.is_some() || equal_shares;
+    let by_hand = request.cpus.is_some() || request.disk.is_some();
+    let asked = limit.is_some() || own_limits || by_hand || equal_shares;
     Ok(asked.then_some(LimitPlan {
         memory: limit,
         cpus: request.cpus,
+        disk: request.disk,
         equal_shares,
     }))
 }

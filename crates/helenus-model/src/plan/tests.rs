@@ -33,6 +33,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        disk: None,
         archive: true,
         by_node: Vec::new(),
         network: None,
@@ -231,9 +232,19 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
         Some(LimitPlan {
             memory: None,
             cpus: Some(1.5),
+            disk: None,
             equal_shares: false
         })
     );
+    let mut slow = request(1, PresetName::Bench);
+    slow.disk = DiskLimit::of(Some(Bytes::mib(100)), None, Some(500));
+    let disk = limit(&slow).and_then(|limits| limits.disk);
+    let told = disk.map(|disk| disk.to_string());
+    assert_eq!(
+        told.as_deref(),
+        Some("100 MiB/s read, 500 reads/s, 500 writes/s")
+    );
+    assert_eq!(DiskLimit::of(None, None, None), None);
     let jvm = &planned.nodes[0].jvm;
     assert!(jvm.contains(&"-XX:ActiveProcessorCount=2".to_owned()));
     assert!(jvm.contains(&"-Dcassandra.available_processors=2".to_owned()));

@@ -52,6 +52,11 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
             lines.extend(again);
             lines.extend(bars(report.experiment, found));
             lines.extend(tips_line(&found.tips));
+            lines.extend(found.generator_limit.as_ref().map(|at| {
+                format!(
+                    "the generator was the limit {at}: what the nodes can do there was not seen"
+                )
+            }));
             lines.extend(found.noise.as_ref().map(|noise| noise_line(found, noise)));
         }
     }
@@ -260,7 +265,8 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// The numbers of all runs, a row for each run, phase and measure.
+/// The numbers of all runs, a row for each run, phase and measure; where the experiment's question has no answer here,
+/// each says why.
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     let all = report.experiment.combinations();
     let mut heads: Vec<String> = [
@@ -270,8 +276,10 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     .to_vec();
     let factors = report.experiment.factors.iter();
     heads.extend(factors.map(|factor| factor.name.clone()));
-    heads.extend(["phase", "measure", "unit", "value"].map(str::to_owned));
+    heads.extend(["phase", "measure", "unit", "value", "not testable"].map(str::to_owned));
     let mut out = line(&heads);
+    let why = report.analysis.and_then(|found| found.not_testable.clone());
+    let why = why.unwrap_or_default();
     for fact in report.facts {
         let planned = fact.planned;
         let word = |stage: Stage| match stage {
@@ -295,15 +303,18 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         ];
         let labels = report.experiment.labels(&all[planned.combination]);
         own.extend(labels.into_iter().map(|(_, label)| label.to_owned()));
+        let mut row = |phase: &str, measure: &str, unit: &str, value: f64| {
+            let cells = [phase, measure, unit, &value.to_string(), &why].map(str::to_owned);
+            out.push_str(&line(&[&own[..], &cells].concat()));
+        };
         for (phase, values) in &fact.values {
             for (measure, value) in values {
-                let mut row = own.clone();
-                row.push(phase.clone());
-                row.push(measure.words().to_owned());
-                row.push(measure.unit().to_owned());
-                row.push(value.to_string());
-                out.push_str(&line(&row));
+                row(phase, measure.words(), measure.unit(), *value);
             }
+        }
+        // Of the last phase, whatever its operations are.
+        if let (Some(phase), Some(bytes)) = (fact.phases.last(), fact.read_bytes_per_operation) {
+            row(phase, "disk reads per operation", "B", bytes);
         }
     }
     out

@@ -43,8 +43,9 @@ fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     }
 }
 
-fn said(claim: Claim) -> String {
+fn said(claim: Claim, testable: bool) -> String {
     match claim {
+        _ if !testable => "not testable here",
         Claim::None => "no claim",
         Claim::NoDifference => "not told apart",
         Claim::Higher => "higher",
@@ -146,7 +147,7 @@ fn effects(effects: &[Effect]) -> Sheet {
         let level = format!("{} against {}", effect.to, effect.from);
         let measure = words::measure(effect.measure).to_owned();
         let blocks = effect.estimate.map_or(0, |e| e.pairs).to_string();
-        let said = said(effect.claim);
+        let said = said(effect.claim, effect.testable);
         vec![
             measure,
             effect.factor.clone(),
@@ -184,7 +185,7 @@ fn interactions(all: &[Interaction]) -> Sheet {
             interval,
             p,
             finds,
-            said(one.claim),
+            said(one.claim, one.testable),
         ]
     });
     let heads = [

@@ -40,6 +40,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        round_trips: vec![],
     }
 }
 

@@ -86,6 +86,7 @@ pub(crate) fn made() -> Made {
             planned,
             verdict: Verdict::Valid,
             behind: false,
+            generator_was_limit: false,
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),
             read_bytes_per_operation: None,
@@ -160,8 +161,40 @@ fn the_answer_comes_first_and_everything_behind_it() {
     }
     let csv = experiment_csv(&report);
     let columns = csv.lines().next().expect("heads").split(',').count();
-    assert_eq!(columns, 7 + 2 + 4);
+    assert_eq!(columns, 7 + 2 + 5);
     assert_eq!(csv.lines().count(), 1 + made.facts.len() * 3);
+}
+
+#[test]
+fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
+    let mut made = made();
+    made.experiment.needs_disk = true;
+    for fact in &mut made.facts {
+        fact.read_bytes_per_operation = Some(12.5);
+    }
+    let small = made.experiment.too_small(Some(1 << 30), Some(4 << 30));
+    made.analysis = analyse(&made.experiment, &made.facts, None, small).expect("numbers");
+    let report = made.report();
+    let why = "it is about the disk, and the dataset of 1 GiB is less than twice the 4 GiB that the nodes may use";
+    let first = format!("not testable here: {why}");
+    assert_eq!(experiment_answer(&report)[0], first);
+    assert!(experiment_markdown(&report).contains(&format!("### {first}\n")));
+    let page = experiment_html(&report);
+    assert!(page.contains(&format!("<h1>{first}")) && page.contains("not testable here</"));
+    let csv = experiment_csv(&report);
+    let rows = csv.lines().skip(1);
+    assert!(
+        rows.clone().all(|row| row.ends_with(&format!("\"{why}\""))),
+        "{csv}"
+    );
+    let reads = rows.filter(|row| row.contains(",disk reads per operation,B,12.5,"));
+    assert_eq!(reads.count(), made.facts.len());
+    // Nothing is called without a difference, or with one.
+    let sheets = experiment_sheets(&report);
+    let effects = sheets.iter().find(|sheet| sheet.title == "Effects");
+    let effects = effects.expect("a table of effects");
+    let told = effects.rows.iter().filter_map(|row| row.last());
+    assert!(told.clone().count() > 0 && told.clone().all(|claim| claim == "not testable here"));
 }
 
 #[test]

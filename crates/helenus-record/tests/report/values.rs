@@ -108,6 +108,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        round_trips: vec![],
     }
 }
 

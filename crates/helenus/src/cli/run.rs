@@ -2,12 +2,13 @@
 //! Refuses to do anything with them.
 
 use super::{
-    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_share,
-    parse_tag, parse_warmup,
+    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_distance,
+    parse_share, parse_tag, parse_warmup,
 };
 use clap::Args;
 use clap::ValueEnum;
 use helenus_model::dist::Dist;
+use helenus_model::levels::Distance;
 use helenus_model::run_plan::{Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ use std::time::Duration;
   helenus run kv --rate '1000..5000 over 60s'
                                          the rate goes up along a line, and stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
+  helenus run kv --cluster wan --rate 200 --rtt 40ms
+                                         the links are so for this run, and put back
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
@@ -105,6 +108,10 @@ pub(crate) struct RunFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
+    /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
+    /// the links of a cluster of yours are put back afterwards
+    #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
+    pub(crate) rtt: Vec<Distance>,
     /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,

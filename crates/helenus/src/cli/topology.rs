@@ -31,9 +31,6 @@ pub(crate) fn parse_nodes(text: &str) -> Result<Nodes, String> {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Topology")]
 pub(crate) struct TopologyArgs {
-    /// A data centre and its nodes, instead of -n; may be repeated
-    #[arg(long, value_name = "NAME=N", conflicts_with_all = ["nodes", "count"])]
-    pub(crate) dc: Vec<String>,
     /// Racks in each data centre; nodes stand in them in turn
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub(crate) racks: Option<u32>,

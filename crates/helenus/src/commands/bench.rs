@@ -1,7 +1,7 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
-mod distance;
+pub(crate) mod distance;
 pub(crate) mod faults;
 pub(crate) mod render;
 
@@ -24,6 +24,7 @@ use helenus_lab::{BenchError, BenchRequest, LabEvent};
 use helenus_load::ReadError;
 use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, PhaseKind, Shape};
+use helenus_model::levels::Distance;
 use helenus_model::line::Step;
 use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
 use helenus_model::sample::{Stage, Stretch};
@@ -45,21 +46,19 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    carry_out(
-        &request,
-        flags.cluster_flags.nodes.total as usize,
-        hands,
-        ui,
-    )
+    carry_out(&request, hands, ui)
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.
 pub(crate) fn carry_out(
     request: &BenchRequest,
-    nodes: usize,
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
+    let nodes = match &request.place {
+        Where::Ephemeral(up) => up.topology.nodes(),
+        Where::Cluster(_) | Where::Hosts { .. } => 1,
+    };
     let mut live = Live::new(ui, nodes);
     let finished = helenus_lab::run(hands, request, &mut |event| live.see(&event));
     drop(live);
@@ -73,6 +72,12 @@ pub(crate) fn carry_out(
     if let Some(error) = &finished.not_removed {
         ui.caution(&format!(
             "the cluster is still there: {}",
+            with_causes(error)
+        ));
+    }
+    if let (Some(error), Where::Cluster(name)) = (&finished.not_put_back, &request.place) {
+        ui.caution(&format!(
+            "the links are not as they were: {}; `helenus link {name}` shows and sets them",
             with_causes(error)
         ));
     }
@@ -127,6 +132,7 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
         BenchError::Generator(_) | BenchError::Ledger(_) => {
             CommandError::of(code::ENVIRONMENT, &error)
         }
+        BenchError::Apart(error) => distance::failure(error),
         BenchError::DataCentre {
             ref asked,
             ref known,
@@ -141,6 +147,7 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
 pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let workload = workload(load)?;
+    let distance = distance::of(&load.rtt);
     let shape = shape(load, &workload);
     shape
         .check(&workload, load.rate)
@@ -148,7 +155,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
     Ok(BenchRequest {
         place: place(
             &flags.place,
-            (flags.preset, &flags.cluster_flags),
+            (flags.preset, &flags.cluster_flags, distance.as_ref()),
             load.schema.is_some(),
             (hands, ui),
         )?,
@@ -158,6 +165,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         closed: load.closed,
         consistency: level(load.cl),
         client_dc: load.client_dc.clone(),
+        distance,
         faults: faults::script(&load.faults)?,
         replication_factor: load.replication_factor,
         pacing: pacing(load.pacing),
@@ -263,20 +271,22 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
 /// make its tables.
 pub(crate) fn place(
     place: &BenchPlace,
-    makes: (PresetArg, &ClusterFlags),
+    makes: (PresetArg, &ClusterFlags, Option<&Distance>),
     schema: bool,
     (hands, ui): (&Hands, &Ui),
 ) -> Result<Where, CommandError> {
+    let (preset, cluster_flags, distance) = makes;
     if let Some(name) = &place.cluster {
-        hands.clusters.load(name)?;
+        let state = hands.clusters.load(name)?;
+        distance::possible(distance, Some(&state))?;
         return Ok(Where::Cluster(name.clone()));
     }
     if place.hosts.is_empty() {
         let name = free_name(hands);
-        let (preset, cluster_flags) = makes;
-        let request = up::request(name, preset.into(), cluster_flags, true, ui)?;
+        let request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
+    distance::possible(distance, None)?;
     if schema && place.i_may_write_to.is_some() {
         let text = "--schema would create tables in a cluster that is not yours";
         return Err(CommandError::new(code::USAGE, text)

@@ -2,7 +2,7 @@
 
 use crate::cli::many::List;
 use crate::commands::fault;
-use crate::commands::memory::{held, kinds_rows, kinds_table};
+use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::{Hands, with_causes};
@@ -208,7 +208,7 @@ fn text(clusters: &[ClusterView]) -> String {
             ]);
         }
     }
-    table.render() + &problems(clusters)
+    table.render() + &notes(clusters)
 }
 
 /// Planned and measured by kind, two lines a node.
@@ -244,7 +244,7 @@ fn memory_text(clusters: &[ClusterView]) -> String {
             ));
         }
     }
-    text + &problems(clusters)
+    text + &notes(clusters)
 }
 
 /// Whether nodes live in a network that is gone with its keeper.
@@ -255,9 +255,11 @@ fn network_gone(state: &ClusterState, nodes: &[NodeView]) -> bool {
         && keeper.is_ok_and(|runs| !runs)
 }
 
-fn problems(clusters: &[ClusterView]) -> String {
+/// What stands below the tables.
+fn notes(clusters: &[ClusterView]) -> String {
     let mut text = String::new();
     for cluster in clusters {
+        text.push_str(&disk_text(&cluster.name, cluster.limits.as_ref()));
         if cluster.state == "degraded" {
             let name = &cluster.name;
             text.push_str(&format!(

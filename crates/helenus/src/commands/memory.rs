@@ -74,10 +74,21 @@ fn asked(limits: &LimitPlan) -> String {
     if let Some(cpus) = limits.cpus {
         parts.push(format!("{cpus} processors"));
     }
+    if let Some(disk) = limits.disk {
+        parts.push(format!("disk {disk}"));
+    }
     if limits.equal_shares {
         parts.push("equal shares of the processors".to_owned());
     }
     parts.join(", ")
+}
+
+/// The speed of a cluster's disk as it holds for each node, a line; nothing where it is not limited.
+pub(crate) fn disk_text(cluster: &str, limits: Option<&Limits>) -> String {
+    let held = limits.and_then(|limits| Some((limits.disk.as_ref()?, limits.by?)));
+    held.map_or_else(String::new, |(disk, by)| {
+        format!("\ndisk of each node of {cluster}: {}\n", disk.told(by))
+    })
 }
 
 /// How the limits of a node hold, in a word or two.
@@ -86,7 +97,7 @@ pub(crate) fn held(limits: Option<&Limits>, node: &str) -> String {
         None => "none".into(),
         Some(limits) if limits.by.is_some() => limits
             .memory_of(node)
-            .map_or_else(|| "cpu only".into(), |memory| memory.to_string()),
+            .map_or_else(|| "none".into(), |memory| memory.to_string()),
         Some(_) => "not enforced".into(),
     }
 }

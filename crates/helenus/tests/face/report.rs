@@ -29,6 +29,7 @@ fn with_a_run() -> TestLab {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        round_trips: vec![],
     };
     let host = serde_json::json!({"cores": 2});
     let mut history = History::open(&lab.path("home/state/history.db")).expect("a history");

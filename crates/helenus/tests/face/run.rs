@@ -127,6 +127,10 @@ fn examples_of_run() {
               Data centre in which the client stands, and whose nodes coordinate [default: the first
               node's]
 
+          --rtt <TIME|A:B=TIME>
+              Round-trip time between all data centres during the run, or between two, such as
+              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
+
           --replication-factor <N>
               Copies of each row in each data centre, where the workload's keyspace is made [default: up
               to 3, as many as it has nodes]
@@ -178,6 +182,8 @@ fn examples_of_run() {
       helenus run kv --rate '1000..5000 over 60s'
                                              the rate goes up along a line, and stays
       helenus run kv --rate-steps 1000,2000,4000 --step 30s
+      helenus run kv --cluster wan --rate 200 --rtt 40ms
+                                             the links are so for this run, and put back
       helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
       helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                              what is read must be what was written

@@ -20,6 +20,9 @@ use std::path::Path;
 /// The key that says which workload: a word of `run`, and no flag.
 const WORKLOAD: &str = "workload";
 
+/// The key of the distance: of the cluster, and changed while its nodes run.
+const RTT: &str = "rtt";
+
 /// Flags that make no sense in a file whose clusters come and go.
 const NOT_HERE: [&str; 10] = [
     "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
@@ -29,12 +32,15 @@ const NOT_HERE: [&str; 10] = [
 const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 8] = [
+const NOT_OF_DATA: [&str; 11] = [
     "heap",
     "new-heap",
     "jvm",
     "memory",
     "cpus",
+    "disk-read",
+    "disk-write",
+    "disk-iops",
     "java-home",
     "no-archive",
     "ready-within",
@@ -93,7 +99,8 @@ impl Section {
 
 /// Whether a flag of `run` belongs to the cluster.
 fn of_cluster(arg: &Arg) -> bool {
-    CLUSTER_FLAGS.contains(&arg.get_id().as_str())
+    let id = arg.get_id().as_str();
+    id == RTT || CLUSTER_FLAGS.contains(&id)
 }
 
 /// Whether a flag may stand in a section.
@@ -140,7 +147,9 @@ pub(super) fn all(
         let hushed = ui.hushed();
         let tell = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
-        let bench = run::request(&cell.run()?, hands, tell).map_err(within)?;
+        let flags = cell.run()?;
+        cell.apart(&flags)?;
+        let bench = run::request(&flags, hands, tell).map_err(within)?;
         let Where::Ephemeral(up) = &bench.place else {
             return Err(CommandError::new(
                 code::USAGE,
@@ -234,7 +243,9 @@ fn fits_kind(
 ) -> Result<(), CommandError> {
     let key = setting.key.as_str();
     let cluster = keys::find(verb, key, &|arg: &&Arg| may(Section::Cluster, arg)).is_ok();
-    let own = if cluster {
+    let own = if key == RTT {
+        Kind::Phase
+    } else if cluster {
         Kind::Restart
     } else if OF_SCHEMA.contains(&key) {
         Kind::Schema
@@ -298,6 +309,35 @@ impl Cell<'_> {
             Verb::Run(flags) => Ok(*flags),
             _ => Err(CommandError::new(code::USAGE, "a combination is a run")),
         }
+    }
+
+    /// Whether there is something between data centres that a factor can set.
+    fn apart(&self, run: &Run) -> Result<(), CommandError> {
+        let levels = self.of.factors.iter().flat_map(|factor| &factor.levels);
+        let mut settings = levels.flat_map(|level| &level.settings);
+        let Some(setting) = settings.find(|setting| setting.key == RTT) else {
+            return Ok(());
+        };
+        let cluster = &run.cluster_flags;
+        let apart =
+            cluster.dc.len() > 1 || (cluster.dc.is_empty() && cluster.nodes.text.contains(':'));
+        let (text, hint) = if !apart {
+            (
+                "rtt is a factor, and the cluster has one data centre: nothing is far from anything".to_owned(),
+                "give it two, such as nodes = \"1:1\" in [cluster]",
+            )
+        } else if run.load.rtt.is_empty() {
+            (
+                format!(
+                    "rtt is a factor, and {} says none",
+                    self.of.label(self.levels)
+                ),
+                "write rtt = \"0ms\" where there shall be no distance",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.place.wrong(setting.line, &text).hint(hint.to_owned()))
     }
 
     fn populate(&self) -> Result<Option<PopulateRequest>, CommandError> {

@@ -45,7 +45,7 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     let preset = flags.preset.map(PresetName::from);
     let Some(path) = &flags.topology.topology else {
         return Ok(Shape {
-            topology: from_flags(&flags.topology, &cluster.nodes.text)
+            topology: from_flags(&flags.topology, &cluster)
                 .topology()
                 .map_err(|e| usage(&e))?,
             preset,
@@ -87,10 +87,10 @@ fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
 }
 
 /// The model's form of the flags.
-pub(crate) fn from_flags(flags: &TopologyArgs, nodes: &str) -> TopologyFlags {
+fn from_flags(flags: &TopologyArgs, cluster: &ClusterFlags) -> TopologyFlags {
     TopologyFlags {
-        nodes: Some(nodes.to_owned()),
-        data_centers: flags.dc.clone(),
+        nodes: Some(cluster.nodes.text.clone()),
+        data_centers: cluster.dc.clone(),
         racks: flags.racks,
         coordinators: flags.coordinators,
         rtt: flags.rtt.clone(),
