@@ -6,6 +6,7 @@ use crate::attach::AttachError;
 use crate::baseline::BaselineError;
 use crate::fault::FaultTrouble;
 use crate::given::GivenError;
+use crate::host_settings::HostError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
 use crate::net::client::NetError;
@@ -113,6 +114,9 @@ pub enum ClusterError {
     /// The speed of the disk cannot be limited.
     #[error("the disk of the nodes cannot be made slower: {0}")]
     DiskSpeed(String),
+    /// A setting of the machine cannot be had.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The node is not running.
     #[error("{node} of {cluster} is not running")]
     NotRunning {
@@ -158,7 +162,8 @@ impl ClusterError {
             | Self::Address(_)
             | Self::Net(_)
             | Self::NoSpace { .. }
-            | Self::DiskSpeed(_) => Class::Environment,
+            | Self::DiskSpeed(_)
+            | Self::Host(_) => Class::Environment,
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
             Self::Scan(e) => e.class(),
@@ -207,6 +212,7 @@ impl ClusterError {
                 "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk"
                     .into(),
             ),
+            Self::Host(e) => Some(e.hint()),
             Self::NotRunning { cluster, .. } => {
                 Some(format!("`helenus start {cluster}` starts it"))
             }

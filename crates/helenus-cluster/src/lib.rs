@@ -16,6 +16,7 @@ pub mod fault;
 pub mod filling;
 pub mod given;
 pub mod guard;
+pub mod host_settings;
 pub mod jdk;
 pub mod launch;
 pub mod lifecycle;

@@ -8,6 +8,7 @@ use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
 use crate::env::Env;
 use crate::error::ClusterError;
+use crate::host_settings;
 use crate::limits;
 use crate::machine;
 use crate::paths::Paths;
@@ -111,6 +112,8 @@ pub struct UpRequest {
     pub cpus: Option<f64>,
     /// Speed of the disk for each node, where a person says one.
     pub disk: Option<DiskLimit>,
+    /// How far the kernel reads ahead on the disk of the nodes, as long as the cluster is there.
+    pub read_ahead: Option<Bytes>,
     /// What single nodes are told after all others; empty where none is told anything.
     pub by_node: Vec<NodeWords>,
 }
@@ -300,6 +303,11 @@ impl Hands {
             unreachable!("claims run the closure or fail")
         };
         events(Event::Planned(Box::new(state.plan.clone())));
+        if let Some(wanted) = request.read_ahead {
+            let all = self.clusters.folders();
+            let all = all.map_err(ClusterError::io("the state folder"))?;
+            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
+        }
         self.provide_network(&state, events)?;
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;

@@ -3,6 +3,7 @@
 
 use crate::alive::{self, CLAIM_FILE};
 use crate::error::ClusterError;
+use crate::host_settings::{self, Changed};
 use crate::lifecycle::Hands;
 use crate::limits;
 use crate::process;
@@ -30,6 +31,9 @@ pub struct Removal {
     pub bytes: Bytes,
     /// Its folder.
     pub folder: PathBuf,
+    /// Settings of the machine that go back to what they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub puts_back: Vec<Changed>,
 }
 
 /// What [`remove`] would delete.
@@ -62,6 +66,11 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         nodes,
         running,
         bytes: size(&folder),
+        puts_back: host_settings::ends_with(
+            &hands.env.root,
+            &folder,
+            &hands.clusters.folders().unwrap_or_default(),
+        ),
         folder,
     })
 }
@@ -77,6 +86,8 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
     limits::remove(&removal.folder);
+    let others = hands.clusters.folders().unwrap_or_default();
+    host_settings::put_back(&hands.env.root, &removal.folder, &others);
     let leaving = removal
         .folder
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));

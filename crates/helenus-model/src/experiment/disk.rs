@@ -5,7 +5,7 @@ use super::{Experiment, Factor, Setting};
 use crate::units::Bytes;
 
 /// Keys that are about the disk whatever their value.
-const KEYS: [&str; 3] = ["disk-read", "disk-write", "disk-iops"];
+const KEYS: [&str; 4] = ["disk-read", "disk-write", "disk-iops", "read-ahead"];
 
 /// What keys of cassandra.yaml that say how files are read have in their names.
 const YAML: [&str; 2] = ["disk_access_mode", "disk_optimization"];

@@ -72,6 +72,9 @@ pub(crate) struct ClusterFlags {
     /// Reads that each node may send to the disk in a second, and as many writes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) disk_iops: Option<u64>,
+    /// How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine, until the cluster is removed
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) read_ahead: Option<Bytes>,
 }
 
 /// A preset by its word.
@@ -99,7 +102,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 21] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 22] = [
     "preset",
     "nodes",
     "dc",
@@ -121,4 +124,5 @@ pub(crate) const CLUSTER_FLAGS: [&str; 21] = [
     "disk_read",
     "disk_write",
     "disk_iops",
+    "read_ahead",
 ];

@@ -216,6 +216,7 @@ pub(crate) fn request(
         memory_limit: flags.memory,
         cpus: flags.cpus,
         disk: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
+        read_ahead: flags.read_ahead,
         by_node: Vec::new(),
     })
 }

@@ -32,7 +32,7 @@ const NOT_HERE: [&str; 10] = [
 const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 11] = [
+const NOT_OF_DATA: [&str; 12] = [
     "heap",
     "new-heap",
     "jvm",
@@ -44,6 +44,7 @@ const NOT_OF_DATA: [&str; 11] = [
     "java-home",
     "no-archive",
     "ready-within",
+    "read-ahead",
 ];
 
 /// Keys of cassandra.yaml, by their beginnings, that decide how nodes serve and not what their files are: threads,
