@@ -426,13 +426,15 @@ impl Bench<'_> {
     fn run_plan(&self, phases: Vec<run_plan::Phase>) -> RunPlan {
         let request = self.request;
         let target = self.target.as_ref();
+        let data_centre = request.client_dc.clone();
+        let data_centre = data_centre.or_else(|| target.and_then(|t| t.data_center.clone()));
+        let doors = target.map(|t| t.doors(data_centre.as_deref()));
+        let (endpoints, endpoints_only) = doors.unwrap_or_default();
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
-            endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
-            local_data_centre: request
-                .client_dc
-                .clone()
-                .or_else(|| target.and_then(|t| t.data_center.clone())),
+            endpoints,
+            endpoints_only,
+            local_data_centre: data_centre,
             credentials: target.and_then(|t| t.access.credentials.clone()),
             tls: target.and_then(|t| t.access.tls.clone()),
             workload: request.workload.clone(),

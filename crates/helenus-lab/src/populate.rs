@@ -475,6 +475,7 @@ impl Populate<'_> {
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: self.target.endpoints.clone(),
+            endpoints_only: false,
             local_data_centre: self.target.data_center.clone(),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),

@@ -328,10 +328,13 @@ impl Line<'_> {
 
     fn plan(&self, phase: Phase) -> RunPlan {
         let stress = &self.request.stress;
+        let data_centre = self.data_centre();
+        let (endpoints, endpoints_only) = self.target.doors(data_centre.as_deref());
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
-            endpoints: self.target.endpoints.clone(),
-            local_data_centre: self.data_centre(),
+            endpoints,
+            endpoints_only,
+            local_data_centre: data_centre,
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
             workload: self.request.workload.clone(),

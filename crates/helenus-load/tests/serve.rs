@@ -109,6 +109,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
     RunPlan {
         format: Format::new("plan", 1),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,

@@ -26,6 +26,10 @@ pub struct RunPlan {
     pub format: Format,
     /// CQL addresses to begin with.
     pub endpoints: Vec<SocketAddr>,
+    /// Whether operations go to these addresses only, and not to the nodes that they tell of: nodes that coordinate for
+    /// the others and own no data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub endpoints_only: bool,
     /// Data centre whose nodes coordinate; none takes any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_data_centre: Option<String>,
@@ -522,6 +526,7 @@ mod tests {
         RunPlan {
             format: Format::new("plan", VERSION),
             endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+            endpoints_only: false,
             local_data_centre: Some("datacenter1".to_owned()),
             credentials: None,
             tls: None,

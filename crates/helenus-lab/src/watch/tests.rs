@@ -19,6 +19,7 @@ fn plan() -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec![],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,

@@ -7,10 +7,13 @@ use super::facts::Fact;
 use super::limit::generator_limit;
 use super::order::Stage;
 use super::promise::{Tip, tips};
-use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
+use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, Measure};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Blocks from which on a bar is answered: a bound is no difference, and with so few the interval is wide by itself.
+const LEAST_OF_A_BAR: usize = 3;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -353,7 +356,7 @@ fn bars(
             let answer = match interval {
                 // Who cannot keep up has no time at all.
                 _ if behind > each.len() => BarAnswer::Crossed,
-                Some([low, high]) if each.len() >= LEAST_PAIRS => {
+                Some([low, high]) if each.len() >= LEAST_OF_A_BAR => {
                     let (bad, good) = if bar.below {
                         (low >= bar.bound, high < bar.bound)
                     } else {

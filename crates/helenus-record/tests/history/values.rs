@@ -26,6 +26,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
         tls: None,

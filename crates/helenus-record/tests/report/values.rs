@@ -94,6 +94,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec!["127.77.0.1:9042".parse().expect("an address")],
+        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
         tls: None,

@@ -18,6 +18,9 @@ pub(crate) struct ClusterFlags {
     /// A data centre and its nodes, instead of -n; may be repeated
     #[arg(long, value_name = "NAME=N", conflicts_with = "nodes")]
     pub(crate) dc: Vec<String>,
+    /// Nodes in each data centre, beside the others, that own no data and only coordinate; runs go through them
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) coordinators: u32,
     /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
     #[arg(long, value_name = "RELEASE", default_value = "5.0")]
     pub(crate) cassandra: String,
@@ -102,10 +105,11 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 22] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 23] = [
     "preset",
     "nodes",
     "dc",
+    "coordinators",
     "cassandra",
     "cassandra_home",
     "java_home",

@@ -239,6 +239,7 @@ fn topology(flags: &ClusterFlags, distance: Option<&Distance>) -> Result<Topolog
     let said = TopologyFlags {
         nodes: Some(flags.nodes.text.clone()),
         data_centers: flags.dc.clone(),
+        coordinators: flags.coordinators,
         rtt: parts.map(str::to_owned).collect(),
         ..TopologyFlags::default()
     };

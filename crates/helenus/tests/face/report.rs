@@ -15,6 +15,7 @@ fn with_a_run() -> TestLab {
     let plan = RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec!["127.0.0.1:9042".parse().expect("an address")],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,

@@ -92,7 +92,7 @@ fn from_flags(flags: &TopologyArgs, cluster: &ClusterFlags) -> TopologyFlags {
         nodes: Some(cluster.nodes.text.clone()),
         data_centers: cluster.dc.clone(),
         racks: flags.racks,
-        coordinators: flags.coordinators,
+        coordinators: cluster.coordinators,
         rtt: flags.rtt.clone(),
         links: flags.links.clone(),
     }
