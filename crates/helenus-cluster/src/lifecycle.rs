@@ -6,6 +6,7 @@ use crate::alive;
 use crate::archive;
 use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
+use crate::disk;
 use crate::env::Env;
 use crate::error::ClusterError;
 use crate::machine;
@@ -107,6 +108,8 @@ pub struct UpRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Size of each node's own disk in memory, where a person says so.
+    pub disk: Option<Bytes>,
     /// What single nodes are told after all others; empty where none is told anything.
     pub by_node: Vec<NodeWords>,
 }
@@ -240,8 +243,9 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
+        disk::sweep(&self.clusters);
         // What cannot be planned is told before a release is fetched for it.
-        self.dry_run(request)?;
+        may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.name);
         self.check_disk(request.topology.nodes())?;
         let (version, mut runtime) = self.runtime(request, events)?;
@@ -432,6 +436,7 @@ impl Hands {
             clusters: request.clusters,
             memory_limit: request.memory_limit,
             cpus: request.cpus,
+            disk: request.disk,
             archive: request.archive && archive::of_release(version),
             folder: self
                 .clusters
@@ -576,6 +581,14 @@ impl Hands {
         }
         Ok(())
     }
+}
+
+/// Refuses a plan with disks of limited size where this user may mount none.
+pub(crate) fn may_have_disks(plan: &ClusterPlan) -> Result<(), ClusterError> {
+    if plan.nodes.iter().any(|node| node.disk.is_some()) {
+        disk::may_mount()?;
+    }
+    Ok(())
 }
 
 /// The addresses of a network of its own, where every port is free.

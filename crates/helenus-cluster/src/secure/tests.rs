@@ -37,6 +37,7 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        disk: None,
         archive: true,
         by_node: Vec::new(),
         network: None,
