@@ -2,6 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 pub(crate) mod baseline;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doors;
@@ -20,10 +21,11 @@ pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod workload;
 
+pub(crate) use self::cluster::ClusterFlags;
 use self::doors::Doors;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::preset::PresetName;
-use helenus_model::units::{Bytes, parse_duration, parse_rate};
+use helenus_model::units::{parse_duration, parse_rate};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -194,60 +196,6 @@ pub(crate) enum Verb {
     FakeNode { behaviour: String, folder: PathBuf },
 }
 
-/// Which Cassandra on which JVM, and how large. Shared by `up` and `bench`.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Cluster")]
-pub(crate) struct ClusterFlags {
-    /// Nodes, or 5:5:5 for three data centres
-    #[arg(short = 'n', long, default_value = "1", value_name = "N", value_parser = topology::parse_nodes)]
-    pub(crate) nodes: topology::Nodes,
-    /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-    #[arg(long, value_name = "RELEASE", default_value = "5.0")]
-    pub(crate) cassandra: String,
-    /// An unpacked distribution instead of a known release
-    #[arg(long, value_name = "DIR", conflicts_with = "cassandra")]
-    pub(crate) cassandra_home: Option<PathBuf>,
-    /// The JDK to use instead of the best one found
-    #[arg(long, value_name = "DIR")]
-    pub(crate) java_home: Option<PathBuf>,
-    /// Heap of each node, such as 500M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) heap: Option<Bytes>,
-    /// Young generation of each node, such as 200M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) new_heap: Option<Bytes>,
-    /// Tokens a node: 1 is the quickest, 16 the stock value
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) tokens: u32,
-    /// A key of cassandra.yaml; nested keys with dots; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// A flag for the JVM, after all others; may be repeated
-    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    pub(crate) jvm: Vec<String>,
-    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
-    #[arg(long)]
-    pub(crate) auth: bool,
-    /// Encrypt connections, of clients and between nodes; certificates in the state folder
-    #[arg(long)]
-    pub(crate) tls: bool,
-    /// Ask each client for a certificate, too
-    #[arg(long, requires = "tls")]
-    pub(crate) client_auth: bool,
-    /// Start without a class-data archive (slower; for comparisons)
-    #[arg(long)]
-    pub(crate) no_archive: bool,
-    /// Longest wait until all nodes are ready
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
-    pub(crate) ready_within: Duration,
-    /// Hard limit of each node's memory, page cache and all, such as 600M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) memory: Option<Bytes>,
-    /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
-    #[arg(long, value_name = "N")]
-    pub(crate) cpus: Option<f64>,
-}
-
 /// A preset by its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PresetArg {
@@ -280,6 +228,7 @@ impl From<PresetArg> for PresetName {
   helenus up c --cassandra 4.1           another release; helenus releases tells which
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
+  helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
   helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -336,7 +285,7 @@ pub(crate) struct Bench {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 17] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 18] = [
     "preset",
     "nodes",
     "cassandra",
@@ -354,6 +303,7 @@ pub(crate) const CLUSTER_FLAGS: [&str; 17] = [
     "ready_within",
     "memory",
     "cpus",
+    "disk",
 ];
 
 /// Where `bench` runs, when not on an ephemeral cluster.

@@ -207,6 +207,7 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
+        disk: flags.disk,
         by_node: Vec::new(),
     })
 }
@@ -268,7 +269,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
             plan.ports.cql,
             node.data_center,
             node.rack,
-            own_preset(node),
+            own_words(plan, node),
             node.jvm.join(" "),
         ));
         node.yaml
@@ -279,13 +280,15 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     text
 }
 
-/// The preset of a node where it is not the cluster's.
-fn own_preset(node: &NodePlan) -> String {
-    let own = node.own.map(|own| {
+/// The preset of a node where it is not the cluster's, and its disk.
+fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
+    let own = node.own.filter(|own| own.preset != plan.preset);
+    let own = own.map(|own| {
         let (preset, heap) = (own.preset.as_str(), own.heap.heap);
         format!("  preset {preset}, heap {heap}")
     });
-    own.unwrap_or_default()
+    let disk = node.disk.map(|size| format!("  disk {size} in memory"));
+    own.unwrap_or_default() + &disk.unwrap_or_default()
 }
 
 /// What the release writes otherwise than the preset says, or cannot be told.

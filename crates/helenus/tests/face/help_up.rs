@@ -287,6 +287,9 @@ fn up() {
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
 
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+
     Examples:
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
@@ -294,6 +297,7 @@ fn up() {
       helenus up c --cassandra 4.1           another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
+      helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
       helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -397,6 +401,9 @@ fn bench() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
 
     Where:
           --cluster <NAME>

@@ -29,12 +29,13 @@ const NOT_HERE: [&str; 10] = [
 const OF_SCHEMA: [&str; 3] = [WORKLOAD, "param", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 8] = [
+const NOT_OF_DATA: [&str; 9] = [
     "heap",
     "new-heap",
     "jvm",
     "memory",
     "cpus",
+    "disk",
     "java-home",
     "no-archive",
     "ready-within",
