@@ -493,7 +493,10 @@ fn node_plans(
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
             let own = request.by_node.get(index);
-            let settings = own_of(written, Place::Yaml)
+            let policy = disk::policy(disk);
+            let settings = policy
+                .iter()
+                .chain(own_of(written, Place::Yaml))
                 .chain(&security)
                 .chain(set)
                 .chain(own.map(|own| own.set.as_slice()).unwrap_or_default());

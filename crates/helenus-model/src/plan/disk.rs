@@ -44,6 +44,12 @@ pub(super) fn of(request: &PlanRequest, index: usize) -> Option<Bytes> {
     own.or(request.disk)
 }
 
+/// What a node makes of a disk that fails, unless somebody says otherwise: what the cassandra.yaml of every release says.
+/// Left out, Cassandra takes `ignore`, and serves on with tables that it cannot flush.
+pub(super) fn policy(disk: Option<Bytes>) -> Option<(String, Value)> {
+    disk.map(|_| ("disk_failure_policy".to_owned(), "stop".into()))
+}
+
 /// Refuses a disk on which a fresh node could not begin.
 pub(super) fn check(nodes: &[NodePlan]) -> Result<(), PlanError> {
     for node in nodes {

@@ -473,6 +473,11 @@ fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
         yaml["data_file_directories"],
         json!([format!("{}/data", node.storage())])
     );
+    assert_eq!(yaml["disk_failure_policy"], json!("stop"));
+    let mut own = r.clone();
+    own.set = vec![("disk_failure_policy".into(), json!("die"))];
+    assert!(plan(&own).unwrap().nodes[0].yaml.contains("policy: die"));
+    assert!(!without.nodes[0].yaml.contains("disk_failure_policy"));
     let total = |plan: &ClusterPlan| plan.memory.unwrap().total();
     assert_eq!(total(&with), total(&without) + Bytes::mib(256));
     assert!(node.own.is_none());

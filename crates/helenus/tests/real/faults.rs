@@ -156,7 +156,7 @@ pub(crate) fn a_full_disk_ends_one_node_and_no_quorum() {
 
     let fault = "at 2s for 4s disk-full node2";
     let told = run(&home, "full", &["8s", "--cl", "QUORUM", "--fault", fault]);
-    // What node2 was about to answer when it stopped may fail, and nothing after that.
+    // What node2 was about to answer when it ended may fail, and nothing after that.
     let (done, failed) = (&total(&told)["completed"], counted(&total(&told)["failed"]));
     assert!(done.as_u64() > Some(10 * failed), "{told:#}");
     let seen = &told["faults"][0];
@@ -171,7 +171,8 @@ pub(crate) fn a_full_disk_ends_one_node_and_no_quorum() {
     );
     reads_at_all_work(&home, "full");
 
-    // By hand, until Cassandra notices: what it cannot flush stops its transports, and its process stays.
+    // By hand, until Cassandra notices: what it cannot flush stops its transports, and its process stays; where a write
+    // to the commit log comes first, it dies.
     home.helenus(&["fault", "full", "disk-full", "node2"]).ok();
     home.helenus(&["nodetool", "full/node2", "flush"]);
     let begin = Instant::now();
