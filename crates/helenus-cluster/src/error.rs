@@ -4,6 +4,7 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::baseline::BaselineError;
+use crate::disk::DiskError;
 use crate::fault::FaultTrouble;
 use crate::given::GivenError;
 use crate::host_settings::HostError;
@@ -73,6 +74,8 @@ pub enum ClusterError {
     Mbeans(#[from] MbeansError),
     #[error(transparent)]
     Reset(#[from] ResetError),
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     #[error(transparent)]
     Fault(#[from] FaultTrouble),
     #[error(transparent)]
@@ -152,6 +155,7 @@ impl ClusterError {
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
             Self::Given(e) => e.class(),
+            Self::Disk(e) => e.class(),
             Self::Fault(e) => e.class(),
             Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
@@ -198,6 +202,7 @@ impl ClusterError {
             Self::Scan(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Given(e) => e.hint(),
+            Self::Disk(e) => e.hint(),
             Self::Fault(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::Foreign { sight, .. } => Some(format!(

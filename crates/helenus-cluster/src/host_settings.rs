@@ -172,7 +172,11 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
         let path = root.join(&one.file);
         let now = fs::read_to_string(&path).unwrap_or_default();
         if now.trim() != one.set {
-            tracing::warn!(what = one.what, now = now.trim(), "changed by somebody else");
+            tracing::warn!(
+                what = one.what,
+                now = now.trim(),
+                "changed by somebody else"
+            );
             continue;
         }
         match fs::write(&path, &one.before) {

@@ -51,9 +51,10 @@ pub struct Started {
 /// The folder cannot be written.
 pub fn write_files(state: &ClusterState, node: &NodePlan) -> io::Result<()> {
     let folder = Path::new(&node.folder);
-    for sub in ["conf", "logs", "data", "tmp"] {
+    for sub in ["conf", "logs", "tmp"] {
         fs::create_dir_all(folder.join(sub))?;
     }
+    fs::create_dir_all(Path::new(&node.storage()).join("data"))?;
     secure::write_yaml(state, node, &folder.join("conf/cassandra.yaml"))?;
     fs::write(
         folder.join("conf/cassandra-rackdc.properties"),

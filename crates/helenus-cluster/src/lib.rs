@@ -9,6 +9,7 @@ pub mod baseline;
 pub mod cancel;
 pub mod care;
 mod digest;
+pub mod disk;
 pub mod doctor;
 pub mod env;
 pub mod error;

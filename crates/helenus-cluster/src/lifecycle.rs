@@ -6,6 +6,7 @@ use crate::alive;
 use crate::archive;
 use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
+use crate::disk;
 use crate::env::Env;
 use crate::error::ClusterError;
 use crate::host_settings;
@@ -111,9 +112,11 @@ pub struct UpRequest {
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
     /// Speed of the disk for each node, where a person says one.
-    pub disk: Option<DiskLimit>,
+    pub disk_speed: Option<DiskLimit>,
     /// How far the kernel reads ahead on the disk of the nodes, as long as the cluster is there.
     pub read_ahead: Option<Bytes>,
+    /// Size of each node's own disk in memory, where a person says so.
+    pub disk: Option<Bytes>,
     /// What single nodes are told after all others; empty where none is told anything.
     pub by_node: Vec<NodeWords>,
 }
@@ -247,8 +250,9 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
+        disk::sweep(&self.clusters);
         // What cannot be planned is told before a release is fetched for it.
-        self.dry_run(request)?;
+        may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.name);
         self.check_disk(request.topology.nodes())?;
         let (version, mut runtime) = self.runtime(request, events)?;
@@ -445,6 +449,7 @@ impl Hands {
             memory_limit: request.memory_limit,
             cpus: request.cpus,
             disk: request.disk,
+            disk_speed: request.disk_speed,
             archive: request.archive && archive::of_release(version),
             folder: self
                 .clusters
@@ -455,7 +460,7 @@ impl Hands {
             network: self.network(request)?,
         });
         let planned = planned?;
-        if request.disk.is_some() {
+        if request.disk_speed.is_some() {
             limits::disk::can(&self.env.root, &self.paths.state)
                 .map_err(ClusterError::DiskSpeed)?;
         }
@@ -594,6 +599,14 @@ impl Hands {
         }
         Ok(())
     }
+}
+
+/// Refuses a plan with disks of limited size where this user may mount none.
+pub(crate) fn may_have_disks(plan: &ClusterPlan) -> Result<(), ClusterError> {
+    if plan.nodes.iter().any(|node| node.disk.is_some()) {
+        disk::may_mount()?;
+    }
+    Ok(())
 }
 
 /// The addresses of a network of its own, where every port is free.

@@ -1,7 +1,8 @@
-//! Removal of a cluster with everything that it has: processes, addresses, sockets, folders.
+//! Removal of a cluster with everything that it has: processes, disks, addresses, sockets, folders.
 //! Refuses to need a readable state: what `kill -9` left half-made is removed as well.
 
 use crate::alive::{self, CLAIM_FILE};
+use crate::disk;
 use crate::error::ClusterError;
 use crate::host_settings::{self, Changed};
 use crate::lifecycle::Hands;
@@ -78,13 +79,16 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 /// Removes a cluster: its processes first, its addresses last.
 ///
 /// # Errors
-/// No such cluster, another helenus is at work on it, or its folder cannot be removed.
+/// No such cluster, another helenus is at work on it, something else is mounted in its folder, or the folder cannot be
+/// removed.
 pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     let removal = look(hands, name)?;
     let _lock = hands.clusters.lock(name)?;
+    disk::below(&removal.folder)?;
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
+    disk::unmount_below(&removal.folder)?;
     limits::remove(&removal.folder);
     let others = hands.clusters.folders().unwrap_or_default();
     host_settings::put_back(&hands.env.root, &removal.folder, &others);
@@ -109,6 +113,7 @@ pub fn sweep(hands: &Hands) -> io::Result<()> {
     for entry in fs::read_dir(hands.clusters.root())? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(LEAVING) {
+            disk::unmount_below(&entry.path()).map_err(io::Error::other)?;
             delete(&entry.path())?;
         }
     }

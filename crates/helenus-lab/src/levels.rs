@@ -352,6 +352,7 @@ impl Levels<'_> {
         let plan = RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: self.target.endpoints.clone(),
+            endpoints_only: false,
             local_data_centre: Some(self.request.client_dc.clone()),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),

@@ -25,8 +25,19 @@ pub struct MemoryPlan {
     pub archive: Bytes,
     /// Pages of files that are mapped: libraries, jars, what is left of the archives.
     pub files: Bytes,
+    /// Its disk, where that is one of limited size in memory: all of it, for a node may fill it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub disk: Bytes,
     /// The most that the kinds above can come to by their settings, runaway or not.
     pub bound: Bytes,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_none(size: &Bytes) -> bool {
+    *size == Bytes(0)
 }
 
 /// Hard limits of each node of a cluster, as they are asked of the system.
@@ -180,6 +191,7 @@ impl MemoryPlan {
             jvm,
             archive,
             files: measured::FILES,
+            disk: Bytes(0),
             bound: Bytes(0),
         };
         let most = heap + direct_most + memtable + metaspace_most + reserved;
@@ -189,7 +201,18 @@ impl MemoryPlan {
         plan
     }
 
-    /// Memory that is the node's alone and that no pressure brings back.
+    /// The same node with a disk of that size in memory; the kernel counts its pages as the node's.
+    #[must_use]
+    pub fn with_disk(self, disk: Option<Bytes>) -> Self {
+        let disk = disk.unwrap_or_default();
+        Self {
+            disk,
+            bound: self.bound + disk,
+            ..self
+        }
+    }
+
+    /// Memory of the process that is its alone and that no pressure brings back.
     #[must_use]
     pub fn anonymous(&self) -> Bytes {
         self.heap
@@ -204,7 +227,7 @@ impl MemoryPlan {
     /// All kinds; the page cache, which gives way, is not among them.
     #[must_use]
     pub fn total(&self) -> Bytes {
-        self.anonymous() + self.files
+        self.anonymous() + self.files + self.disk
     }
 
     /// The hard limit of a node: all that its settings allow, and `share` of what nobody planned for, in which
@@ -281,7 +304,7 @@ impl<'a> Flags<'a> {
 }
 
 /// A size of cassandra.yaml under its new name, or its old one in whole MiB.
-fn size(yaml: &Value, key: &str) -> Option<Bytes> {
+pub(crate) fn size(yaml: &Value, key: &str) -> Option<Bytes> {
     let mib = |value: &Value| value.as_u64().map(Bytes::mib);
     let text = |value: &Value| Bytes::parse(value.as_str()?).ok();
     yaml.get(key)

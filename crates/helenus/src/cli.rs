@@ -207,6 +207,7 @@ pub(crate) enum Verb {
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
   helenus up c --disk-read 100M --disk-iops 1000
                                          a slower disk than there is
+  helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
   helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes

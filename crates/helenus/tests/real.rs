@@ -152,6 +152,17 @@ fn main() {
             Some(cure) => not_run(&cure),
         })
     };
+    let lacking_disks = lacking.clone().or_else(faults::no_disks);
+    let disks = Trial::test(
+        "a_full_disk_ends_one_node_and_no_quorum",
+        move || match lacking_disks {
+            None => {
+                faults::a_full_disk_ends_one_node_and_no_quorum();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -186,6 +197,7 @@ fn main() {
             "a_data_center_cut_off_is_felt_at_the_levels_that_need_it",
             faults::a_data_center_cut_off_is_felt_at_the_levels_that_need_it,
         ),
+        disks,
         apart(
             "each_quorum_waits_for_the_farthest_and_local_one_does_not",
             levels::each_quorum_waits_for_the_farthest_and_local_one_does_not,

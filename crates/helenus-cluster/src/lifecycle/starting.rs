@@ -3,6 +3,7 @@
 
 use super::{Event, Hands};
 use crate::alive;
+use crate::disk;
 use crate::error::ClusterError;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
@@ -123,6 +124,7 @@ impl Hands {
             train: None,
         };
         secure::provide(&state.plan)?;
+        disk::provide(state, names)?;
         for name in names {
             let node = state.node(name)?;
             launch::write_files(state, node).map_err(ClusterError::io("the node's folder"))?;

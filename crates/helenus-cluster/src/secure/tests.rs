@@ -38,6 +38,7 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         memory_limit: None,
         cpus: None,
         disk: None,
+        disk_speed: None,
         archive: true,
         by_node: Vec::new(),
         network: None,

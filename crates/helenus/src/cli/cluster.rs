@@ -66,6 +66,9 @@ pub(crate) struct ClusterFlags {
     /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
+    /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, conflicts_with_all = ["disk_read", "disk_write", "disk_iops"])]
+    pub(crate) disk: Option<Bytes>,
     /// Bytes that each node may read from the disk in a second, such as 100M
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) disk_read: Option<Bytes>,
@@ -105,7 +108,7 @@ impl From<PresetArg> for PresetName {
 }
 
 /// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 23] = [
+pub(crate) const CLUSTER_FLAGS: [&str; 24] = [
     "preset",
     "nodes",
     "dc",
@@ -125,6 +128,7 @@ pub(crate) const CLUSTER_FLAGS: [&str; 23] = [
     "ready_within",
     "memory",
     "cpus",
+    "disk",
     "disk_read",
     "disk_write",
     "disk_iops",

@@ -215,7 +215,8 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
-        disk: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
+        disk: flags.disk,
+        disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
         read_ahead: flags.read_ahead,
         by_node: Vec::new(),
     })
@@ -275,7 +276,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
             plan.ports.cql,
             node.data_center,
             node.rack,
-            own_preset(node),
+            own_words(plan, node),
             node.jvm.join(" "),
         ));
         node.yaml
@@ -286,13 +287,15 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     text
 }
 
-/// The preset of a node where it is not the cluster's.
-fn own_preset(node: &NodePlan) -> String {
-    let own = node.own.map(|own| {
+/// The preset of a node where it is not the cluster's, and its disk.
+fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
+    let own = node.own.filter(|own| own.preset != plan.preset);
+    let own = own.map(|own| {
         let (preset, heap) = (own.preset.as_str(), own.heap.heap);
         format!("  preset {preset}, heap {heap}")
     });
-    own.unwrap_or_default()
+    let disk = node.disk.map(|size| format!("  disk {size} in memory"));
+    own.unwrap_or_default() + &disk.unwrap_or_default()
 }
 
 /// What the release writes otherwise than the preset says, or cannot be told.

@@ -287,6 +287,9 @@ fn up() {
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
 
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+
           --disk-read <SIZE>
               Bytes that each node may read from the disk in a second, such as 100M
 
@@ -305,6 +308,7 @@ fn up() {
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
       helenus up c --disk-read 100M --disk-iops 1000
                                              a slower disk than there is
+      helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
       helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -411,6 +415,9 @@ fn bench() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
 
           --disk-read <SIZE>
               Bytes that each node may read from the disk in a second, such as 100M

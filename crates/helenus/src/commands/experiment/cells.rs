@@ -32,12 +32,13 @@ const NOT_HERE: [&str; 10] = [
 const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 12] = [
+const NOT_OF_DATA: [&str; 13] = [
     "heap",
     "new-heap",
     "jvm",
     "memory",
     "cpus",
+    "disk",
     "disk-read",
     "disk-write",
     "disk-iops",

@@ -63,6 +63,7 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     {
         cluster.cassandra = release;
     }
+    cluster.disk = cluster.disk.or(file.words.disk);
     cluster.set.splice(0..0, file.words.set.iter().cloned());
     Ok(Shape {
         topology: file.topology,
@@ -111,6 +112,7 @@ impl Shape {
                 let mut words = NodeWords {
                     preset: preset.map(|name| named(name, dc)).transpose()?,
                     jvm: place.words.jvm.clone(),
+                    disk: place.words.disk,
                     ..NodeWords::default()
                 };
                 for text in &place.words.set {
