@@ -149,6 +149,7 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         leash: options
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
+        timer_slack_us: node.timer_slack_us,
         lock_memory: state.plan.heap_of(node).heap.as_mib() >= SMALL_HEAP_MIB,
         cgroups: state
             .limits

@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::machine::Machine;
 use crate::memory::{DiskLimit, LimitPlan, MemoryPlan};
 use crate::network::NetworkPlan;
-use crate::preset::{Heap, HeapRule, Place, PresetName, Written, written};
+use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, written};
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
@@ -193,6 +193,9 @@ pub struct NodePlan {
     pub jvm: Vec<String>,
     /// Environment beside the inherited allow-list.
     pub environment: BTreeMap<String, String>,
+    /// How late the kernel may wake its threads, in microseconds; the kernel's own 50 where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack_us: Option<u64>,
     /// What it has of another preset than the cluster's, or for another disk; absent in all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnPlan>,
@@ -511,6 +514,9 @@ fn node_plans(
             let environment = own_of(written, Place::Environment)
                 .map(|(key, value)| (key.clone(), text(value)))
                 .collect();
+            let timer_slack_us = own_of(written, Place::Process)
+                .filter(|(key, _)| key == TIMER_SLACK_US)
+                .find_map(|(_, value)| text(value).parse().ok());
             let mut node = NodePlan {
                 name,
                 data_center: request.topology.data_centers[place.data_center]
@@ -525,6 +531,7 @@ fn node_plans(
                 yaml,
                 jvm,
                 environment,
+                timer_slack_us,
                 own: None,
             };
             node.own = own::of(request, preset, heap, &node);

@@ -213,9 +213,6 @@ fn up() {
           --racks <N>
               Racks in each data centre; nodes stand in them in turn
 
-          --coordinators <N>
-              Nodes in each data centre, beside the others, that own no data and only coordinate
-
           --rtt <TIME|A:B=TIME>
               Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be
               repeated
@@ -234,6 +231,10 @@ fn up() {
 
           --dc <NAME=N>
               A data centre and its nodes, instead of -n; may be repeated
+
+          --coordinators <N>
+              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
+              go through them
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
@@ -298,6 +299,10 @@ fn up() {
 
           --disk-iops <N>
               Reads that each node may send to the disk in a second, and as many writes
+
+          --read-ahead <SIZE>
+              How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine,
+              until the cluster is removed
 
     Examples:
       helenus up                             one tiny node: cluster c1
@@ -364,6 +369,10 @@ fn bench() {
           --dc <NAME=N>
               A data centre and its nodes, instead of -n; may be repeated
 
+          --coordinators <N>
+              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
+              go through them
+
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
               
@@ -427,6 +436,10 @@ fn bench() {
 
           --disk-iops <N>
               Reads that each node may send to the disk in a second, and as many writes
+
+          --read-ahead <SIZE>
+              How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine,
+              until the cluster is removed
 
     Where:
           --cluster <NAME>
