@@ -80,6 +80,8 @@ pub struct BenchRequest {
     pub distance: Option<Distance>,
     /// Copies of each row, where the person says.
     pub replication_factor: Option<u32>,
+    /// Generator processes that share the load.
+    pub processes: u32,
     /// How the generator waits.
     pub pacing: Pacing,
     /// Root seed.
@@ -448,6 +450,8 @@ impl Bench<'_> {
             sampling_interval_ms: request.sampling_interval_ms,
             operation_timeout_ms: request.operation_timeout_ms,
             cell: request.cell.clone(),
+            processes: request.processes,
+            process: None,
             round_trips: self.round_trips.clone(),
         }
     }
@@ -459,6 +463,8 @@ impl Bench<'_> {
         let whole = helenus_model::bench::PROBE_MS / 1000;
         let plan = RunPlan {
             faults: vec![],
+            // What one process reaches is the rate to begin with.
+            processes: 1,
             ..self.run_plan(vec![phase])
         };
         let mut accumulator = Accumulator::new(plan.clone());

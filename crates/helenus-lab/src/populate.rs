@@ -490,6 +490,8 @@ impl Populate<'_> {
             sampling_interval_ms: REMEMBER_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: None,
+            processes: 1,
+            process: None,
             round_trips: vec![],
         }
     }

@@ -348,6 +348,8 @@ impl Line<'_> {
             sampling_interval_ms: stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
             cell: None,
+            processes: 1,
+            process: None,
             round_trips: vec![],
         }
     }
@@ -473,6 +475,7 @@ impl Line<'_> {
             client_dc: request.stress.node.datacenter.clone(),
             distance: None,
             replication_factor: None,
+            processes: 1,
             pacing: Pacing::Sleep,
             seed: SEED,
             max_errors: if request.stress.errors.ignore {

@@ -128,6 +128,8 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
         operation_timeout_ms: 12_000,
         faults: vec![],
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     }
 }

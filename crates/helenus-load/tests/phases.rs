@@ -117,6 +117,8 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     };
     let seen = Seen::default();

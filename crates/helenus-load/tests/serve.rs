@@ -124,6 +124,8 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     }
 }

@@ -1,6 +1,8 @@
 //! The plan of a run: everything the generator needs to know, as one value that can be stored and repeated.
 //! Refuses secrets: it names a variable or a file, never what stands in it.
 
+mod processes;
+
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
@@ -8,9 +10,10 @@ use crate::format::{Format, FormatError};
 use crate::levels::{Cell, RoundTrip};
 pub use crate::positions::Positions;
 use crate::positions::below;
-use crate::schedule::{Arrivals, RampedPace, Schedule};
+use crate::schedule::{Arrivals, Process, RampedPace, Schedule};
 use crate::seed::Seed;
 use crate::workload::Workload;
+pub use processes::{PROCESSES_MOST, ProcessesError, check as check_processes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
@@ -68,6 +71,12 @@ pub struct RunPlan {
     /// Its place in a comparison of levels, with what was expected of it; none for other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
+    /// Generator processes that share it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub processes: u32,
+    /// Which of them this plan is for; none in the plan of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -81,6 +90,15 @@ pub struct LedgerPlan {
     /// Name and id of the cluster, where it is one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<(String, String)>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn yes() -> bool {
@@ -541,6 +559,8 @@ mod tests {
             sampling_interval_ms: 1000,
             operation_timeout_ms: 12_000,
             cell: None,
+            processes: 1,
+            process: None,
             round_trips: vec![],
         }
     }

@@ -26,6 +26,7 @@ pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
 use self::doors::Doors;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::levels::Distance;
+use helenus_model::run_plan::PROCESSES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -300,6 +301,9 @@ pub(crate) struct LoadFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
+    /// Generator processes that share rate, slots and operations: for what one cannot load
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
+    pub(crate) processes: u32,
     /// Measured stretch of each phase [default: 12s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,

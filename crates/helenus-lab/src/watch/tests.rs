@@ -34,6 +34,8 @@ fn plan() -> RunPlan {
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     }
 }
@@ -49,6 +51,7 @@ fn header() -> SampleLine {
         timer_resolution_ns: 1,
         pid: std::process::id(),
         cpus: vec![],
+        beside: vec![],
     })
 }
 

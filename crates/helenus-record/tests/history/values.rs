@@ -41,6 +41,8 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     }
 }
@@ -113,6 +115,7 @@ pub(crate) fn header(plan: &RunPlan) -> Header {
         timer_resolution_ns: 1,
         pid: 4242,
         cpus: vec![0, 1],
+        beside: vec![],
     }
 }
 

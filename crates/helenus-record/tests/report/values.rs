@@ -109,6 +109,8 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     }
 }
@@ -399,6 +401,7 @@ fn header(plan: &RunPlan) -> Header {
         timer_resolution_ns: 1,
         pid: 4242,
         cpus: vec![0, 1],
+        beside: vec![],
     }
 }
 

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::ValueEnum;
 use helenus_model::dist::Dist;
 use helenus_model::levels::Distance;
-use helenus_model::run_plan::{Positions, Ramp};
+use helenus_model::run_plan::{PROCESSES_MOST, Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,6 +79,9 @@ pub(crate) struct RunFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
+    /// Generator processes that share rate, slots and operations: for what one cannot load
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
+    pub(crate) processes: u32,
     /// Measured stretch [default: 12s, or the whole of a ramp]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,

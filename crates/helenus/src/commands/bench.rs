@@ -26,7 +26,9 @@ use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, PhaseKind, Shape};
 use helenus_model::levels::Distance;
 use helenus_model::line::Step;
-use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
+use helenus_model::run_plan::{
+    Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference, check_processes,
+};
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
@@ -152,6 +154,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
     shape
         .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    processes(load.processes, &shape.phases(load.rate), false)?;
     Ok(BenchRequest {
         place: place(
             &flags.place,
@@ -168,6 +171,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         distance,
         faults: faults::script(&load.faults)?,
         replication_factor: load.replication_factor,
+        processes: load.processes,
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
@@ -180,6 +184,12 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
     })
+}
+
+/// Whether so many generator processes can share these phases.
+pub(crate) fn processes(asked: u32, phases: &[Phase], ledger: bool) -> Result<(), CommandError> {
+    check_processes(asked, phases, ledger)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
 }
 
 /// Seeds that a person can type again: below 2^32.

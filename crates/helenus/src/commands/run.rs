@@ -39,6 +39,7 @@ pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchReques
     let mut chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
     chosen.with_table_options(&flags.table_options)?;
     let phases = phases(flags, &chosen)?;
+    bench::processes(load.processes, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
     let distance = bench::distance::of(&load.rtt);
     Ok(BenchRequest {
@@ -57,6 +58,7 @@ pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchReques
         client_dc: load.client_dc.clone(),
         distance,
         replication_factor: load.replication_factor,
+        processes: load.processes,
         pacing: bench::pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(bench::random)),
         max_errors: load.max_errors,

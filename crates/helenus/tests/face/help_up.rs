@@ -493,6 +493,11 @@ fn bench() {
               
               [default: 64]
 
+          --processes <N>
+              Generator processes that share rate, slots and operations: for what one cannot load
+              
+              [default: 1]
+
           --duration <TIME>
               Measured stretch of each phase [default: 12s]
 

@@ -30,6 +30,8 @@ fn with_a_run() -> TestLab {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
         round_trips: vec![],
     };
     let host = serde_json::json!({"cores": 2});

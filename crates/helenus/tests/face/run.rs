@@ -90,6 +90,11 @@ fn examples_of_run() {
               
               [default: 64]
 
+          --processes <N>
+              Generator processes that share rate, slots and operations: for what one cannot load
+              
+              [default: 1]
+
           --duration <TIME>
               Measured stretch [default: 12s, or the whole of a ramp]
 
