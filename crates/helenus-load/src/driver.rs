@@ -125,6 +125,9 @@ impl Driver {
             endpoints: joined(&plan.endpoints),
             source: Box::new(e),
         })?;
+        if plan.endpoints_only {
+            gateways::reached(&session).await;
+        }
         Ok(Self {
             session,
             data: Seed(0),

@@ -222,6 +222,10 @@ fn main() {
             clusters::status_with_16_tokens_is_nodetool_s,
         ),
         trial(
+            "runs_go_through_nodes_that_only_coordinate",
+            clusters::runs_go_through_nodes_that_only_coordinate,
+        ),
+        trial(
             "two_clusters_live_side_by_side",
             clusters::two_clusters_live_side_by_side,
         ),
