@@ -21,6 +21,7 @@ mod rig;
 mod start;
 mod tiny;
 mod wan;
+mod wan15;
 
 use campaign::{Campaign, order};
 use host::Host;
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 14] = [
+const CAMPAIGNS: [Campaign; 15] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -45,6 +46,7 @@ const CAMPAIGNS: [Campaign; 14] = [
     count::COUNT,
     populate::POPULATE,
     wan::WAN,
+    wan15::WAN15,
     levels::LEVELS_CAMPAIGN,
 ];
 

@@ -52,6 +52,7 @@ pub fn examine(hands: &Hands) -> Vec<Finding> {
         disk("cache folder", &hands.paths.cache),
         namespaces(hands),
         cgroups(hands),
+        disk_speed(hands),
         perf_clock(),
     ]
 }
@@ -184,6 +185,24 @@ fn cgroups(hands: &Hands) -> Finding {
             Weight::Caution,
             format!("limits on nodes will be planned, not enforced: {why}"),
             Some("start from a delegated group, or mount the memory controller"),
+        ),
+    }
+}
+
+/// Whether nodes can be given a slower disk than there is.
+fn disk_speed(hands: &Hands) -> Finding {
+    match limits::disk::can(&hands.env.root, &hands.paths.state) {
+        Ok((kind, device)) => finding(
+            "disk speed",
+            Weight::Good,
+            format!("{} can be limited by {}", device.name, kind.as_str()),
+            None,
+        ),
+        Err(why) => finding(
+            "disk speed",
+            Weight::Caution,
+            format!("--disk-read, --disk-write and --disk-iops will be refused: {why}"),
+            Some("start from a group with io or blkio, and put HELENUS_HOME on a disk of its own"),
         ),
     }
 }

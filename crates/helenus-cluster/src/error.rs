@@ -4,8 +4,10 @@
 use crate::address::AddressError;
 use crate::attach::AttachError;
 use crate::baseline::BaselineError;
+use crate::disk::DiskError;
 use crate::fault::FaultTrouble;
 use crate::given::GivenError;
+use crate::host_settings::HostError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
 use crate::net::client::NetError;
@@ -73,6 +75,8 @@ pub enum ClusterError {
     #[error(transparent)]
     Reset(#[from] ResetError),
     #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error(transparent)]
     Fault(#[from] FaultTrouble),
     #[error(transparent)]
     Given(#[from] GivenError),
@@ -110,6 +114,12 @@ pub enum ClusterError {
         /// Where.
         folder: PathBuf,
     },
+    /// The speed of the disk cannot be limited.
+    #[error("the disk of the nodes cannot be made slower: {0}")]
+    DiskSpeed(String),
+    /// A setting of the machine cannot be had.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The node is not running.
     #[error("{node} of {cluster} is not running")]
     NotRunning {
@@ -145,6 +155,7 @@ impl ClusterError {
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
             Self::Given(e) => e.class(),
+            Self::Disk(e) => e.class(),
             Self::Fault(e) => e.class(),
             Self::Store(StoreError::Cancelled) | Self::Ready(ReadyError::Interrupted) => {
                 Class::Interrupted
@@ -154,7 +165,9 @@ impl ClusterError {
             | Self::Jdk(_)
             | Self::Address(_)
             | Self::Net(_)
-            | Self::NoSpace { .. } => Class::Environment,
+            | Self::NoSpace { .. }
+            | Self::DiskSpeed(_)
+            | Self::Host(_) => Class::Environment,
             Self::Mbeans(e) => e.class(),
             Self::Reset(e) => e.class(),
             Self::Scan(e) => e.class(),
@@ -189,6 +202,7 @@ impl ClusterError {
             Self::Scan(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Given(e) => e.hint(),
+            Self::Disk(e) => e.hint(),
             Self::Fault(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
             Self::Foreign { sight, .. } => Some(format!(
@@ -199,6 +213,11 @@ impl ClusterError {
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
                     .into(),
             ),
+            Self::DiskSpeed(_) => Some(
+                "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk"
+                    .into(),
+            ),
+            Self::Host(e) => Some(e.hint()),
             Self::NotRunning { cluster, .. } => {
                 Some(format!("`helenus start {cluster}` starts it"))
             }

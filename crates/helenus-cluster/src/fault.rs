@@ -1,6 +1,8 @@
-//! Faults done to a cluster and undone: nodes killed, paused, slowed; links slowed, lossy, cut; nodes cut off.
+//! Faults done to a cluster and undone: nodes killed, paused, slowed, their disks filled; links slowed, lossy, cut;
+//! nodes cut off.
 //! Refuses to do what it has not written down, so that whoever comes later can undo it.
 
+mod fill;
 mod journal;
 mod throttle;
 
@@ -15,6 +17,7 @@ use crate::process;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
 use helenus_model::fault::place::{Reach, Shape};
 use helenus_model::fault::{Fault, FaultError, What};
+use helenus_model::plan::NodePlan;
 use rustix::process::{Pid, Signal};
 use std::io;
 use std::path::Path;
@@ -73,6 +76,14 @@ pub enum FaultTrouble {
         /// Why.
         source: io::Error,
     },
+    /// A disk of limited size.
+    #[error("cannot fill or free the disk of {node}")]
+    Disk {
+        /// Node.
+        node: String,
+        /// Why.
+        source: io::Error,
+    },
     /// The journal.
     #[error("cannot use the cluster's journal of faults")]
     Journal(#[source] io::Error),
@@ -100,7 +111,7 @@ impl FaultTrouble {
                  version 2 (systemd-run --user --scope -p Delegate=yes $SHELL)"
                     .into(),
             ),
-            Self::Quota { .. } | Self::Journal(_) => None,
+            Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => None,
         }
     }
 
@@ -109,7 +120,9 @@ impl FaultTrouble {
         match self {
             Self::Words(_) | Self::Holds { .. } | Self::NoSuch { .. } => Class::Usage,
             Self::NoneRuns { .. } => Class::Cluster,
-            Self::NoQuota { .. } | Self::Quota { .. } | Self::Journal(_) => Class::Environment,
+            Self::NoQuota { .. } | Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => {
+                Class::Environment
+            }
         }
     }
 }
@@ -207,7 +220,7 @@ impl Hands {
     /// Undoes faults by their numbers, the last first; numbers that are not there are undone already.
     ///
     /// # Errors
-    /// The system refuses, or a node that was killed does not start. What is undone until then stays so.
+    /// The system refuses, or a node that ended does not start. What is undone until then stays so.
     pub fn heal(
         &self,
         name: &str,
@@ -220,12 +233,14 @@ impl Hands {
         let folder = Path::new(&state.plan.folder).to_owned();
         let mut journal = Journal::read(&folder)?;
         let mut healed = Vec::new();
-        let mut killed: Vec<String> = Vec::new();
+        let mut ended: Vec<String> = Vec::new();
         for entry in journal.faults.iter().rev().filter(|e| ids.contains(&e.id)) {
-            if entry.fault.what == What::Kill {
-                killed.extend(entry.reach.nodes().iter().cloned());
-            } else {
-                undo(&state, entry)?;
+            undo(&state, entry)?;
+            let nodes = entry.reach.nodes();
+            match entry.fault.what {
+                What::Kill => ended.extend(nodes.iter().cloned()),
+                What::DiskFull => ended.extend(fill::ended(&state, nodes)),
+                _ => {}
             }
             healed.push(entry.clone());
         }
@@ -233,12 +248,14 @@ impl Hands {
         let done = |entry: &Entry| ids.contains(&entry.id);
         journal
             .faults
-            .retain(|e| !done(e) || e.fault.what == What::Kill);
+            .retain(|e| !done(e) || e.fault.what.ends_nodes());
         journal.write(&folder)?;
-        if !killed.is_empty() {
+        if !ended.is_empty() {
             let another = journal.faults.iter().any(|e| !done(e) && holds(&state, e));
             let patience = if another { Patience::Started } else { patience };
-            self.start_killed(&mut state, &killed, patience, events)?;
+            self.start_ended(&mut state, &ended, patience, events)?;
+        }
+        if healed.iter().any(|entry| entry.fault.what.ends_nodes()) {
             journal.faults.retain(|e| !done(e));
             journal.write(&folder)?;
         }
@@ -264,7 +281,7 @@ impl Hands {
         self.start_locked(&mut state, &[], within, events)
     }
 
-    fn start_killed(
+    fn start_ended(
         &self,
         state: &mut ClusterState,
         nodes: &[String],
@@ -337,6 +354,7 @@ impl Hands {
             Reach::Nodes(nodes) => match entry.fault.what {
                 What::Kill => self.kill_locked(state, nodes)?,
                 What::Pause => signal(state, nodes, Signal::STOP)?,
+                What::DiskFull => disks(state, nodes, fill::make)?,
                 _ => {
                     for throttle in &planned.throttles {
                         let node = nodes.join(", ");
@@ -406,7 +424,11 @@ fn undo(state: &ClusterState, entry: &Entry) -> Result<(), ClusterError> {
         Reach::Nodes(nodes) if entry.fault.what == What::Pause => {
             signal(state, nodes, Signal::CONT)?;
         }
+        Reach::Nodes(nodes) if entry.fault.what == What::DiskFull => {
+            disks(state, nodes, fill::undo)?;
+        }
         Reach::Nodes(nodes) => {
+            // Of a kill there are none: its nodes are started.
             for one in &entry.undo {
                 let node = nodes.join(", ");
                 throttle::undo(one).map_err(|source| FaultTrouble::Quota { node, source })?;
@@ -431,12 +453,33 @@ fn holds(state: &ClusterState, entry: &Entry) -> bool {
         }),
         What::Pause => any(|now| now == Some(NodeCondition::Paused)),
         What::Throttle { .. } => entry.undo.iter().any(throttle::holds),
+        What::DiskFull => {
+            let plans = entry.reach.nodes().iter();
+            plans
+                .filter_map(|node| state.node(node).ok())
+                .any(fill::holds)
+        }
         What::Delay { .. } | What::Partition | What::Loss { .. } => {
             let keeper = Keeper::call(Path::new(&state.plan.folder));
             let status = keeper.and_then(|keeper| keeper.status());
             status.is_ok_and(|status| status.faults.contains(&entry.id))
         }
     }
+}
+
+/// Does something to the disks of these nodes.
+fn disks(
+    state: &ClusterState,
+    nodes: &[String],
+    what: fn(&NodePlan) -> io::Result<()>,
+) -> Result<(), ClusterError> {
+    for node in nodes {
+        what(state.node(node)?).map_err(|source| FaultTrouble::Disk {
+            node: node.clone(),
+            source,
+        })?;
+    }
+    Ok(())
 }
 
 fn conditions(state: &ClusterState, node: &str) -> Option<NodeCondition> {

@@ -51,9 +51,10 @@ pub struct Started {
 /// The folder cannot be written.
 pub fn write_files(state: &ClusterState, node: &NodePlan) -> io::Result<()> {
     let folder = Path::new(&node.folder);
-    for sub in ["conf", "logs", "data", "tmp"] {
+    for sub in ["conf", "logs", "tmp"] {
         fs::create_dir_all(folder.join(sub))?;
     }
+    fs::create_dir_all(Path::new(&node.storage()).join("data"))?;
     secure::write_yaml(state, node, &folder.join("conf/cassandra.yaml"))?;
     fs::write(
         folder.join("conf/cassandra-rackdc.properties"),
@@ -148,6 +149,7 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         leash: options
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
+        timer_slack_us: node.timer_slack_us,
         lock_memory: state.plan.heap_of(node).heap.as_mib() >= SMALL_HEAP_MIB,
         cgroups: state
             .limits

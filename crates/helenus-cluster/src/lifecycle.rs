@@ -6,8 +6,11 @@ use crate::alive;
 use crate::archive;
 use crate::baseline::BaselineMark;
 use crate::cancel::Cancel;
+use crate::disk;
 use crate::env::Env;
 use crate::error::ClusterError;
+use crate::host_settings;
+use crate::limits;
 use crate::machine;
 use crate::paths::Paths;
 use crate::process;
@@ -21,6 +24,7 @@ use crate::store::{Store, StoreEvent};
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
+use helenus_model::memory::DiskLimit;
 use helenus_model::network::NetworkPlan;
 use helenus_model::plan::{ClusterPlan, NodePlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
@@ -107,6 +111,12 @@ pub struct UpRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Speed of the disk for each node, where a person says one.
+    pub disk_speed: Option<DiskLimit>,
+    /// How far the kernel reads ahead on the disk of the nodes, as long as the cluster is there.
+    pub read_ahead: Option<Bytes>,
+    /// Size of each node's own disk in memory, where a person says so.
+    pub disk: Option<Bytes>,
     /// What single nodes are told after all others; empty where none is told anything.
     pub by_node: Vec<NodeWords>,
 }
@@ -240,8 +250,9 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<ClusterState, ClusterError> {
+        disk::sweep(&self.clusters);
         // What cannot be planned is told before a release is fetched for it.
-        self.dry_run(request)?;
+        may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.name);
         self.check_disk(request.topology.nodes())?;
         let (version, mut runtime) = self.runtime(request, events)?;
@@ -296,6 +307,11 @@ impl Hands {
             unreachable!("claims run the closure or fail")
         };
         events(Event::Planned(Box::new(state.plan.clone())));
+        if let Some(wanted) = request.read_ahead {
+            let all = self.clusters.folders();
+            let all = all.map_err(ClusterError::io("the state folder"))?;
+            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
+        }
         self.provide_network(&state, events)?;
         if request.archive && request.fake.is_none() {
             self.provide_archive(&mut state, events)?;
@@ -432,6 +448,8 @@ impl Hands {
             clusters: request.clusters,
             memory_limit: request.memory_limit,
             cpus: request.cpus,
+            disk: request.disk,
+            disk_speed: request.disk_speed,
             archive: request.archive && archive::of_release(version),
             folder: self
                 .clusters
@@ -441,7 +459,12 @@ impl Hands {
             by_node: request.by_node.clone(),
             network: self.network(request)?,
         });
-        Ok(planned?)
+        let planned = planned?;
+        if request.disk_speed.is_some() {
+            limits::disk::can(&self.env.root, &self.paths.state)
+                .map_err(ClusterError::DiskSpeed)?;
+        }
+        Ok(planned)
     }
 
     /// The network of a cluster whose data centres are apart.
@@ -576,6 +599,14 @@ impl Hands {
         }
         Ok(())
     }
+}
+
+/// Refuses a plan with disks of limited size where this user may mount none.
+pub(crate) fn may_have_disks(plan: &ClusterPlan) -> Result<(), ClusterError> {
+    if plan.nodes.iter().any(|node| node.disk.is_some()) {
+        disk::may_mount()?;
+    }
+    Ok(())
 }
 
 /// The addresses of a network of its own, where every port is free.

@@ -4,6 +4,9 @@
 //! The folders are written down (`cgroups` in the cluster's folder, and its state) before they are made, so that
 //! whatever is left can be removed without a readable state.
 
+pub mod disk;
+
+use self::disk::DiskHeld;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::memory::LimitPlan;
@@ -49,6 +52,9 @@ pub struct Limits {
     pub own_memory_bytes: BTreeMap<String, Option<Bytes>>,
     /// Processors of each node, where they are limited.
     pub cpus: Option<f64>,
+    /// Speed of the disk for each node, where it is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskHeld>,
     /// Whether each node weighs the same when processors are scarce.
     pub equal_shares: bool,
     /// Folders of each node's groups.
@@ -80,6 +86,8 @@ pub struct Hierarchy {
     memory: Option<PathBuf>,
     /// Folder below which processors are; the same in version 2.
     cpu: Option<PathBuf>,
+    /// Folder below which disks are; the same in version 2.
+    disk: Option<PathBuf>,
 }
 
 impl Hierarchy {
@@ -88,7 +96,8 @@ impl Hierarchy {
         let what = match (&self.memory, &self.cpu) {
             (Some(_), Some(_)) => "memory and processors",
             (Some(_), None) => "memory",
-            _ => "processors",
+            (None, Some(_)) => "processors",
+            (None, None) => "disks",
         };
         format!("{} with {what}", self.kind.as_str())
     }
@@ -125,6 +134,9 @@ pub fn find(root: &Path) -> Result<Hierarchy, String> {
         return delegated(&place, &own_group(&own, "")).map(|folder| Hierarchy {
             kind: Kind::V2,
             memory: Some(folder.clone()),
+            disk: words(&folder.join("cgroup.controllers"))
+                .contains("io")
+                .then(|| folder.clone()),
             cpu: Some(folder),
         });
     }
@@ -139,14 +151,19 @@ pub fn find(root: &Path) -> Result<Hierarchy, String> {
         kind: Kind::V1,
         memory: of("memory"),
         cpu: of("cpu"),
+        // Limits of version 1 do not add up: nobody gets out of one by another.
+        disk: of("blkio").filter(|_| {
+            let place = v1.get("blkio");
+            place.is_some_and(|p| !disk::is_throttled(&p.join(own_group(&own, "blkio"))))
+        }),
     };
-    if found.memory.is_none() && found.cpu.is_none() {
+    if found.memory.is_none() && found.cpu.is_none() && found.disk.is_none() {
         return Err("control groups are there (version 1), but this user may not make any".into());
     }
     Ok(found)
 }
 
-/// Where the trees of memory and processors of version 1 are mounted, and the one of version 2.
+/// Where the trees of memory, processors and disks of version 1 are mounted, and the one of version 2.
 fn mounted(root: &Path) -> (BTreeMap<String, PathBuf>, Option<PathBuf>) {
     let mounts = read(&root.join("proc/mounts"));
     let mut v1 = BTreeMap::new();
@@ -163,7 +180,7 @@ fn mounted(root: &Path) -> (BTreeMap<String, PathBuf>, Option<PathBuf>) {
             Some("cgroup") => {
                 for controller in options
                     .split(',')
-                    .filter(|o| matches!(*o, "memory" | "cpu"))
+                    .filter(|o| matches!(*o, "memory" | "cpu" | "blkio"))
                 {
                     v1.insert(controller.to_owned(), place.clone());
                 }
@@ -284,14 +301,14 @@ fn delegated(place: &Path, own: &str) -> Result<PathBuf, String> {
     )
 }
 
-/// Lets the children of a group have memory and processors of their own.
+/// Lets the children of a group have memory, processors and disks of their own.
 fn enable(folder: &Path) -> io::Result<()> {
     let file = folder.join("cgroup.subtree_control");
     let there = words(&folder.join("cgroup.controllers"));
     let already = words(&file);
-    for controller in ["memory", "cpu"] {
-        // A tree without the processor controller still limits memory.
-        if already.contains(controller) || (controller == "cpu" && !there.contains("cpu")) {
+    for controller in ["memory", "cpu", "io"] {
+        // A tree without the other controllers still limits memory.
+        if already.contains(controller) || (controller != "memory" && !there.contains(controller)) {
             continue;
         }
         fs::OpenOptions::new()
@@ -320,8 +337,21 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
         .filter_map(|node| Some((node.name.clone(), node.own?.limit)))
         .collect();
     let wants_memory = asked.memory.is_some() || own_memory_bytes.values().any(Option::is_some);
+    let disk = match asked.disk {
+        Some(disk) => {
+            let device = disk::can(root, Path::new(&state.plan.folder));
+            let (kind, device) = match device {
+                Ok(found) => found,
+                Err(why) => return Ok(Some(not_enforced(why))),
+            };
+            Some(DiskHeld::asked(device, kind, disk))
+        }
+        None => None,
+    };
+    // The processors' last: weights are given by the last.
     let bases = [
         hierarchy.memory.filter(|_| wants_memory),
+        hierarchy.disk.filter(|_| disk.is_some()),
         hierarchy.cpu.filter(|_| wants_cpu),
     ];
     // In version 2 both are one folder.
@@ -351,6 +381,7 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
         memory_bytes: asked.memory,
         own_memory_bytes,
         cpus: asked.cpus,
+        disk,
         equal_shares: asked.equal_shares,
         groups,
     }))
@@ -369,6 +400,7 @@ pub fn make(limits: &mut Limits) {
     let plan = |node: &String| LimitPlan {
         memory: limits.memory_of(node),
         cpus: limits.cpus,
+        disk: None,
         equal_shares: limits.equal_shares,
     };
     let of_node = |(node, folders): (&String, &Vec<PathBuf>)| {
@@ -378,17 +410,32 @@ pub fn make(limits: &mut Limits) {
     };
     let folders: Vec<(PathBuf, LimitPlan)> = limits.groups.iter().flat_map(of_node).collect();
     for (folder, plan) in &folders {
-        if let Err(error) = make_one(kind, folder, *plan) {
+        let made = make_one(kind, folder, *plan).and_then(|()| match &limits.disk {
+            Some(disk) if is_of_disk(kind, folder) => disk.set(kind, folder),
+            _ => Ok(()),
+        });
+        if let Err(error) = made {
             let made = std::mem::take(limits);
             made.groups.values().flatten().for_each(|f| remove_one(f));
             *limits = not_enforced(format!("{}: {error}", kind.as_str()));
             return;
         }
     }
+    if let Some(disk) = &mut limits.disk {
+        let mut groups = folders.iter().filter(|(f, _)| is_of_disk(kind, f));
+        if let Some((folder, _)) = groups.next() {
+            *disk = disk.read_back(kind, folder);
+        }
+    }
     if limits.equal_shares {
         folders.first().into_iter().for_each(|f| weigh(kind, &f.0));
         folders.last().into_iter().for_each(|f| weigh(kind, &f.0));
     }
+}
+
+/// Whether a group limits disks.
+fn is_of_disk(kind: Kind, folder: &Path) -> bool {
+    kind == Kind::V2 || folder.join("blkio.throttle.read_bps_device").exists()
 }
 
 fn make_one(kind: Kind, folder: &Path, plan: LimitPlan) -> io::Result<()> {
@@ -405,7 +452,8 @@ fn make_one(kind: Kind, folder: &Path, plan: LimitPlan) -> io::Result<()> {
     }
     let set = |file: &str, value: String| fs::write(folder.join(file), value);
     let in_cpu_tree = kind == Kind::V2 || folder.join("cpu.shares").exists();
-    let in_memory_tree = kind == Kind::V2 || !in_cpu_tree;
+    let in_memory_tree =
+        kind == Kind::V2 || !(in_cpu_tree || is_of_disk(kind, folder)) || has_memory(folder);
     if let Some(memory) = plan.memory.filter(|_| in_memory_tree) {
         match kind {
             Kind::V1 => set("memory.limit_in_bytes", memory.0.to_string())?,
@@ -434,6 +482,11 @@ fn make_one(kind: Kind, folder: &Path, plan: LimitPlan) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether several controllers of version 1 share one tree.
+fn has_memory(folder: &Path) -> bool {
+    folder.join("memory.limit_in_bytes").exists()
 }
 
 fn make_folders(kind: Kind, folder: &Path) -> io::Result<()> {

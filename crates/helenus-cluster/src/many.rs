@@ -2,9 +2,10 @@
 //! Refuses to start all at once: more nodes than the processors can take make every one of them slower.
 
 use crate::cancel::Cancel;
+use crate::disk;
 use crate::error::ClusterError;
 use crate::launch::Started;
-use crate::lifecycle::{Event, Hands, UpRequest, new_state};
+use crate::lifecycle::{Event, Hands, UpRequest, may_have_disks, new_state};
 use crate::ready::{ReadyError, ReadyEvent};
 use crate::remove;
 use crate::state::{ClusterLock, ClusterState, StateError};
@@ -95,8 +96,10 @@ impl Hands {
         at_once: usize,
         events: &mut dyn FnMut(&str, Event),
     ) -> Result<Vec<Outcome>, ClusterError> {
+        disk::sweep(&self.clusters);
         // What cannot be planned is told before a release is fetched for it.
-        self.dry_run_many(request, names)?;
+        let plans = self.dry_run_many(request, names)?;
+        plans.iter().try_for_each(may_have_disks)?;
         let each = request.topology.nodes();
         self.check_disk(each * names.len())?;
         let (version, runtime) = self.runtime(request, &mut |e| events("", e))?;

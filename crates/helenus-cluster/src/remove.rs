@@ -1,8 +1,10 @@
-//! Removal of a cluster with everything that it has: processes, addresses, sockets, folders.
+//! Removal of a cluster with everything that it has: processes, disks, addresses, sockets, folders.
 //! Refuses to need a readable state: what `kill -9` left half-made is removed as well.
 
 use crate::alive::{self, CLAIM_FILE};
+use crate::disk;
 use crate::error::ClusterError;
+use crate::host_settings::{self, Changed};
 use crate::lifecycle::Hands;
 use crate::limits;
 use crate::process;
@@ -30,6 +32,9 @@ pub struct Removal {
     pub bytes: Bytes,
     /// Its folder.
     pub folder: PathBuf,
+    /// Settings of the machine that go back to what they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub puts_back: Vec<Changed>,
 }
 
 /// What [`remove`] would delete.
@@ -62,6 +67,11 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         nodes,
         running,
         bytes: size(&folder),
+        puts_back: host_settings::ends_with(
+            &hands.env.root,
+            &folder,
+            &hands.clusters.folders().unwrap_or_default(),
+        ),
         folder,
     })
 }
@@ -69,14 +79,19 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 /// Removes a cluster: its processes first, its addresses last.
 ///
 /// # Errors
-/// No such cluster, another helenus is at work on it, or its folder cannot be removed.
+/// No such cluster, another helenus is at work on it, something else is mounted in its folder, or the folder cannot be
+/// removed.
 pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
     let removal = look(hands, name)?;
     let _lock = hands.clusters.lock(name)?;
+    disk::below(&removal.folder)?;
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
+    disk::unmount_below(&removal.folder)?;
     limits::remove(&removal.folder);
+    let others = hands.clusters.folders().unwrap_or_default();
+    host_settings::put_back(&hands.env.root, &removal.folder, &others);
     let leaving = removal
         .folder
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
@@ -98,6 +113,7 @@ pub fn sweep(hands: &Hands) -> io::Result<()> {
     for entry in fs::read_dir(hands.clusters.root())? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(LEAVING) {
+            disk::unmount_below(&entry.path()).map_err(io::Error::other)?;
             delete(&entry.path())?;
         }
     }

@@ -2,6 +2,7 @@
 //! Refuses to count a promise twice: what a node has touched is no longer free by itself.
 
 use crate::alive;
+use crate::disk;
 use crate::machine;
 use crate::state::{ClusterState, Clusters, Wanted};
 use fs_err as fs;
@@ -37,7 +38,9 @@ fn promised(state: &ClusterState) -> Bytes {
         let plan = state.plan.memory_of(node);
         holder.zip(plan).map_or(0, |(pid, plan)| {
             let touched = anonymous(pid.as_raw_pid()).unwrap_or_default();
-            plan.anonymous().0.saturating_sub(touched)
+            let written = disk::look(node).map_or(0, |disk| disk.used.0);
+            let left = plan.disk.0.saturating_sub(written);
+            plan.anonymous().0.saturating_sub(touched) + left
         })
     });
     Bytes(left.sum())

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,6 +29,9 @@ pub struct Launch {
     pub leash: Option<i32>,
     /// Whether the node may lock its memory (stock) or not (small nodes: mlockall costs 160 MB).
     pub lock_memory: bool,
+    /// How late the kernel may wake its threads, in microseconds; as it is where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack_us: Option<u64>,
     /// Control groups that the node belongs to.
     #[serde(default)]
     pub cgroups: Vec<PathBuf>,
@@ -55,6 +59,13 @@ pub fn run(launch_file: &Path) -> io::Result<Infallible> {
     rustix::process::setsid()?;
     if !launch.lock_memory {
         drop_ipc_lock();
+    }
+    // Inherited by every thread, and kept through exec.
+    if let Some(slack) = launch
+        .timer_slack_us
+        .and_then(|us| NonZeroU64::new(us * 1000))
+    {
+        rustix::thread::set_current_timer_slack(Some(slack))?;
     }
     if let Some((cluster, space)) = &launch.network {
         let keeper = Keeper::call(cluster).map_err(io::Error::other)?;

@@ -246,6 +246,18 @@ impl Clusters {
         Ok(names)
     }
 
+    /// Names and folders of all clusters.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn folders(&self) -> io::Result<Vec<(String, PathBuf)>> {
+        let with_folder = |name: String| {
+            let folder = self.folder(&name);
+            (name, folder)
+        };
+        Ok(self.names()?.into_iter().map(with_folder).collect())
+    }
+
     /// The state of a cluster.
     ///
     /// # Errors

@@ -44,8 +44,8 @@ enum Wish {
     Now(Sender<()>),
     /// Look at this moment of the monotonic clock, in nanoseconds.
     At(u64),
-    /// This process is the generator.
-    Generator(i32),
+    /// These processes are the generator.
+    Generators(Vec<i32>),
     /// A last look, and the end.
     End,
 }
@@ -76,7 +76,7 @@ impl Sampler {
         let work = Work {
             nodes,
             emulator: cluster.and_then(Emulator::of),
-            generator: None,
+            generators: Vec::new(),
             tell,
         };
         let thread = std::thread::Builder::new()
@@ -89,9 +89,9 @@ impl Sampler {
         })
     }
 
-    /// Looks at this process as the generator from now on.
-    pub fn generator(&self, pid: i32) {
-        let _thread_is_gone = self.wishes.send(Wish::Generator(pid));
+    /// Looks at these processes as the generator from now on.
+    pub fn generators(&self, pids: Vec<i32>) {
+        let _thread_is_gone = self.wishes.send(Wish::Generators(pids));
     }
 
     /// Looks now; returns when counters have been read, and not later than after half a second.
@@ -125,7 +125,7 @@ impl Sampler {
 struct Work {
     nodes: Vec<Node>,
     emulator: Option<Emulator>,
-    generator: Option<i32>,
+    generators: Vec<i32>,
     tell: Sender<Reading>,
 }
 
@@ -146,7 +146,7 @@ impl Work {
                 Ok(Wish::At(at_ns)) => {
                     moments.insert(at_ns);
                 }
-                Ok(Wish::Generator(pid)) => self.generator = Some(pid),
+                Ok(Wish::Generators(pids)) => self.generators = pids,
                 Ok(Wish::End) => {
                     self.look(None);
                     self.finish();
@@ -170,7 +170,7 @@ impl Work {
         self.nodes.iter_mut().for_each(Node::ask);
         let pids = self.nodes.iter_mut().filter_map(Node::find);
         let ours: Vec<i32> = pids
-            .chain(self.generator)
+            .chain(self.generators.iter().copied())
             .chain(self.emulator.as_ref().and_then(Emulator::find))
             .chain([getpid().as_raw_pid()])
             .collect();
@@ -178,7 +178,7 @@ impl Work {
         let host = kernel::host(&ours).map(Seen::Host);
         self.say(HOST, at_ns, host);
         let at_ns = monotonic_ns();
-        let generator = self.generator.and_then(kernel::generator);
+        let generator = kernel::generators(&self.generators);
         self.say(GENERATOR, at_ns, generator.map(Seen::Generator));
         let emulator = self.emulator.as_mut().and_then(Emulator::look);
         self.say(EMULATOR, monotonic_ns(), emulator.map(Seen::Emulator));

@@ -1,6 +1,10 @@
 //! `bench`: drives the line of a measurement and tells what happens.
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
+mod kept;
+
+use self::kept::{Counted, store, store_readings};
+use crate::distance::{ApartError, Links};
 use crate::faults::{self, Faults, Turned};
 use crate::generator::{self, GeneratorError};
 use crate::ledger;
@@ -9,6 +13,7 @@ use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
 use helenus_cluster::machine;
+use helenus_cluster::net::client::NetError;
 use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
@@ -20,7 +25,7 @@ use helenus_model::doubt::OutsideFacts;
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::guard::Sight;
-use helenus_model::levels::Cell;
+use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
@@ -71,8 +76,12 @@ pub struct BenchRequest {
     /// Data centre in which the client stands and whose nodes coordinate, where the person says; the first node's
     /// otherwise.
     pub client_dc: Option<String>,
+    /// How far its data centres are apart during the run; none leaves the links as they are.
+    pub distance: Option<Distance>,
     /// Copies of each row, where the person says.
     pub replication_factor: Option<u32>,
+    /// Generator processes that share the load.
+    pub processes: u32,
     /// How the generator waits.
     pub pacing: Pacing,
     /// Root seed.
@@ -151,6 +160,8 @@ pub struct Finished {
     pub not_recorded: Option<HistoryError>,
     /// Why the cluster that was brought up is still there.
     pub not_removed: Option<ClusterError>,
+    /// Why the links are not as they were before.
+    pub not_put_back: Option<NetError>,
 }
 
 /// Why there is no result.
@@ -169,6 +180,8 @@ pub enum BenchError {
     Prepare(#[source] ClientError),
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    #[error(transparent)]
+    Apart(#[from] ApartError),
     /// A data centre that the cluster does not have.
     #[error("the cluster has no data centre {asked:?}")]
     DataCentre {
@@ -196,6 +209,9 @@ struct Bench<'a> {
     cluster: Option<ClusterState>,
     archive_used: Option<bool>,
     target: Option<Target>,
+    /// Links that were set for this run.
+    links: Option<Links>,
+    round_trips: Vec<RoundTrip>,
     rate_per_s: Option<f64>,
     plan: Option<RunPlan>,
     result: Option<RunResult>,
@@ -228,6 +244,8 @@ pub fn run(
         cluster: None,
         archive_used: None,
         target: None,
+        links: None,
+        round_trips: Vec::new(),
         rate_per_s: request.rate_per_s,
         plan: None,
         result: None,
@@ -316,8 +334,9 @@ impl Bench<'_> {
         }
     }
 
-    fn finish(self, first_error: Option<BenchError>) -> Result<Finished, BenchError> {
+    fn finish(mut self, first_error: Option<BenchError>) -> Result<Finished, BenchError> {
         let interrupted = self.hands.cancel.is_set();
+        let not_put_back = self.put_back();
         let (run, not_recorded) = match self.history {
             Ok((_, run)) => (run, None),
             Err(error) => (None, Some(error)),
@@ -333,6 +352,7 @@ impl Bench<'_> {
                 interrupted,
                 not_recorded,
                 not_removed: self.not_removed,
+                not_put_back,
             }),
             (_, _, Some(error)) if !interrupted => Err(error),
             // An interrupt that could not clean up says so.
@@ -370,7 +390,29 @@ impl Bench<'_> {
         }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
+        self.stand_apart()
+    }
+
+    /// Sets the links for this run, and measures them.
+    fn stand_apart(&mut self) -> Result<(), BenchError> {
+        let Some(distance) = &self.request.distance else {
+            return Ok(());
+        };
+        let state = self.cluster.as_ref().ok_or(ApartError::Foreign)?;
+        let links = Links::of(state).map_err(ApartError::from)?;
+        let loopback = ApartError::Distance(DistanceError::Loopback);
+        let links = self.links.insert(links.ok_or(loopback)?);
+        self.round_trips = links.stand(distance, &self.hands.cancel)?;
         Ok(())
+    }
+
+    /// Sets the links of a cluster that stays as they were; why that failed.
+    fn put_back(&mut self) -> Option<NetError> {
+        let stays = !matches!(self.request.place, Where::Ephemeral(_));
+        let links = self.links.as_mut().filter(|_| stays)?;
+        let error = links.put_back().err()?;
+        tracing::error!(%error, "the links are not as they were");
+        Some(error)
     }
 
     fn prepare(&mut self) -> Result<(), BenchError> {
@@ -386,13 +428,15 @@ impl Bench<'_> {
     fn run_plan(&self, phases: Vec<run_plan::Phase>) -> RunPlan {
         let request = self.request;
         let target = self.target.as_ref();
+        let data_centre = request.client_dc.clone();
+        let data_centre = data_centre.or_else(|| target.and_then(|t| t.data_center.clone()));
+        let doors = target.map(|t| t.doors(data_centre.as_deref()));
+        let (endpoints, endpoints_only) = doors.unwrap_or_default();
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
-            endpoints: target.map(|t| t.endpoints.clone()).unwrap_or_default(),
-            local_data_centre: request
-                .client_dc
-                .clone()
-                .or_else(|| target.and_then(|t| t.data_center.clone())),
+            endpoints,
+            endpoints_only,
+            local_data_centre: data_centre,
             credentials: target.and_then(|t| t.access.credentials.clone()),
             tls: target.and_then(|t| t.access.tls.clone()),
             workload: request.workload.clone(),
@@ -406,6 +450,9 @@ impl Bench<'_> {
             sampling_interval_ms: request.sampling_interval_ms,
             operation_timeout_ms: request.operation_timeout_ms,
             cell: request.cell.clone(),
+            processes: request.processes,
+            process: None,
+            round_trips: self.round_trips.clone(),
         }
     }
 
@@ -416,6 +463,8 @@ impl Bench<'_> {
         let whole = helenus_model::bench::PROBE_MS / 1000;
         let plan = RunPlan {
             faults: vec![],
+            // What one process reaches is the rate to begin with.
+            processes: 1,
             ..self.run_plan(vec![phase])
         };
         let mut accumulator = Accumulator::new(plan.clone());
@@ -625,64 +674,8 @@ impl Bench<'_> {
     }
 }
 
-/// Each interval in a transaction of its own: what a killed run has measured stays.
-fn store(history: &mut Result<(History, Option<RunId>), HistoryError>, line: &SampleLine) {
-    let Ok((database, Some(run))) = history else {
-        return;
-    };
-    let stored = match line {
-        SampleLine::Header(header) => database.set_header(*run, header),
-        SampleLine::Interval(interval) => {
-            database.add_intervals(*run, std::slice::from_ref(interval))
-        }
-        SampleLine::Mark(_)
-        | SampleLine::PhaseEnd(_)
-        | SampleLine::Footer(_)
-        | SampleLine::Failure(_) => Ok(()),
-    };
-    if let Err(error) = stored {
-        *history = Err(error);
-    }
-}
-
-/// What was seen beside the run, as it comes.
-fn store_readings(
-    history: &mut Result<(History, Option<RunId>), HistoryError>,
-    readings: &[Reading],
-) {
-    if let Ok((database, Some(run))) = history
-        && !readings.is_empty()
-        && let Err(error) = database.add_readings(*run, readings)
-    {
-        *history = Err(error);
-    }
-}
-
 impl From<ReadError> for BenchError {
     fn from(error: ReadError) -> Self {
         Self::Generator(error.into())
-    }
-}
-
-/// Operations that ended in the measured stretch of the phase that runs.
-#[derive(Debug, Default)]
-struct Counted {
-    phase: usize,
-    ended: u64,
-}
-
-impl Counted {
-    fn add(&mut self, interval: &Interval) -> u64 {
-        if self.phase != interval.phase {
-            *self = Self {
-                phase: interval.phase,
-                ended: 0,
-            };
-        }
-        if interval.stretch == Stretch::Measured {
-            let ended = interval.operations.values();
-            self.ended += ended.map(|o| o.completed + o.failures()).sum::<u64>();
-        }
-        self.ended
     }
 }

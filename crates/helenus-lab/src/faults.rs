@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How often the thread looks whether the person wants the run to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Longest wait, at the end of a run, for nodes that were killed and started again.
+/// Longest wait, at the end of a run, for nodes that ended of a fault and were started again.
 const READY_WITHIN: Duration = Duration::from_secs(180);
 
 /// What happened to a fault.
@@ -37,7 +37,7 @@ pub enum Turned {
     NotMade(String),
     /// It could not be ended, and why; it stays in the cluster's journal.
     NotHealed(String),
-    /// The run is over; nodes that it killed are not ready yet.
+    /// The run is over; nodes that ended of its faults are not ready yet.
     Waiting,
 }
 
@@ -280,8 +280,8 @@ impl Work {
 
     /// A cluster that stays is left as ready as it was found.
     fn settle(&self) {
-        let killed = |one: &&Scripted| one.fault.what == What::Kill;
-        let Some(one) = self.script.iter().find(killed) else {
+        let ends_nodes = |one: &&Scripted| one.fault.what.ends_nodes();
+        let Some(one) = self.script.iter().find(ends_nodes) else {
             return;
         };
         if self.ephemeral || self.hands.cancel.is_set() {

@@ -1,6 +1,8 @@
 //! The generator as a child process: plan on its standard input, sample lines on its standard output.
 //! Refuses to let it outlive us: it is leashed, and it stops when nobody reads.
 
+mod several;
+
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
@@ -13,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufReader, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 /// Why a generator could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +44,11 @@ pub fn run(
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<(), GeneratorError> {
-    let mut child = start(helenus, cluster, plan)?;
+    if plan.processes > 1 {
+        return several::run(helenus, cluster, plan, cancel, take);
+    }
+    // It has its plan, and is told nothing more.
+    let (mut child, _) = start(helenus, cluster, plan)?;
     let result = read(&mut child, cancel, take);
     if result.is_err() {
         let _already_gone = child.kill();
@@ -70,7 +76,7 @@ pub fn result(
     Ok(accumulator.finish(&|_, _| Beside::default())?)
 }
 
-/// Process id and lines of a running generator.
+/// Lines of a running generator.
 fn read(
     child: &mut Child,
     cancel: &Cancel,
@@ -91,11 +97,12 @@ fn read(
     Ok(())
 }
 
+/// The process, with its standard input after the plan.
 fn start(
     helenus: &Path,
     cluster: Option<&ClusterState>,
     plan: &RunPlan,
-) -> Result<Child, GeneratorError> {
+) -> Result<(Child, Option<ChildStdin>), GeneratorError> {
     let secrets = secrets(plan)?;
     let data_center = plan.local_data_centre.as_deref();
     let mut command = standing(helenus, cluster, data_center).map_err(GeneratorError::Start)?;
@@ -113,11 +120,12 @@ fn start(
     drop(secrets);
     let mut text = serde_json::to_vec(plan).map_err(|e| GeneratorError::Start(e.into()))?;
     text.push(b'\n');
-    if let Some(mut input) = child.stdin.take() {
+    let mut input = child.stdin.take();
+    if let Some(input) = &mut input {
         // A generator that died at once says why on its standard output.
         let _read_later = input.write_all(&text);
     }
-    Ok(child)
+    Ok((child, input))
 }
 
 /// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of that data centre

@@ -3,11 +3,12 @@
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::history_file;
+use crate::distance::Links;
 use crate::generator;
 use crate::target::{self, Target, already_exists};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
-use helenus_cluster::net::client::{Keeper, NetError};
+use helenus_cluster::net::client::NetError;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::{reach, shell};
 use helenus_cql::{Client, ClientError, Consistency as Level};
@@ -20,18 +21,14 @@ use helenus_model::levels::cell::{schema, workload};
 use helenus_model::levels::{Cell, DistanceError, Ground, Planned, Wanted, planned};
 use helenus_model::run_plan::{self, Pacing, Phase, RunPlan};
 use helenus_model::seed::Seed;
-use helenus_model::topology::link::{Directed, LinkWords};
+use helenus_model::topology::link::Directed;
 use helenus_model::workload::Workload;
 use helenus_record::{History, HistoryError, RunId, RunState};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Patience with statements that change the schema.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Wait after links have changed, so that what was under way has arrived.
-const AFTER_A_CHANGE: Duration = Duration::from_secs(1);
 
 /// What `levels` is asked for.
 #[derive(Debug, Clone)]
@@ -149,16 +146,8 @@ impl From<ClusterError> for LevelsError {
 /// # Errors
 /// Its network is gone.
 pub fn links(state: &ClusterState) -> Result<Vec<Directed>, NetError> {
-    Ok(match keeper(state)? {
-        Some(keeper) => keeper.status()?.links,
-        None => Vec::new(),
-    })
-}
-
-fn keeper(state: &ClusterState) -> Result<Option<Keeper>, NetError> {
-    let has = state.plan.network.is_some();
-    has.then(|| Keeper::call(Path::new(&state.plan.folder)))
-        .transpose()
+    let links = Links::of(state)?;
+    Ok(links.map_or_else(Vec::new, |links| links.found().to_vec()))
 }
 
 /// All cells of a request with their predictions: what a dry run shows and a run carries out.
@@ -207,9 +196,8 @@ struct Levels<'a> {
     request: &'a LevelsRequest,
     state: ClusterState,
     target: Target,
-    keeper: Option<Keeper>,
-    /// As they are now.
-    links: Vec<Directed>,
+    /// None on loopback.
+    links: Option<Links>,
     events: &'a mut dyn FnMut(LevelsEvent<'_>),
     runs: Vec<CellRun>,
     not_dropped: Vec<String>,
@@ -230,23 +218,23 @@ pub fn levels(
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
     let target = target::ours(hands, &state).map_err(BenchError::from)?;
-    let keeper = keeper(&state)?;
-    let found = links(&state)?;
-    let planned = plan(request, &state, &found)?;
+    let links = Links::of(&state)?;
+    let found = links.as_ref().map_or(&[][..], Links::found);
+    let planned = plan(request, &state, found)?;
     let mut levels = Levels {
         hands,
         request,
         state,
         target,
-        keeper,
-        links: found.clone(),
+        links,
         events,
         runs: Vec::new(),
         not_dropped: Vec::new(),
         not_recorded: None,
     };
     let failed = levels.cells(&planned).err();
-    let not_put_back = levels.set(&found).err();
+    let put_back = levels.links.as_mut().map_or(Ok(()), Links::put_back);
+    let not_put_back = put_back.err();
     Ok(LevelsFinished {
         runs: levels.runs,
         interrupted: hands.cancel.is_set(),
@@ -269,41 +257,13 @@ impl Levels<'_> {
                 of,
                 cell,
             });
-            if self.set(links)? {
-                self.wait(AFTER_A_CHANGE);
+            if let Some(own) = &mut self.links {
+                own.set(links, &self.hands.cancel)?;
             }
             let keyspace = format!("lv_{}_{}", self.request.seed.0, place + 1);
             self.cell(cell, place, &keyspace)?;
         }
         Ok(())
-    }
-
-    /// Waits, unless the person stops it.
-    fn wait(&self, time: Duration) {
-        let until = Instant::now() + time;
-        while Instant::now() < until && !self.hands.cancel.is_set() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Sets the links; whether any had to change.
-    fn set(&mut self, links: &[Directed]) -> Result<bool, NetError> {
-        let Some(keeper) = &self.keeper else {
-            return Ok(false);
-        };
-        let mut changed = false;
-        for (now, wanted) in self.links.iter_mut().zip(links) {
-            if now.link.delay_us != wanted.link.delay_us {
-                let words = LinkWords {
-                    delay_us: Some(wanted.link.delay_us),
-                    ..LinkWords::default()
-                };
-                keeper.change(Some(&now.from), Some(&now.to), words)?;
-                now.link.delay_us = wanted.link.delay_us;
-                changed = true;
-            }
-        }
-        Ok(changed)
     }
 
     /// One cell in a keyspace that is there for it alone.
@@ -392,6 +352,7 @@ impl Levels<'_> {
         let plan = RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: self.target.endpoints.clone(),
+            endpoints_only: false,
             local_data_centre: Some(self.request.client_dc.clone()),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
@@ -404,6 +365,9 @@ impl Levels<'_> {
             sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: None,
+            processes: 1,
+            process: None,
+            round_trips: vec![],
             faults: vec![],
             ledger: None,
         };
@@ -436,7 +400,9 @@ impl Levels<'_> {
             shape: Shape::Phases(vec![phase]),
             consistency: cell.level,
             client_dc: Some(request.client_dc.clone()),
+            distance: None,
             replication_factor: None,
+            processes: 1,
             pacing: Pacing::Sleep,
             seed,
             max_errors: request.max_errors,

@@ -4,6 +4,7 @@
 pub mod ab;
 pub mod bench;
 pub mod compare;
+pub mod distance;
 pub mod experiment;
 pub mod faults;
 pub mod generator;

@@ -475,6 +475,7 @@ impl Populate<'_> {
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
             endpoints: self.target.endpoints.clone(),
+            endpoints_only: false,
             local_data_centre: self.target.data_center.clone(),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
@@ -489,6 +490,9 @@ impl Populate<'_> {
             sampling_interval_ms: REMEMBER_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: None,
+            processes: 1,
+            process: None,
+            round_trips: vec![],
         }
     }
 

@@ -328,10 +328,13 @@ impl Line<'_> {
 
     fn plan(&self, phase: Phase) -> RunPlan {
         let stress = &self.request.stress;
+        let data_centre = self.data_centre();
+        let (endpoints, endpoints_only) = self.target.doors(data_centre.as_deref());
         RunPlan {
             format: Format::new("plan", run_plan::VERSION),
-            endpoints: self.target.endpoints.clone(),
-            local_data_centre: self.data_centre(),
+            endpoints,
+            endpoints_only,
+            local_data_centre: data_centre,
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
             workload: self.request.workload.clone(),
@@ -345,6 +348,9 @@ impl Line<'_> {
             sampling_interval_ms: stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
             cell: None,
+            processes: 1,
+            process: None,
+            round_trips: vec![],
         }
     }
 
@@ -467,7 +473,9 @@ impl Line<'_> {
             consistency: self.level,
             faults: vec![],
             client_dc: request.stress.node.datacenter.clone(),
+            distance: None,
             replication_factor: None,
+            processes: 1,
             pacing: Pacing::Sleep,
             seed: SEED,
             max_errors: if request.stress.errors.ignore {

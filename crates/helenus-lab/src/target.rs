@@ -22,6 +22,9 @@ pub struct Target {
     pub cluster: Option<ClusterState>,
     /// CQL addresses.
     pub endpoints: Vec<SocketAddr>,
+    /// By data centre the addresses of nodes that only coordinate; empty where there are none, and where a person named
+    /// the addresses.
+    pub gateways: BTreeMap<String, Vec<SocketAddr>>,
     /// Data centre of the first.
     pub data_center: Option<String>,
     /// Nodes there are.
@@ -35,6 +38,16 @@ pub struct Target {
 }
 
 impl Target {
+    /// Where a client that stands in this data centre sends its operations, and whether to these nodes only: to those
+    /// that coordinate, where it has some, as an application does that knows its gateway.
+    pub fn doors(&self, data_center: Option<&str>) -> (Vec<SocketAddr>, bool) {
+        let own = data_center.and_then(|name| self.gateways.get(name));
+        match own {
+            Some(gateways) => (gateways.clone(), true),
+            None => (self.endpoints.clone(), false),
+        }
+    }
+
     /// The data centres that are there, each once.
     pub fn data_centers(&self) -> Vec<String> {
         let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
@@ -144,7 +157,13 @@ pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> 
         .map(|n| cql_address(&state.plan, n))
         .collect();
     guard::prove_ours(&hands.clusters, state)?;
+    let mut gateways: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
+    for node in state.plan.nodes.iter().filter(|node| node.coordinator) {
+        let own = gateways.entry(node.data_center.clone()).or_default();
+        own.push(cql_address(&state.plan, node));
+    }
     Ok(Target {
+        gateways,
         data_center: Some(state.plan.nodes[0].data_center.clone()),
         nodes: state.plan.nodes.len(),
         cluster: Some(state.clone()),
@@ -203,6 +222,7 @@ pub fn hosts(
         _ => None,
     };
     Ok(Target {
+        gateways: BTreeMap::new(),
         data_center: Some(sight.data_center.clone()),
         nodes: sight.nodes.len(),
         owned: cluster.is_some(),

@@ -49,8 +49,11 @@ impl Watch {
     pub fn see(&mut self, line: &SampleLine) -> &[Reading] {
         match line {
             SampleLine::Header(header) => {
-                if let (Some(sampler), Ok(pid)) = (&self.sampler, i32::try_from(header.pid)) {
-                    sampler.generator(pid);
+                if let Some(sampler) = &self.sampler {
+                    let pids = [header.pid]
+                        .into_iter()
+                        .chain(header.beside.iter().copied());
+                    sampler.generators(pids.filter_map(|pid| i32::try_from(pid).ok()).collect());
                 }
                 self.look_now();
             }

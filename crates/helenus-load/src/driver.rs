@@ -1,8 +1,10 @@
 //! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
 //! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
 
+mod gateways;
 mod profile;
 
+use self::gateways::InTurn;
 use self::profile::Profiles;
 use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
@@ -19,7 +21,8 @@ use scylla::client::session::{Session, TlsContext};
 use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
 use scylla::frame::response::result::ColumnSpec;
-use scylla::policies::load_balancing::DefaultPolicy;
+use scylla::policies::host_filter::AllowListHostFilter;
+use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::response::query_result::QueryResult;
 use scylla::statement::prepared::PreparedStatement;
@@ -84,12 +87,16 @@ impl Driver {
                 .prefer_datacenter(dc.clone())
                 .permit_dc_failover(false);
         }
+        let policy: Arc<dyn LoadBalancingPolicy> = match plan.endpoints_only {
+            true => Arc::new(InTurn::default()),
+            false => policy.build(),
+        };
         let profile = ExecutionProfile::builder()
             .request_timeout(None)
             .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
             .speculative_execution_policy(None)
             .consistency(consistency(plan.consistency))
-            .load_balancing_policy(policy.build())
+            .load_balancing_policy(policy)
             .build();
         let mut builder = SessionBuilder::new()
             .known_nodes_addr(&plan.endpoints)
@@ -100,6 +107,14 @@ impl Driver {
             Some(dc) => builder.prefer_datacenter(dc.clone()),
             None => builder.prefer_no_datacenter(),
         };
+        if plan.endpoints_only {
+            let only = AllowListHostFilter::new(&plan.endpoints);
+            let only = only.map_err(|e| EndpointError::Connect {
+                endpoints: joined(&plan.endpoints),
+                source: Box::new(e),
+            })?;
+            builder = builder.host_filter(Arc::new(only));
+        }
         if let (Some(credentials), Some(password)) = (&plan.credentials, password) {
             builder = builder.user(credentials.username.clone(), password);
         }
@@ -110,6 +125,9 @@ impl Driver {
             endpoints: joined(&plan.endpoints),
             source: Box::new(e),
         })?;
+        if plan.endpoints_only {
+            gateways::reached(&session).await;
+        }
         Ok(Self {
             session,
             data: Seed(0),

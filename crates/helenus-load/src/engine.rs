@@ -16,6 +16,7 @@ use conductor::Conductor;
 use helenus_model::positions::Sums;
 use helenus_model::run_plan::{Choices, Pacing, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, Outcome, PhaseEnd};
+use helenus_model::schedule::Process;
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
@@ -30,6 +31,8 @@ struct Running<E> {
     recorder: RefCell<Recorder>,
     choices: Choices,
     phase: Phase,
+    /// Which of several processes this is.
+    process: Option<Process>,
     /// Positions that operations took before, where they may take several.
     sums: Option<RefCell<Sums>>,
     /// How far the phase is, where all of its operations are to succeed.
@@ -191,7 +194,8 @@ impl<E: Endpoint> Running<E> {
 
     /// The number of an operation in the whole of what the phase is part of.
     fn number(&self, index: u64) -> u64 {
-        self.phase.first + index
+        let own = self.process.map_or(index, |p| p.number(index));
+        self.phase.first + own
     }
 
     /// How many positions operation `number` takes.
@@ -207,7 +211,8 @@ impl<E: Endpoint> Running<E> {
             None => most,
             Some(_) => Sums::operations_for(most, &|n| self.partitions(n)),
         };
-        Some(all.saturating_sub(self.phase.first))
+        let all = all.saturating_sub(self.phase.first);
+        Some(self.process.map_or(all, |p| p.part(all)))
     }
 
     /// Positions that all operations before this one take.
@@ -315,10 +320,11 @@ impl<E: Endpoint> Running<E> {
     }
 }
 
-/// Runs one phase to its end, or until `stop` is raised; its intervals go to `output` as they pass.
+/// Runs one phase to its end, or until `stop` is raised; its intervals go to `output` as they pass. It begins now, or at
+/// a moment of the monotonic clock that several processes have in common.
 pub(crate) async fn run_phase<E: Endpoint + 'static>(
     plan: &RunPlan,
-    at: usize,
+    (at, begins_ns): (usize, Option<u64>),
     endpoint: &Rc<E>,
     ledger: Option<&Rc<Ledger>>,
     output: &Output,
@@ -328,13 +334,24 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     let paced = phase.rate_per_s.is_some() && plan.pacing == Pacing::Sleep;
     let standing = sys::stand(plan.raise_priority, paced);
     let timer = Timer::new()?;
-    let origin_ns = sys::monotonic_ns();
+    if let Some(moment) = begins_ns {
+        timer.until(moment).await?;
+    }
+    let origin_ns = begins_ns.unwrap_or_else(sys::monotonic_ns);
+    let stopwatch = || {
+        let whole = Stopwatch::new(phase, plan.seed, origin_ns);
+        match plan.process {
+            None => whole,
+            Some(process) => whole.of_process(process),
+        }
+    };
     let running = Rc::new(Running {
         endpoint: Rc::clone(endpoint),
-        stopwatch: RefCell::new(Stopwatch::new(phase, plan.seed, origin_ns)),
+        stopwatch: RefCell::new(stopwatch()),
         recorder: RefCell::new(Recorder::new(at, names(phase), origin_ns)),
         choices: phase.choices(plan.seed),
         phase: phase.clone(),
+        process: plan.process,
         sums: endpoint.takes_several().then(RefCell::default),
         marks: phase.repeat.map(|_| RefCell::new(Marks::from(phase.first))),
         ledger: ledger.cloned(),
@@ -345,8 +362,7 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
         conductor_waits_for_slot: Cell::new(false),
     });
     if let Some(most) = running.operations() {
-        let stopwatch = Stopwatch::new(phase, plan.seed, origin_ns).at_most(most);
-        running.stopwatch.replace(stopwatch);
+        running.stopwatch.replace(stopwatch().at_most(most));
     }
     let mut tasks = tokio::task::JoinSet::new();
     for slot in 0..running.slots.len() {

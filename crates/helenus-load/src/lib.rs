@@ -20,12 +20,14 @@ mod timer;
 mod trust;
 
 pub mod endpoint;
+pub mod merging;
 pub mod reading;
 pub mod secrets;
 pub mod serve;
 pub mod stopwatch;
 
 pub use driver::Driver;
+pub use merging::Merger;
 pub use reading::{Accumulator, ReadError, SampleReader};
 pub use secrets::Secrets;
 pub use serve::{ServeEnd, serve};

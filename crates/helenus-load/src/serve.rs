@@ -101,8 +101,9 @@ impl ServeError {
 pub fn serve(input: impl Read, output: impl Write + Send + 'static, secrets: &Secrets) -> ServeEnd {
     let stop = Arc::new(Stop::default());
     let lines = Output::start(output, Arc::clone(&stop));
-    let end = read_plan(input)
-        .and_then(|plan| on_runtime(run_with_driver(&plan, secrets, &lines, &stop)));
+    let mut input = BufReader::new(input);
+    let end = read_plan(&mut input)
+        .and_then(|plan| on_runtime(run_with_driver(&plan, secrets, &lines, (&stop, &mut input))));
     finish(end, lines)
 }
 
@@ -117,7 +118,7 @@ pub fn serve_endpoint<E: Endpoint + 'static>(
     let end = plan
         .check()
         .map_err(ServeError::from)
-        .and_then(|()| on_runtime(run(plan, endpoint, &lines, &stop)));
+        .and_then(|()| on_runtime(run(plan, endpoint, &lines, (&stop, &mut std::io::empty()))));
     finish(end, lines)
 }
 
@@ -130,11 +131,9 @@ fn finish(end: Result<ServeEnd, ServeError>, lines: Output) -> ServeEnd {
     end
 }
 
-fn read_plan(input: impl Read) -> Result<RunPlan, ServeError> {
+fn read_plan(input: &mut impl BufRead) -> Result<RunPlan, ServeError> {
     let mut line = String::new();
-    BufReader::new(input)
-        .read_line(&mut line)
-        .map_err(ServeError::Read)?;
+    input.read_line(&mut line).map_err(ServeError::Read)?;
     let plan: RunPlan = serde_json::from_str(&line).map_err(ServeError::Json)?;
     plan.check()?;
     Ok(plan)
@@ -155,7 +154,7 @@ async fn run_with_driver(
     plan: &RunPlan,
     secrets: &Secrets,
     lines: &Output,
-    stop: &Arc<Stop>,
+    (stop, moments): (&Arc<Stop>, &mut dyn BufRead),
 ) -> Result<ServeEnd, ServeError> {
     watch_signals(stop).map_err(ServeError::Machinery)?;
     let password = match &plan.credentials {
@@ -167,14 +166,14 @@ async fn run_with_driver(
         driver = Driver::connect(plan, password, tls.as_ref()) => driver?,
         () = stop.raised() => return Ok(ServeEnd::Stopped),
     };
-    run(plan, driver, lines, stop).await
+    run(plan, driver, lines, (stop, moments)).await
 }
 
 async fn run<E: Endpoint + 'static>(
     plan: &RunPlan,
     mut endpoint: E,
     lines: &Output,
-    stop: &Arc<Stop>,
+    (stop, moments): (&Arc<Stop>, &mut dyn BufRead),
 ) -> Result<ServeEnd, ServeError> {
     let shares = plan.phases.iter().flat_map(|phase| &phase.operations);
     let used = shares.map(|share| share.operation.clone()).collect();
@@ -188,9 +187,26 @@ async fn run<E: Endpoint + 'static>(
     lines.send(header(plan));
     let endpoint = Rc::new(endpoint);
     for at in 0..plan.phases.len() {
-        let end = engine::run_phase(plan, at, &endpoint, ledger.as_ref(), lines, stop)
-            .await
-            .map_err(ServeError::Machinery)?;
+        let begins_ns = match plan.process {
+            None => None,
+            Some(_) => match moment(moments)? {
+                Some(moment) => Some(moment),
+                None => {
+                    stop.raise(StopReason::Signal);
+                    break;
+                }
+            },
+        };
+        let end = engine::run_phase(
+            plan,
+            (at, begins_ns),
+            &endpoint,
+            ledger.as_ref(),
+            lines,
+            stop,
+        )
+        .await
+        .map_err(ServeError::Machinery)?;
         lines.send(SampleLine::PhaseEnd(end));
         if stop.reason().is_some() {
             break;
@@ -204,6 +220,14 @@ async fn run<E: Endpoint + 'static>(
         None => ServeEnd::Done,
         Some(_) => ServeEnd::Stopped,
     })
+}
+
+/// The moment at which all of several processes begin a phase, in nanoseconds of the monotonic clock; none where nobody
+/// will say it any more. There is nothing else to do until it is known.
+fn moment(from: &mut dyn BufRead) -> Result<Option<u64>, ServeError> {
+    let mut line = String::new();
+    from.read_line(&mut line).map_err(ServeError::Read)?;
+    Ok(line.trim().parse().ok())
 }
 
 fn watch_signals(stop: &Arc<Stop>) -> std::io::Result<()> {
@@ -231,6 +255,7 @@ fn header(plan: &RunPlan) -> SampleLine {
         timer_resolution_ns: sys::timer_resolution_ns(),
         pid: std::process::id(),
         cpus: sys::cpus(),
+        beside: vec![],
     })
 }
 

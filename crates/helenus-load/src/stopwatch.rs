@@ -5,7 +5,7 @@
 
 use helenus_model::run_plan::{Extent, Phase};
 use helenus_model::sample::{Outcome, Stretch};
-use helenus_model::schedule::Schedule;
+use helenus_model::schedule::{Process, Schedule};
 use helenus_model::seed::Seed;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,8 +31,16 @@ pub struct Stopwatch {
 
 #[derive(Debug)]
 enum Pace {
-    Open { schedule: Schedule, warmup: u64 },
-    Closed { warmup_ns: u64, limit: Limit },
+    Open {
+        schedule: Schedule,
+        warmup: u64,
+        /// When the measured stretch begins, after the origin.
+        from_ns: u64,
+    },
+    Closed {
+        warmup_ns: u64,
+        limit: Limit,
+    },
 }
 
 #[derive(Debug)]
@@ -103,10 +111,14 @@ impl Stopwatch {
     /// The stopwatch of a phase that begins at `origin_ns`, with its random numbers from `root`.
     pub fn new(phase: &Phase, root: Seed, origin_ns: u64) -> Self {
         let pace = match phase.schedule(root) {
-            Some(schedule) => Pace::Open {
-                schedule,
-                warmup: phase.warmup_operations(),
-            },
+            Some(mut schedule) => {
+                let warmup = phase.warmup_operations();
+                Pace::Open {
+                    from_ns: from_ns(&mut schedule, warmup),
+                    schedule,
+                    warmup,
+                }
+            }
             None => {
                 let warmup_ns = phase.warmup_ms * 1_000_000;
                 let limit = match phase.extent {
@@ -139,20 +151,54 @@ impl Stopwatch {
     pub fn at_most(mut self, operations: u64) -> Self {
         self.most = operations;
         self.over = operations == 0;
-        if let Pace::Open { schedule, warmup } = self.pace {
-            let warmup = warmup.min(operations);
-            let schedule = schedule.at_most(operations);
-            self.pace = Pace::Open { schedule, warmup };
+        if let Pace::Open {
+            schedule,
+            warmup,
+            from_ns,
+        } = self.pace
+        {
+            let mut schedule = schedule.at_most(operations);
+            self.pace = Pace::Open {
+                from_ns: match warmup > operations {
+                    true => self::from_ns(&mut schedule, operations),
+                    false => from_ns,
+                },
+                warmup: warmup.min(operations),
+                schedule,
+            };
+        }
+        self
+    }
+
+    /// The stopwatch of one of several processes: of what the phase does, only its own operations, each at its time.
+    #[must_use]
+    pub fn of_process(mut self, process: Process) -> Self {
+        match self.pace {
+            Pace::Open {
+                schedule,
+                warmup,
+                from_ns,
+            } => {
+                self.pace = Pace::Open {
+                    schedule: schedule.of_process(process),
+                    warmup: process.part(warmup),
+                    from_ns,
+                };
+            }
+            Pace::Closed {
+                limit: Limit::Operations { ref mut wanted, .. },
+                ..
+            } => *wanted = process.part(*wanted),
+            Pace::Closed { .. } => {}
         }
         self
     }
 
     /// Where the measured stretch begins.
-    pub fn measured_from_ns(&mut self) -> u64 {
+    pub fn measured_from_ns(&self) -> u64 {
         self.origin_ns
-            + match &mut self.pace {
-                Pace::Open { warmup: 0, .. } => 0,
-                Pace::Open { schedule, warmup } => schedule.intended_ns(*warmup),
+            + match &self.pace {
+                Pace::Open { from_ns, .. } => *from_ns,
                 Pace::Closed { warmup_ns, .. } => *warmup_ns,
             }
     }
@@ -202,7 +248,9 @@ impl Stopwatch {
     fn due(&mut self, now_ns: u64) -> Option<(Stretch, Option<u64>)> {
         let (origin, next) = (self.origin_ns, self.next);
         match &mut self.pace {
-            Pace::Open { schedule, warmup } => {
+            Pace::Open {
+                schedule, warmup, ..
+            } => {
                 let intended = origin + schedule.intended_ns(next);
                 (intended <= now_ns).then_some((stretch_of(next < *warmup), Some(intended)))
             }
@@ -351,6 +399,14 @@ impl Stopwatch {
     /// The counts so far; `offered` as of the last [`Self::newly_offered`].
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+}
+
+/// When the operation behind the warm-up is due.
+fn from_ns(schedule: &mut Schedule, warmup: u64) -> u64 {
+    match warmup {
+        0 => 0,
+        warmup => schedule.intended_ns(warmup),
     }
 }
 

@@ -203,7 +203,7 @@ fn warm_up_and_measured_operations_are_told_apart_by_index() {
         service_ns: MS,
         stall: 0..0,
     };
-    let (mut watch, sum, timings) = simulate(&warmed, &server, 0);
+    let (watch, sum, timings) = simulate(&warmed, &server, 0);
     let measured = timings
         .iter()
         .filter(|t| t.stretch == Stretch::Measured)

@@ -110,6 +110,7 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
     RunPlan {
         format: Format::new("plan", 1),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+        endpoints_only: false,
         local_data_centre: Some("DC1".into()),
         credentials: None,
         tls: None,
@@ -127,6 +128,9 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
         operation_timeout_ms: 12_000,
         faults: vec![],
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     }
 }
 

@@ -102,6 +102,7 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
     let plan = RunPlan {
         format: Format::new("plan", 1),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,
@@ -116,6 +117,9 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     };
     let seen = Seen::default();
     let fake = Fake {

@@ -109,6 +109,7 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
     RunPlan {
         format: Format::new("plan", 1),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,
@@ -123,6 +124,9 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         sampling_interval_ms: 50,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     }
 }
 

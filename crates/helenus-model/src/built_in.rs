@@ -408,7 +408,7 @@ mod tests {
             said(find("standard1").expect("it").with(&set(&[("a", "b")]))),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        "ycsb-g" is no built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
+        "ycsb-g" is no built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
         iot has no parameter "reed_ratio" (did you mean read_ratio? it has rampup-cycles, main-cycles, keyspace, table, rf, sources, stations, timespeed, limit, expiry_minutes, compression, read_ratio, write_ratio, read_cl, write_cl, instrument, addzeroes)
         iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME tells the parameters and the profile)
         iot: main-cycles = "x": a whole number is wanted, such as 10000 or 10k (helenus workload show NAME tells the parameters and the profile)

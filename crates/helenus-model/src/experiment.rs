@@ -4,11 +4,14 @@
 mod analysis;
 mod bar;
 mod design;
+mod disk;
 mod effects;
 mod facts;
 mod file;
+mod limit;
 mod order;
 mod progress;
+mod promise;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +23,7 @@ pub use facts::{Fact, Values, values};
 pub use file::read;
 pub use order::{Planned, Stage, more, order};
 pub use progress::{Progress, RunState, Timing};
+pub use promise::{Kept, Promise, PromiseError, Tip};
 
 use crate::seed::Seed;
 use serde::{Deserialize, Serialize};
@@ -34,7 +38,7 @@ pub const DEFAULT_REPEATS: usize = 6;
 pub const DEFAULT_MAX_REPEATS: usize = 30;
 
 /// Keys that may be given several times: a level adds to what the file says for all.
-pub const REPEATED: [&str; 3] = ["set", "jvm", "param"];
+pub const REPEATED: [&str; 4] = ["set", "jvm", "param", "with"];
 
 /// An experiment as its file says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +57,7 @@ pub struct Experiment {
     pub goal: Goal,
     /// Bars to hold.
     pub bars: Vec<Bar>,
-    /// Its question is about the disk: without reads from it there is no answer.
+    /// The file says that its question is about the disk; [`Self::is_about_disk`] also looks at its factors.
     pub needs_disk: bool,
     /// The winner is measured again with fresh restarts.
     pub announce: bool,
@@ -131,6 +135,8 @@ pub struct Level {
     pub label: String,
     /// What it sets.
     pub settings: Vec<Setting>,
+    /// What somebody says that it gains.
+    pub promise: Option<Promise>,
 }
 
 /// A key with its value, as a flag of the same name takes it.
@@ -170,16 +176,23 @@ impl Experiment {
         self.words(levels, &[Kind::Phase])
     }
 
+    /// Of a design that lists its combinations only what differs from the first of them is said.
     fn words(&self, levels: &[usize], kinds: &[Kind]) -> String {
-        let each = self.factors.iter().zip(self.labels(levels));
+        let reference = match &self.design {
+            Design::Listed(listed) => listed.first(),
+            Design::Full | Design::Fraction(_) => None,
+        };
+        let differs = |place: usize| reference.is_none_or(|first| first[place] != levels[place]);
+        let each = self.factors.iter().zip(self.labels(levels)).enumerate();
         let words: Vec<String> = each
-            .filter(|(factor, _)| kinds.contains(&factor.kind))
-            .map(|(_, (name, label))| format!("{name}={label}"))
+            .filter(|(place, (factor, _))| kinds.contains(&factor.kind) && differs(*place))
+            .map(|(_, (_, (name, label)))| format!("{name}={label}"))
             .collect();
-        if words.is_empty() {
-            "as it is".to_owned()
-        } else {
-            words.join(" ")
+        let any = self.factors.iter().any(|f| kinds.contains(&f.kind));
+        match (words.is_empty(), reference) {
+            (true, Some(_)) if any => "reference".to_owned(),
+            (true, _) => "as it is".to_owned(),
+            (false, _) => words.join(" "),
         }
     }
 

@@ -12,7 +12,7 @@ pub mod place;
 pub mod script;
 
 /// The words of all faults, in the order in which they are told.
-pub const WORDS: [&str; 5] = ["kill", "pause", "slow", "partition", "loss"];
+pub const WORDS: [&str; 6] = ["kill", "pause", "slow", "disk-full", "partition", "loss"];
 
 /// Most that a node can be left of, in percent of one processor: more is no fault.
 const PERCENT_MAX: u32 = 100;
@@ -31,6 +31,9 @@ pub enum What {
         /// Of one processor, in percent.
         percent: u32,
     },
+    /// Nothing is left free on the nodes' own disks.
+    #[serde(rename = "disk-full")]
+    DiskFull,
     /// More delay on links, each way.
     #[serde(rename = "slow_link")]
     Delay {
@@ -53,15 +56,22 @@ impl What {
             Self::Kill => "kill",
             Self::Pause => "pause",
             Self::Throttle { .. } | Self::Delay { .. } => "slow",
+            Self::DiskFull => "disk-full",
             Self::Partition => "partition",
             Self::Loss { .. } => "loss",
         }
     }
 
+    /// Whether nodes end of it, by design, so that whoever heals it starts them again: killed ones do, and Cassandra may
+    /// where its disk is full.
+    pub fn ends_nodes(self) -> bool {
+        matches!(self, Self::Kill | Self::DiskFull)
+    }
+
     /// What it lays over links; nothing for what is done to processes.
     pub fn layer(self) -> Layer {
         match self {
-            Self::Kill | Self::Pause | Self::Throttle { .. } => Layer::default(),
+            Self::Kill | Self::Pause | Self::Throttle { .. } | Self::DiskFull => Layer::default(),
             Self::Delay { added_us } => Layer {
                 added_us,
                 ..Layer::default()
@@ -96,7 +106,7 @@ impl fmt::Display for Fault {
             What::Throttle { percent } => write!(f, " {percent}%")?,
             What::Delay { added_us } => write!(f, " {}", time(Duration::from_micros(added_us)))?,
             What::Loss { ppm } => write!(f, " {}%", f64::from(ppm) / 10_000.0)?,
-            What::Kill | What::Pause | What::Partition => {}
+            What::Kill | What::Pause | What::DiskFull | What::Partition => {}
         }
         write!(f, " {}", self.target)
     }
@@ -195,10 +205,11 @@ impl<'a> Words<'a> {
 }
 
 /// The form of a fault.
-const FORM: &str = "kill|pause|slow 25%|slow 50ms|partition|loss 5% and a target, such as node2, DC1/rack1, DC3 or DC1:DC2";
+const FORM: &str = "kill|pause|slow 25%|slow 50ms|disk-full|partition|loss 5% and a target, such as node2, DC1/rack1, DC3 or DC1:DC2";
 
 impl Fault {
-    /// Reads `kill node2`, `pause DC1/rack1`, `slow 25% node2`, `slow 50ms DC1:DC2`, `partition DC3`, `loss 5% DC1:DC2`.
+    /// Reads `kill node2`, `pause DC1/rack1`, `slow 25% node2`, `slow 50ms DC1:DC2`, `disk-full node2`, `partition DC3`,
+    /// `loss 5% DC1:DC2`.
     ///
     /// # Errors
     /// An unknown word, a missing one, one too many, or an amount that is none.
@@ -214,6 +225,7 @@ impl Fault {
         let what = match word {
             "kill" => What::Kill,
             "pause" => What::Pause,
+            "disk-full" => What::DiskFull,
             "partition" => What::Partition,
             "slow" => slow(words)?,
             "loss" => loss(words)?,
@@ -292,6 +304,8 @@ mod tests {
             "slow 50ms DC1:DC2",
             "slow 1500us DC1:DC2",
             "slow 2s DC1",
+            "disk-full node2",
+            "disk-full DC1/rack1",
             "partition DC3",
             "loss 0.5% DC1:DC2",
         ];
@@ -322,6 +336,18 @@ mod tests {
         slow lots node2
              ^^^^
         slow 25% leaves a node 25 % of one processor, slow 50ms adds 50 ms to a link each way
+        "#);
+        insta::assert_snapshot!(pointed("disk_full node1"), @r#"
+        there is no fault "disk_full"
+        disk_full node1
+        ^^^^^^^^^
+        did you mean disk-full?
+        "#);
+        insta::assert_snapshot!(pointed("disk-full 90% node1"), @r#"
+        "node1" is one word too many
+        disk-full 90% node1
+                      ^^^^^
+        a fault is kill|pause|slow 25%|slow 50ms|disk-full|partition|loss 5% and a target, such as node2, DC1/rack1, DC3 or DC1:DC2
         "#);
         insta::assert_snapshot!(pointed("kill"), @"
         kill needs a target

@@ -142,6 +142,15 @@ impl Histogram {
         })
     }
 
+    /// The same samples with bounds that follow from them alone, and not from the order in which they came: equal
+    /// histograms have equal texts.
+    fn plain(&self) -> hdrhistogram::Histogram<u64> {
+        let mut plain = Self::new().0;
+        let added = plain.add(&self.0);
+        debug_assert!(added.is_ok(), "a growing histogram takes every value");
+        plain
+    }
+
     /// HDR's V2 bytes in base64; the empty histogram is the empty text.
     pub fn to_text(&self) -> String {
         if self.is_empty() {
@@ -149,7 +158,7 @@ impl Histogram {
         }
         let mut bytes = Vec::new();
         // Writing into memory cannot fail; a histogram that could not be written reads back as empty.
-        match V2Serializer::new().serialize(&self.0, &mut bytes) {
+        match V2Serializer::new().serialize(&self.plain(), &mut bytes) {
             Ok(_) => STANDARD.encode(bytes),
             Err(_) => String::new(),
         }
@@ -160,7 +169,7 @@ impl Histogram {
     pub fn to_log_text(&self) -> String {
         let mut bytes = Vec::new();
         // Writing into memory cannot fail.
-        match V2DeflateSerializer::new().serialize(&self.0, &mut bytes) {
+        match V2DeflateSerializer::new().serialize(&self.plain(), &mut bytes) {
             Ok(_) => STANDARD.encode(bytes),
             Err(_) => String::new(),
         }
@@ -264,6 +273,7 @@ mod tests {
             let all: Vec<u64> = a.iter().chain(&b).chain(&c).copied().collect();
             prop_assert_eq!(&left, &of(&all));
             prop_assert_eq!(left.buckets().map(|b| b.count).sum::<u64>(), all.len() as u64);
+            prop_assert_eq!(left.to_text(), of(&all).to_text());
             let read = Histogram::from_text(&left.to_log_text());
             prop_assert_eq!(read.map_err(|e| e.to_string()), Ok(left.clone()));
             prop_assert_eq!(Histogram::from_text(&left.to_text()).map_err(|e| e.to_string()), Ok(left));

@@ -9,7 +9,7 @@ pub mod predict;
 pub mod scene;
 
 pub use cell::{Cell, Kind, Load};
-pub use distance::{Distance, DistanceError};
+pub use distance::{Distance, DistanceError, RoundTrip};
 pub use order::{Slot, Wanted};
 pub use planned::{Ground, NotRun, Planned, planned};
 pub use predict::{Illegal, Prediction};

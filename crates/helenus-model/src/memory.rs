@@ -25,8 +25,19 @@ pub struct MemoryPlan {
     pub archive: Bytes,
     /// Pages of files that are mapped: libraries, jars, what is left of the archives.
     pub files: Bytes,
+    /// Its disk, where that is one of limited size in memory: all of it, for a node may fill it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub disk: Bytes,
     /// The most that the kinds above can come to by their settings, runaway or not.
     pub bound: Bytes,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_none(size: &Bytes) -> bool {
+    *size == Bytes(0)
 }
 
 /// Hard limits of each node of a cluster, as they are asked of the system.
@@ -36,8 +47,65 @@ pub struct LimitPlan {
     pub memory: Option<Bytes>,
     /// Processors, such as 0.5; none where nothing is asked beyond equal shares.
     pub cpus: Option<f64>,
+    /// Speed of the disk; none where nothing is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskLimit>,
     /// Whether each node shall weigh the same when processors are scarce.
     pub equal_shares: bool,
+}
+
+/// The speed of the disk for each node, as it is asked of the system: at least one of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DiskLimit {
+    /// Bytes read a second.
+    pub read_bytes_per_s: Option<Bytes>,
+    /// Bytes written a second.
+    pub write_bytes_per_s: Option<Bytes>,
+    /// Reads a second, and as many writes.
+    pub operations_per_s: Option<u64>,
+}
+
+impl std::fmt::Display for DiskLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = |size: Option<Bytes>| size.map(|size| size.0);
+        let (read, written) = (self.read_bytes_per_s, self.write_bytes_per_s);
+        let operations = self.operations_per_s;
+        f.write_str(&disk_speed([
+            bytes(read),
+            bytes(written),
+            operations,
+            operations,
+        ]))
+    }
+}
+
+impl DiskLimit {
+    /// Of what was said; none where nothing was.
+    pub fn of(
+        read_bytes_per_s: Option<Bytes>,
+        write_bytes_per_s: Option<Bytes>,
+        operations_per_s: Option<u64>,
+    ) -> Option<Self> {
+        let limit = Self {
+            read_bytes_per_s,
+            write_bytes_per_s,
+            operations_per_s,
+        };
+        (limit != Self::default()).then_some(limit)
+    }
+}
+
+/// The speed of a disk in words, such as `100 MiB/s read, 500 writes/s`: bytes read and written, reads and writes.
+pub fn disk_speed(figures: [Option<u64>; 4]) -> String {
+    let [read, written, reads, writes] = figures;
+    let parts = [
+        read.map(|bytes| format!("{}/s read", Bytes(bytes))),
+        written.map(|bytes| format!("{}/s written", Bytes(bytes))),
+        reads.map(|reads| format!("{reads} reads/s")),
+        writes.map(|writes| format!("{writes} writes/s")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(", ")
 }
 
 /// What Java and Cassandra touch in any case.
@@ -123,6 +191,7 @@ impl MemoryPlan {
             jvm,
             archive,
             files: measured::FILES,
+            disk: Bytes(0),
             bound: Bytes(0),
         };
         let most = heap + direct_most + memtable + metaspace_most + reserved;
@@ -132,7 +201,18 @@ impl MemoryPlan {
         plan
     }
 
-    /// Memory that is the node's alone and that no pressure brings back.
+    /// The same node with a disk of that size in memory; the kernel counts its pages as the node's.
+    #[must_use]
+    pub fn with_disk(self, disk: Option<Bytes>) -> Self {
+        let disk = disk.unwrap_or_default();
+        Self {
+            disk,
+            bound: self.bound + disk,
+            ..self
+        }
+    }
+
+    /// Memory of the process that is its alone and that no pressure brings back.
     #[must_use]
     pub fn anonymous(&self) -> Bytes {
         self.heap
@@ -147,7 +227,7 @@ impl MemoryPlan {
     /// All kinds; the page cache, which gives way, is not among them.
     #[must_use]
     pub fn total(&self) -> Bytes {
-        self.anonymous() + self.files
+        self.anonymous() + self.files + self.disk
     }
 
     /// The hard limit of a node: all that its settings allow, and `share` of what nobody planned for, in which
@@ -224,7 +304,7 @@ impl<'a> Flags<'a> {
 }
 
 /// A size of cassandra.yaml under its new name, or its old one in whole MiB.
-fn size(yaml: &Value, key: &str) -> Option<Bytes> {
+pub(crate) fn size(yaml: &Value, key: &str) -> Option<Bytes> {
     let mib = |value: &Value| value.as_u64().map(Bytes::mib);
     let text = |value: &Value| Bytes::parse(value.as_str()?).ok();
     yaml.get(key)

@@ -4,9 +4,9 @@
 use crate::access::Security;
 use crate::format::Format;
 use crate::machine::Machine;
-use crate::memory::{LimitPlan, MemoryPlan};
+use crate::memory::{DiskLimit, LimitPlan, MemoryPlan};
 use crate::network::NetworkPlan;
-use crate::preset::{Heap, HeapRule, Place, PresetName, Written, written};
+use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, written};
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+mod disk;
 mod facts;
 mod files;
 mod own;
@@ -105,6 +106,10 @@ pub struct PlanRequest {
     pub memory_limit: Option<Bytes>,
     /// Processors of each node, where a person says so.
     pub cpus: Option<f64>,
+    /// Speed of the disk for each node, where a person says one.
+    pub disk_speed: Option<DiskLimit>,
+    /// Size of each node's own disk in memory; nodes write to the machine's disk where nobody says one.
+    pub disk: Option<Bytes>,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
     /// What single nodes are told after all others, in the topology's order; empty where none is told anything.
@@ -113,7 +118,7 @@ pub struct PlanRequest {
     pub network: Option<NetworkPlan>,
 }
 
-/// What one node is told for itself: a preset, checked settings, flags.
+/// What one node is told for itself: a preset, checked settings, flags, the size of its disk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeWords {
     /// Preset in place of the cluster's.
@@ -122,6 +127,8 @@ pub struct NodeWords {
     pub set: Vec<(String, Value)>,
     /// Flags of the JVM.
     pub jvm: Vec<String>,
+    /// Size of its own disk in memory, in place of the cluster's.
+    pub disk: Option<Bytes>,
 }
 
 /// The plan of a cluster.
@@ -177,13 +184,19 @@ pub struct NodePlan {
     pub coordinator: bool,
     /// Absolute folder.
     pub folder: String,
+    /// Size of its own disk in memory, mounted below its folder; absent where it writes to the machine's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Bytes>,
     /// Text of cassandra.yaml.
     pub yaml: String,
     /// Flags and properties of the JVM, but for class path, archive and module flags.
     pub jvm: Vec<String>,
     /// Environment beside the inherited allow-list.
     pub environment: BTreeMap<String, String>,
-    /// What it has of another preset than the cluster's; absent in all others.
+    /// How late the kernel may wake its threads, in microseconds; the kernel's own 50 where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack_us: Option<u64>,
+    /// What it has of another preset than the cluster's, or for another disk; absent in all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnPlan>,
 }
@@ -264,6 +277,20 @@ pub enum PlanError {
         /// Plan.
         least: Bytes,
     },
+    /// A disk that is too small to begin on.
+    #[error(
+        "a disk of {asked} is too small for {node}: it wants {least} for three commit log segments of {segment}, the system's tables, and what Cassandra keeps free"
+    )]
+    Disk {
+        /// Node.
+        node: String,
+        /// Asked for.
+        asked: Bytes,
+        /// Least.
+        least: Bytes,
+        /// Of the commit log.
+        segment: Bytes,
+    },
     /// No such number of processors.
     #[error("a node has 0.1 to {cores} processors here, not {asked}")]
     Cpus {
@@ -296,12 +323,15 @@ impl PlanError {
             }
             Self::Memory { largest, .. } => largest.clone(),
             Self::MixedMemory { .. } => {
-                "take fewer nodes, or a smaller preset for some of them".into()
+                "take fewer nodes, or a smaller preset or disk for some of them".into()
             }
             Self::Limit { least, .. } => format!(
                 "use --memory {}M or more, or a smaller --heap",
                 least.0.div_ceil(1 << 20)
             ),
+            Self::Disk { least, .. } => {
+                format!("use --disk {}M or more", least.0.div_ceil(1 << 20))
+            }
             Self::Cpus { .. } => "use a number such as --cpus 0.5 or --cpus 2".into(),
             Self::Key(error) => error.hint(),
             Self::HeapFlag(_) => "use --heap / --new-heap".into(),
@@ -370,6 +400,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
     let mut nodes = node_plans(request, release, &set)?;
+    disk::check(&nodes)?;
     let memory = room::memory(request, &nodes, heap.heap);
     let limits = room::check(request, &mut nodes, heap.heap, memory)?;
     Ok(ClusterPlan {
@@ -461,15 +492,20 @@ fn node_plans(
             // Evenly spread tokens are Murmur3's; with another partitioner Cassandra draws its own.
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
             let folder = format!("{}/{name}", request.folder);
+            let disk = disk::of(request, index);
+            let storage = disk::storage(&folder, disk);
             let address = request.addresses[index];
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
             let own = request.by_node.get(index);
-            let settings = own_of(written, Place::Yaml)
+            let policy = disk::policy(disk);
+            let settings = policy
+                .iter()
+                .chain(own_of(written, Place::Yaml))
                 .chain(&security)
                 .chain(set)
                 .chain(own.map(|own| own.set.as_slice()).unwrap_or_default());
-            let yaml = yaml::render(&cassandra_yaml(request, settings, index, &folder, &tokens));
+            let yaml = yaml::render(&cassandra_yaml(request, settings, index, &storage, &tokens));
             let mut jvm = jvm_flags(request, written, heap, address);
             jvm.extend(own.map(|own| own.jvm.clone()).unwrap_or_default());
             if place.coordinator {
@@ -478,6 +514,9 @@ fn node_plans(
             let environment = own_of(written, Place::Environment)
                 .map(|(key, value)| (key.clone(), text(value)))
                 .collect();
+            let timer_slack_us = own_of(written, Place::Process)
+                .filter(|(key, _)| key == TIMER_SLACK_US)
+                .find_map(|(_, value)| text(value).parse().ok());
             let mut node = NodePlan {
                 name,
                 data_center: request.topology.data_centers[place.data_center]
@@ -488,9 +527,11 @@ fn node_plans(
                 tokens,
                 coordinator: place.coordinator,
                 folder,
+                disk,
                 yaml,
                 jvm,
                 environment,
+                timer_slack_us,
                 own: None,
             };
             node.own = own::of(request, preset, heap, &node);
@@ -516,7 +557,7 @@ fn cassandra_yaml<'a>(
     request: &PlanRequest,
     settings: impl Iterator<Item = &'a (String, Value)>,
     index: usize,
-    folder: &str,
+    storage: &str,
     tokens: &[i64],
 ) -> Value {
     let mut map = Map::new();
@@ -533,11 +574,11 @@ fn cassandra_yaml<'a>(
         "start_native_transport": true,
         "native_transport_port": request.ports.cql,
         "storage_port": request.ports.storage,
-        "data_file_directories": [format!("{folder}/data")],
-        "commitlog_directory": format!("{folder}/commitlog"),
-        "hints_directory": format!("{folder}/hints"),
-        "saved_caches_directory": format!("{folder}/saved_caches"),
-        "cdc_raw_directory": format!("{folder}/cdc_raw"),
+        "data_file_directories": [format!("{storage}/data")],
+        "commitlog_directory": format!("{storage}/commitlog"),
+        "hints_directory": format!("{storage}/hints"),
+        "saved_caches_directory": format!("{storage}/saved_caches"),
+        "cdc_raw_directory": format!("{storage}/cdc_raw"),
         "seed_provider": [{
             "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
             "parameters": [{"seeds": places::seeds(request, index)}],

@@ -178,7 +178,7 @@ pub fn rows_per_partition(workload: &Workload) -> f64 {
     let Some(spec) = profiles.specs.first() else {
         return 1.0;
     };
-    if spec.profile.insert.turns.is_some() {
+    if spec.profile.insert.is_by_row() {
         return 1.0;
     }
     let columns = spec.table.columns.iter();

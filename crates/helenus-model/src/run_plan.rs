@@ -1,16 +1,19 @@
 //! The plan of a run: everything the generator needs to know, as one value that can be stored and repeated.
 //! Refuses secrets: it names a variable or a file, never what stands in it.
 
+mod processes;
+
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
 use crate::format::{Format, FormatError};
-use crate::levels::Cell;
+use crate::levels::{Cell, RoundTrip};
 pub use crate::positions::Positions;
 use crate::positions::below;
-use crate::schedule::{Arrivals, RampedPace, Schedule};
+use crate::schedule::{Arrivals, Process, RampedPace, Schedule};
 use crate::seed::Seed;
 use crate::workload::Workload;
+pub use processes::{PROCESSES_MOST, ProcessesError, check as check_processes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
@@ -26,6 +29,10 @@ pub struct RunPlan {
     pub format: Format,
     /// CQL addresses to begin with.
     pub endpoints: Vec<SocketAddr>,
+    /// Whether operations go to these addresses only, and not to the nodes that they tell of: nodes that coordinate for
+    /// the others and own no data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub endpoints_only: bool,
     /// Data centre whose nodes coordinate; none takes any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_data_centre: Option<String>,
@@ -64,6 +71,15 @@ pub struct RunPlan {
     /// Its place in a comparison of levels, with what was expected of it; none for other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
+    /// Generator processes that share it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub processes: u32,
+    /// Which of them this plan is for; none in the plan of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Round trips that were set for this run; empty where links were left as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<RoundTrip>,
 }
 
 /// Where a run's writes are remembered.
@@ -74,6 +90,15 @@ pub struct LedgerPlan {
     /// Name and id of the cluster, where it is one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<(String, String)>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's own form")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn yes() -> bool {
@@ -277,10 +302,16 @@ impl RunPlan {
             .try_for_each(|phase| phase.check(&self.workload))
     }
 
-    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it, wherever they are remembered.
+    /// SHA-256 of the plan's JSON, in hexadecimal: two runs of one plan share it, wherever they are remembered and however
+    /// exactly their distance was measured.
     pub fn hash(&self) -> String {
+        let asked = |trip: &RoundTrip| RoundTrip {
+            measured_us: 0.0,
+            ..trip.clone()
+        };
         let same = Self {
             ledger: None,
+            round_trips: self.round_trips.iter().map(asked).collect(),
             ..self.clone()
         };
         // A plan is plain data with text keys: it can always be written.
@@ -513,6 +544,7 @@ mod tests {
         RunPlan {
             format: Format::new("plan", VERSION),
             endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+            endpoints_only: false,
             local_data_centre: Some("datacenter1".to_owned()),
             credentials: None,
             tls: None,
@@ -527,6 +559,9 @@ mod tests {
             sampling_interval_ms: 1000,
             operation_timeout_ms: 12_000,
             cell: None,
+            processes: 1,
+            process: None,
+            round_trips: vec![],
         }
     }
 

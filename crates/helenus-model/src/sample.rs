@@ -59,6 +59,9 @@ pub struct Header {
     pub pid: u32,
     /// Processors it may run on.
     pub cpus: Vec<u32>,
+    /// Process ids of the others, where several generators share the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<u32>,
 }
 
 /// Whether what is recorded counts.

@@ -16,6 +16,28 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// One of several generator processes that share a run: of all operations it takes every so-many-th, from its place on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its place, from 0.
+    pub place: u32,
+    /// Processes in all.
+    pub of: u32,
+}
+
+impl Process {
+    /// The number, among all operations, of its own operation `index`.
+    pub fn number(self, index: u64) -> u64 {
+        index * u64::from(self.of) + u64::from(self.place)
+    }
+
+    /// How many of the operations 0 … whole − 1 are its own.
+    pub fn part(self, whole: u64) -> u64 {
+        let behind = whole.saturating_sub(u64::from(self.place));
+        behind.div_ceil(u64::from(self.of.max(1)))
+    }
+}
+
 /// Arrivals in one block of the Poisson table.
 pub const POISSON_BLOCK: u64 = 1024;
 
@@ -89,6 +111,8 @@ pub struct Schedule {
     arrivals: Arrivals,
     seed: Seed,
     block: Option<(u64, Vec<u64>)>,
+    /// Only the operations of this process, and most of them.
+    own: Option<(Process, u64)>,
 }
 
 impl Schedule {
@@ -101,6 +125,7 @@ impl Schedule {
             arrivals,
             seed,
             block: None,
+            own: None,
         }
     }
 
@@ -114,8 +139,18 @@ impl Schedule {
 
     /// The same table with at most so many operations.
     pub fn at_most(mut self, operations: u64) -> Self {
-        self.total = self.total.min(operations);
+        match &mut self.own {
+            None => self.total = self.total.min(operations),
+            Some((_, most)) => *most = operations.min(*most),
+        }
         self
+    }
+
+    /// Those operations of the same table that one of several processes takes, each at its time.
+    #[must_use]
+    pub fn of_process(self, process: Process) -> Self {
+        let own = Some((process, process.part(self.total)));
+        Self { own, ..self }
     }
 
     /// How many operations a stretch of `duration_ns` offers at `rate_per_s`: rate × time, rounded.
@@ -135,12 +170,13 @@ impl Schedule {
         self.rate_per_s
     }
 
-    /// Operations in the table.
+    /// Operations in the table; of one of several processes, its own.
     pub fn total(&self) -> u64 {
-        self.total
+        self.own.map_or(self.total, |(_, most)| most)
     }
 
-    /// The end of the table in nanoseconds after its start: total ÷ rate, where the rate stays one.
+    /// The end of the table in nanoseconds after its start: total ÷ rate, where the rate stays one; the same for all of
+    /// several processes.
     pub fn end_ns(&self) -> u64 {
         self.even_ns(self.total)
     }
@@ -148,6 +184,7 @@ impl Schedule {
     /// Intended start of operation `index` in nanoseconds after the table's start; never decreasing.
     /// A pure function of the index (a block of the Poisson table is kept only to save time).
     pub fn intended_ns(&mut self, index: u64) -> u64 {
+        let index = self.own.map_or(index, |(process, _)| process.number(index));
         match self.arrivals {
             Arrivals::Constant => self.even_ns(index),
             Arrivals::Poisson => self.poisson_ns(index),

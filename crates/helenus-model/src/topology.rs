@@ -2,6 +2,7 @@
 //! Refuses names that Cassandra, a shell or a folder would trip over.
 
 use crate::nearest::nearest;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub mod file;
@@ -50,7 +51,7 @@ pub struct DataCenter {
     pub nodes: std::collections::BTreeMap<u32, Words>,
 }
 
-/// Preset, settings and flags that a person gives to some of the nodes.
+/// Preset, settings, flags and disks that a person gives to some of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Words {
     /// Name of a preset in place of the cluster's.
@@ -62,12 +63,15 @@ pub struct Words {
     /// Flags of the JVM.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jvm: Vec<String>,
+    /// Size of each node's own disk in memory, in place of the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Bytes>,
 }
 
 impl Words {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
-        self.preset.is_none() && self.set.is_empty() && self.jvm.is_empty()
+        *self == Self::default()
     }
 
     fn and(&self, more: Option<&Self>) -> Self {
@@ -76,6 +80,7 @@ impl Words {
             all.preset = more.preset.clone().or(all.preset);
             all.set.extend(more.set.iter().cloned());
             all.jvm.extend(more.jvm.iter().cloned());
+            all.disk = more.disk.or(all.disk);
         }
         all
     }

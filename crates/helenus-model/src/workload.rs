@@ -13,6 +13,7 @@ pub mod order;
 pub mod outline;
 pub mod profile;
 pub mod standard1;
+pub mod table_options;
 pub mod values;
 
 use crate::consistency::SerialConsistency;

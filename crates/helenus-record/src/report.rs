@@ -12,6 +12,8 @@ mod distance;
 mod events;
 mod experiment;
 mod experiment_page;
+mod experiment_plot;
+mod experiment_sheets;
 mod levels;
 mod markdown;
 mod page;
@@ -22,11 +24,9 @@ mod tables;
 mod time;
 mod words;
 
-pub use experiment::{
-    ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_markdown,
-    experiment_sheets,
-};
+pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;
+pub use experiment_sheets::{Sheet, experiment_sheets};
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;

@@ -2,6 +2,7 @@
 //! Refuses to do anything with what it parsed.
 
 pub(crate) mod baseline;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doors;
@@ -20,10 +21,13 @@ pub(crate) mod stress;
 pub(crate) mod topology;
 pub(crate) mod workload;
 
+pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
+
 use self::doors::Doors;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use helenus_model::preset::PresetName;
-use helenus_model::units::{Bytes, parse_duration, parse_rate};
+use helenus_model::levels::Distance;
+use helenus_model::run_plan::PROCESSES_MOST;
+use helenus_model::units::{parse_duration, parse_rate};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -194,84 +198,6 @@ pub(crate) enum Verb {
     FakeNode { behaviour: String, folder: PathBuf },
 }
 
-/// Which Cassandra on which JVM, and how large. Shared by `up` and `bench`.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Cluster")]
-pub(crate) struct ClusterFlags {
-    /// Nodes, or 5:5:5 for three data centres
-    #[arg(short = 'n', long, default_value = "1", value_name = "N", value_parser = topology::parse_nodes)]
-    pub(crate) nodes: topology::Nodes,
-    /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
-    #[arg(long, value_name = "RELEASE", default_value = "5.0")]
-    pub(crate) cassandra: String,
-    /// An unpacked distribution instead of a known release
-    #[arg(long, value_name = "DIR", conflicts_with = "cassandra")]
-    pub(crate) cassandra_home: Option<PathBuf>,
-    /// The JDK to use instead of the best one found
-    #[arg(long, value_name = "DIR")]
-    pub(crate) java_home: Option<PathBuf>,
-    /// Heap of each node, such as 500M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) heap: Option<Bytes>,
-    /// Young generation of each node, such as 200M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) new_heap: Option<Bytes>,
-    /// Tokens a node: 1 is the quickest, 16 the stock value
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) tokens: u32,
-    /// A key of cassandra.yaml; nested keys with dots; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// A flag for the JVM, after all others; may be repeated
-    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    pub(crate) jvm: Vec<String>,
-    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
-    #[arg(long)]
-    pub(crate) auth: bool,
-    /// Encrypt connections, of clients and between nodes; certificates in the state folder
-    #[arg(long)]
-    pub(crate) tls: bool,
-    /// Ask each client for a certificate, too
-    #[arg(long, requires = "tls")]
-    pub(crate) client_auth: bool,
-    /// Start without a class-data archive (slower; for comparisons)
-    #[arg(long)]
-    pub(crate) no_archive: bool,
-    /// Longest wait until all nodes are ready
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
-    pub(crate) ready_within: Duration,
-    /// Hard limit of each node's memory, page cache and all, such as 600M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) memory: Option<Bytes>,
-    /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
-    #[arg(long, value_name = "N")]
-    pub(crate) cpus: Option<f64>,
-}
-
-/// A preset by its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetArg {
-    /// 64 MB heap
-    Tiny,
-    /// 500 MB heap
-    Dev,
-    /// Full JIT, memory by the machine
-    Bench,
-    /// The settings of 2013 in 64 MB: what tiny is measured against
-    Doc001,
-}
-
-impl From<PresetArg> for PresetName {
-    fn from(arg: PresetArg) -> Self {
-        match arg {
-            PresetArg::Tiny => Self::Tiny,
-            PresetArg::Dev => Self::Dev,
-            PresetArg::Bench => Self::Bench,
-            PresetArg::Doc001 => Self::Doc001,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus up                             one tiny node: cluster c1
@@ -280,6 +206,9 @@ impl From<PresetArg> for PresetName {
   helenus up c --cassandra 4.1           another release; helenus releases tells which
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
+  helenus up c --disk-read 100M --disk-iops 1000
+                                         a slower disk than there is
+  helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
                                          what would be as in production, and what not
   helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -316,6 +245,7 @@ pub(crate) struct Up {
   helenus bench                          an ephemeral node, standard1 at half of what it can do
   helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
   helenus bench --cluster c --phases read --population 30000 --seed 7
+  helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
   helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \\
                 --query 'SELECT * FROM ks.t WHERE id = ?'
 
@@ -334,27 +264,6 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
-
-/// Flags of a cluster to be made: of no use where there is one.
-pub(crate) const CLUSTER_FLAGS: [&str; 17] = [
-    "preset",
-    "nodes",
-    "cassandra",
-    "cassandra_home",
-    "java_home",
-    "heap",
-    "new_heap",
-    "tokens",
-    "set",
-    "jvm",
-    "auth",
-    "tls",
-    "client_auth",
-    "no_archive",
-    "ready_within",
-    "memory",
-    "cpus",
-];
 
 /// Where `bench` runs, when not on an ephemeral cluster.
 #[derive(Debug, Clone, Args)]
@@ -392,6 +301,9 @@ pub(crate) struct LoadFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
+    /// Generator processes that share rate, slots and operations: for what one cannot load
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
+    pub(crate) processes: u32,
     /// Measured stretch of each phase [default: 12s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
@@ -414,6 +326,10 @@ pub(crate) struct LoadFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
+    /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
+    /// the links of a cluster of yours are put back afterwards
+    #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
+    pub(crate) rtt: Vec<Distance>,
     /// Copies of each row in each data centre [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
@@ -470,6 +386,10 @@ fn parse_warmup(text: &str) -> Result<Warmup, String> {
             .map(Warmup::Time)
             .map_err(|e| format!("{e}, or auto")),
     }
+}
+
+pub(crate) fn parse_distance(text: &str) -> Result<Distance, String> {
+    Distance::parse(text).map_err(|e| e.to_string())
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {

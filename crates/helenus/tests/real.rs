@@ -152,6 +152,17 @@ fn main() {
             Some(cure) => not_run(&cure),
         })
     };
+    let lacking_disks = lacking.clone().or_else(faults::no_disks);
+    let disks = Trial::test(
+        "a_full_disk_ends_one_node_and_no_quorum",
+        move || match lacking_disks {
+            None => {
+                faults::a_full_disk_ends_one_node_and_no_quorum();
+                Ok(())
+            }
+            Some(cure) => not_run(&cure),
+        },
+    );
     let trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
@@ -175,6 +186,10 @@ fn main() {
             distance::a_run_carries_the_emulator_s_error,
         ),
         apart(
+            "distance_changes_between_the_runs_of_one_restart",
+            experiment::distance_changes_between_the_runs_of_one_restart,
+        ),
+        apart(
             "the_walk_of_three_data_centres_goes_to_its_end",
             distance::the_walk_of_three_data_centres_goes_to_its_end,
         ),
@@ -182,6 +197,7 @@ fn main() {
             "a_data_center_cut_off_is_felt_at_the_levels_that_need_it",
             faults::a_data_center_cut_off_is_felt_at_the_levels_that_need_it,
         ),
+        disks,
         apart(
             "each_quorum_waits_for_the_farthest_and_local_one_does_not",
             levels::each_quorum_waits_for_the_farthest_and_local_one_does_not,
@@ -204,6 +220,10 @@ fn main() {
         trial(
             "status_with_16_tokens_is_nodetool_s",
             clusters::status_with_16_tokens_is_nodetool_s,
+        ),
+        trial(
+            "runs_go_through_nodes_that_only_coordinate",
+            clusters::runs_go_through_nodes_that_only_coordinate,
         ),
         trial(
             "two_clusters_live_side_by_side",

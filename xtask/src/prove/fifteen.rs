@@ -136,7 +136,7 @@ fn cpu(pids: &[u32]) -> Result<f64, Box<dyn Error>> {
 }
 
 /// Anonymous PSS of all nodes, in 10^9 bytes.
-fn anonymous_gb(list: &Value) -> Result<f64, Box<dyn Error>> {
+pub(super) fn anonymous_gb(list: &Value) -> Result<f64, Box<dyn Error>> {
     let clusters = list["clusters"].as_array().into_iter().flatten();
     let nodes = clusters.flat_map(|c| c["nodes"].as_array().into_iter().flatten());
     let bytes: Option<f64> = nodes.map(|n| n["memory"]["pss_anon_bytes"].as_f64()).sum();

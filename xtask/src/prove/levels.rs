@@ -45,7 +45,7 @@ const LEVELS: [&str; 17] = [
     "--rate",
     "50",
     "--repeats",
-    "5",
+    "2",
     "--duration",
     "12s",
     "--warmup",

@@ -237,6 +237,7 @@ fn launch(
     ]);
     alive::create(folder)?;
     Ok(Launch {
+        timer_slack_us: None,
         program: rig.jdk.home.join("bin/java").display().to_string(),
         argv,
         environment: environment(),

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::alive;
 use crate::cancel::Cancel;
+use crate::disk;
 use crate::error::ClusterError;
 use crate::guard;
 use crate::lifecycle::Hands;
@@ -121,6 +122,8 @@ pub fn restore(
     let _baselines = baselines.lock(&request.cluster)?;
     events(BaselineEvent::Step(Step::Check));
     as_saved(hands, &baseline)?;
+    // What was on a disk that is gone is what comes back.
+    state.plan.nodes.iter().try_for_each(disk::provide_empty)?;
     let (plan, data, origin) = if baseline.cluster_id == state.id {
         let (plan, data) = whole(hands, &mut state, &baseline, events)?;
         // Roles are in its system tables: what they are is not known before it runs.
@@ -215,7 +218,7 @@ fn names(state: &ClusterState) -> Vec<String> {
 
 fn folders(state: &ClusterState, name: &str) -> Vec<PathBuf> {
     let nodes = state.plan.nodes.iter();
-    nodes.map(|n| Path::new(&n.folder).join(name)).collect()
+    nodes.map(|n| Path::new(&n.storage()).join(name)).collect()
 }
 
 fn remove_all(folder: &Path) -> io::Result<()> {
@@ -242,7 +245,7 @@ fn whole(
     let mut moves: Vec<Move> = Vec::new();
     let mut data = Vec::new();
     for (pair, saved) in plan.nodes.iter().zip(&baseline.nodes) {
-        let node = PathBuf::from(&state.node(&pair.to)?.folder);
+        let node = PathBuf::from(state.node(&pair.to)?.storage());
         for file in &saved.files {
             let from = root.join(&saved.name).join(&file.path);
             moves.push((from, node.join(STAGED).join(&file.path), file.path.clone()));
@@ -262,7 +265,7 @@ fn whole(
     // From here on the nodes' files are of use only when all is done.
     begin(hands, state, baseline)?;
     for node in &state.plan.nodes {
-        let folder = Path::new(&node.folder);
+        let folder = PathBuf::from(node.storage());
         let present = folder.join("data");
         if present.exists() {
             fs::rename(&present, folder.join(REPLACED)).map_err(io())?;
@@ -333,7 +336,7 @@ fn elsewhere(
     let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
     let mut moves: Vec<Move> = Vec::new();
     for (pair, saved) in plan.nodes.iter().zip(&baseline.nodes) {
-        let data = Path::new(&state.node(&pair.to)?.folder).join("data");
+        let data = PathBuf::from(state.node(&pair.to)?.storage()).join("data");
         moves.extend(saved.files.iter().filter_map(|file| {
             let to = baseline.place_elsewhere(&file.path, &tables)?;
             let from = root.join(&saved.name).join(&file.path);

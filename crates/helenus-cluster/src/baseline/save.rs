@@ -78,7 +78,7 @@ pub fn look(hands: &Hands, request: &SaveRequest) -> Result<SaveLook, ClusterErr
         folder: Baselines::of(hands).folder(&request.cluster, &request.tag),
     };
     for node in &state.plan.nodes {
-        let data = Path::new(&node.folder).join("data");
+        let data = Path::new(&node.storage()).join("data");
         for path in files::below(&data).map_err(ClusterError::io("the node's data"))? {
             // A node that runs may delete a file meanwhile.
             let bytes = fs::metadata(data.join(&path)).map_or(0, |m| m.len());
@@ -286,7 +286,7 @@ fn take(
     let mut told = false;
     let mut brought: Vec<(String, Class)> = Vec::new();
     for node in &state.plan.nodes {
-        let data = Path::new(&node.folder).join("data");
+        let data = Path::new(&node.storage()).join("data");
         let folder = partial.join(&node.name);
         fs::create_dir_all(&folder).map_err(ClusterError::io("the baseline's folder"))?;
         for path in files::below(&data).map_err(ClusterError::io("the node's data"))? {

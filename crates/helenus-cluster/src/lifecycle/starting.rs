@@ -3,6 +3,7 @@
 
 use super::{Event, Hands};
 use crate::alive;
+use crate::disk;
 use crate::error::ClusterError;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
@@ -22,7 +23,9 @@ impl Hands {
         events: &mut dyn FnMut(Event),
     ) -> Result<Vec<Started>, ClusterError> {
         want(state, names, Wanted::Running);
-        self.limit(state, events)?;
+        if let Err(error) = self.limit(state, events) {
+            return Err(self.give_up(state, names, Vec::new(), error));
+        }
         if !state.ephemeral {
             crate::tools::write(state, &self.env, &self.helenus)
                 .map_err(ClusterError::io("the cluster's nodetool and cqlsh"))?;
@@ -41,7 +44,8 @@ impl Hands {
         }
     }
 
-    /// Chooses the nodes' control groups, keeps them in the state, and makes them.
+    /// Chooses the nodes' control groups, keeps them in the state, and makes them. A disk that is not as slow as it was
+    /// asked to be is an error: whoever asks for it has a question about it.
     fn limit(
         &self,
         state: &mut ClusterState,
@@ -50,12 +54,23 @@ impl Hands {
         state.limits = limits::choose(state, self.env.uid, &self.env.root)
             .map_err(ClusterError::io("the cluster's folder"))?;
         self.save(state)?;
-        if let Some(limits) = &mut state.limits {
-            limits::make(limits);
-            if let Some(why) = limits.not_enforced.clone() {
-                events(Event::NotLimited { why });
-                self.save(state)?;
+        let asked = state.plan.limits.and_then(|limits| limits.disk);
+        let Some(limits) = &mut state.limits else {
+            return Ok(());
+        };
+        let wanted = limits.disk.clone();
+        limits::make(limits);
+        if let Some(why) = limits.not_enforced.clone() {
+            if asked.is_some() {
+                return Err(ClusterError::DiskSpeed(why));
             }
+            events(Event::NotLimited { why });
+            self.save(state)?;
+        } else if limits.disk != wanted {
+            let held = limits.disk.as_ref().zip(limits.by);
+            let held = held.map(|(disk, by)| disk.told(by)).unwrap_or_default();
+            let why = format!("the kernel holds {held}");
+            return Err(ClusterError::DiskSpeed(why));
         }
         Ok(())
     }
@@ -109,6 +124,7 @@ impl Hands {
             train: None,
         };
         secure::provide(&state.plan)?;
+        disk::provide(state, names)?;
         for name in names {
             let node = state.node(name)?;
             launch::write_files(state, node).map_err(ClusterError::io("the node's folder"))?;

@@ -54,6 +54,11 @@ fn the_nearest_delegated_group_of_version_2_is_used() {
     assert_eq!(found.kind, Kind::V2);
     assert_eq!(found.memory, Some(made.path(&format!("{user}/app.slice"))));
     assert_eq!(found.cpu, found.memory);
+    let why = disk::place(&found).unwrap_err();
+    assert_eq!(
+        why,
+        "the io controller of version 2 is not delegated to this user"
+    );
 }
 
 #[test]
@@ -80,6 +85,7 @@ fn what_is_not_there_is_told() {
     );
     // Version 2 without the memory controller beside version 1, as on a hybrid machine.
     let mounts = "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n\
+                  cgroup /sys/fs/cgroup/blkio cgroup rw,blkio 0 0\n\
                   cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
                   cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
     let hybrid = Made::new(mounts, "4:memory:/own\n1:cpu,cpuacct:/\n0::/\n");
@@ -87,17 +93,22 @@ fn what_is_not_there_is_told() {
     hybrid.file("sys/fs/cgroup/memory/cgroup.procs", "");
     hybrid.file("sys/fs/cgroup/memory/own/cgroup.procs", "");
     hybrid.file("sys/fs/cgroup/cpu,cpuacct/cgroup.procs", "");
+    hybrid.file("sys/fs/cgroup/blkio/cgroup.procs", "");
     let found = find(hybrid.root.path()).unwrap();
     assert_eq!(found.kind, Kind::V1);
     assert_eq!(found.memory, Some(hybrid.path("sys/fs/cgroup/memory")));
     assert_eq!(found.cpu, Some(hybrid.path("sys/fs/cgroup/cpu,cpuacct")));
+    assert_eq!(found.disk, Some(hybrid.path("sys/fs/cgroup/blkio")));
     // Nobody gets out of a limit by a limit.
     hybrid.file(
         "sys/fs/cgroup/memory/own/memory.limit_in_bytes",
         "1073741824\n",
     );
+    let throttle = "sys/fs/cgroup/blkio/blkio.throttle.read_bps_device";
+    hybrid.file(throttle, "254:0 1048576\n");
     let found = find(hybrid.root.path()).unwrap();
     assert_eq!(found.memory, Some(hybrid.path("sys/fs/cgroup/memory/own")));
+    assert_eq!(found.disk, None);
 }
 
 #[test]
@@ -107,12 +118,23 @@ fn values_of_version_2_are_written_and_groups_removed_by_the_list() {
     let node = base.join("helenus/7/dev1-0123abcd/node1");
     for folder in node.ancestors().skip(1).take(3) {
         let below = folder.strip_prefix(made.root.path()).unwrap();
-        made.group(&below.display().to_string(), "cpu memory", "cpu memory");
+        made.group(
+            &below.display().to_string(),
+            "cpu io memory",
+            "cpu io memory",
+        );
     }
+    let disk = DiskHeld {
+        device: "vda".to_owned(),
+        number: "254:0".to_owned(),
+        read_bytes_per_s: Some(1 << 20),
+        ..DiskHeld::default()
+    };
     let mut limits = Limits {
         by: Some(Kind::V2),
         memory_bytes: Some(Bytes::mib(600)),
         cpus: Some(1.5),
+        disk: Some(disk.clone()),
         equal_shares: true,
         groups: [("node1".to_owned(), vec![node.clone()])].into(),
         ..Limits::default()
@@ -123,6 +145,8 @@ fn values_of_version_2_are_written_and_groups_removed_by_the_list() {
     assert_eq!(text("memory.max"), (600 << 20).to_string());
     assert_eq!(text("cpu.max"), "150000 100000");
     assert_eq!(text("cpu.weight"), "100");
+    assert_eq!(text("io.max"), "254:0 rbps=1048576");
+    assert_eq!(limits.disk, Some(disk));
     fs::write(node.join("cgroup.procs"), "").unwrap();
     join(std::slice::from_ref(&node)).unwrap();
     assert_eq!(text("cgroup.procs"), "0");

@@ -107,7 +107,8 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
     }
     let process = format!("{pid} {}", started_at(pid).unwrap_or_default());
     let folder = Path::new(&plan.folder);
-    let (data_files, snapshots) = files(&folder.join("data"));
+    let storage = PathBuf::from(plan.storage());
+    let (data_files, snapshots) = files(&storage.join("data"));
     Ok(Node {
         name: plan.name.clone(),
         pid,
@@ -117,7 +118,7 @@ fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterE
                 .map_err(silent)?
                 .map(|counts| Writes { process, counts }),
             on_disk: data_files.keys().cloned().collect(),
-            hints: has_hints(&folder.join("hints")),
+            hints: has_hints(&storage.join("hints")),
         },
         data_files,
         snapshots,

@@ -28,7 +28,7 @@ pub fn refill(
 ) -> Result<(), ClusterError> {
     let plan = state.node(node)?;
     // Beside the data, on the same file system: the node moves what lies there.
-    let staging = Path::new(&plan.folder).join("staging");
+    let staging = Path::new(&plan.storage()).join("staging");
     fs::create_dir_all(&staging).map_err(ClusterError::io("the staging folder"))?;
     let folder = tempfile::tempdir_in(&staging).map_err(ClusterError::io("the staging folder"))?;
     // The node learns the table from the two last folders of the path.

@@ -37,6 +37,8 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        disk: None,
+        disk_speed: None,
         archive: true,
         by_node: Vec::new(),
         network: None,

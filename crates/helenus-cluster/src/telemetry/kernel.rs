@@ -99,8 +99,18 @@ fn host_of(stat: &str, vmstat: &str, ours_us: u64, ticks_per_second: u64) -> Opt
     })
 }
 
-/// The generator's counters; none when it is gone.
-pub(super) fn generator(pid: i32) -> Option<GeneratorSample> {
+/// Counters of all generator processes together; none when one of them is gone.
+pub(super) fn generators(pids: &[i32]) -> Option<GeneratorSample> {
+    let all: Option<Vec<GeneratorSample>> = pids.iter().map(|pid| generator(*pid)).collect();
+    let all = all.filter(|all| !all.is_empty())?;
+    Some(GeneratorSample {
+        cpu_us: all.iter().map(|one| one.cpu_us).sum(),
+        run_queue_wait_us: all.iter().map(|one| one.run_queue_wait_us).max()?,
+    })
+}
+
+/// A generator's counters; none when it is gone.
+fn generator(pid: i32) -> Option<GeneratorSample> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let busiest = threads
         .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok())

@@ -7,7 +7,7 @@ use super::*;
 fn looks_come_when_they_are_wished_for_and_the_end_ends() {
     let sampler = Sampler::begin(None).expect("a thread");
     let own = getpid().as_raw_pid();
-    sampler.generator(own);
+    sampler.generators(vec![own]);
     let before = monotonic_ns();
     sampler.look_now();
     let after = monotonic_ns();

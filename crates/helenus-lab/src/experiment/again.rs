@@ -24,11 +24,15 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
 impl Sitting<'_> {
     /// Plans what the runs so far ask for; false where that is nothing.
     pub(super) fn plan_more(&mut self) -> Result<bool, ExperimentError> {
+        let of = &self.request.experiment;
         let stored = self.history.experiment(&self.id.to_string())?;
+        let small = stored.as_ref().and_then(|stored| {
+            let sizes = (stored.dataset_bytes, stored.memory_bytes);
+            of.too_small(sizes.0, sizes.1)
+        });
         let first_stage = stored.and_then(|stored| stored.first_stage);
         let facts = facts(&self.history, &self.runs)?;
-        let of = &self.request.experiment;
-        let Some(found) = analyse(of, &facts, first_stage, None) else {
+        let Some(found) = analyse(of, &facts, first_stage, small) else {
             return Ok(false);
         };
         let planned = if first_stage.is_none() && of.until.is_some() {

@@ -8,7 +8,9 @@ use crate::populate::{PopulateEvent, PopulateRequest, populate};
 use helenus_cluster::baseline::{self, BaselineEvent, Baselines, RestoreRequest, SaveRequest};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::state::ClusterState;
 use helenus_cluster::{machine, remove};
+use helenus_model::units::Bytes;
 use std::time::Duration;
 
 /// Tag of every dataset.
@@ -26,6 +28,7 @@ pub(super) fn restored(
 ) -> Result<(), ExperimentError> {
     let source = made(sitting, up, combination)?;
     bring_up(sitting, up)?;
+    note(sitting, &source, &up.name)?;
     let request = RestoreRequest {
         cluster: source,
         tag: TAG.to_owned(),
@@ -56,8 +59,10 @@ fn made(
     let there = baselines.tags(&name).map_err(ClusterError::from)?;
     if !there.iter().any(|tag| tag == TAG) {
         (sitting.events)(ExperimentEvent::Dataset);
+        // How the data was written is no part of the question.
         let up = UpRequest {
             name: name.clone(),
+            disk: None,
             ..up.clone()
         };
         let ended = make(sitting, &up, combination);
@@ -66,13 +71,30 @@ fn made(
         }
         ended?;
     }
-    let bytes = baselines.listed(&name, TAG).bytes.0;
-    let memory = up.memory_limit.map_or_else(
-        || machine::read().memory.0,
-        |limit| limit.0.saturating_mul(up.topology.nodes() as u64),
-    );
-    sitting.history.note_dataset(sitting.id, bytes, memory)?;
     Ok(name)
+}
+
+/// Notes how large a dataset is, and how much memory the nodes that it was made for may use.
+fn note(sitting: &mut Sitting<'_>, source: &str, cluster: &str) -> Result<(), ExperimentError> {
+    let state = sitting.hands.clusters.load(cluster);
+    let state = state.map_err(ClusterError::from)?;
+    let bytes = Baselines::of(sitting.hands).listed(source, TAG).bytes.0;
+    let memory = memory(&state, machine::read().memory);
+    sitting.history.note_dataset(sitting.id, bytes, memory.0)?;
+    Ok(())
+}
+
+/// Memory that all nodes of a cluster may use, page cache and all: their limits where these hold, and never more than the
+/// machine's.
+fn memory(state: &ClusterState, machine: Bytes) -> Bytes {
+    let limits = state.limits.as_ref().filter(|l| l.by.is_some());
+    let Some(limits) = limits else {
+        return machine;
+    };
+    let each = state.plan.nodes.iter();
+    let each = each.map(|node| limits.memory_of(&node.name).map(|bytes| bytes.0));
+    each.sum::<Option<u64>>()
+        .map_or(machine, |sum| machine.min(Bytes(sum)))
 }
 
 fn make(

@@ -19,6 +19,7 @@ fn plan() -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec![],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,
@@ -33,6 +34,9 @@ fn plan() -> RunPlan {
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     }
 }
 
@@ -47,6 +51,7 @@ fn header() -> SampleLine {
         timer_resolution_ns: 1,
         pid: std::process::id(),
         cpus: vec![],
+        beside: vec![],
     })
 }
 

@@ -65,7 +65,7 @@ impl<E: Endpoint> Conductor<E> {
     pub(super) fn new(running: Rc<Running<E>>, plan: &RunPlan, at: usize, origin_ns: u64) -> Self {
         let phase = &plan.phases[at];
         let interval_ns = plan.sampling_interval_ms.max(1) * 1_000_000;
-        let measured_from_ns = running.stopwatch.borrow_mut().measured_from_ns();
+        let measured_from_ns = running.stopwatch.borrow().measured_from_ns();
         let mut cpu = CpuClock::default();
         cpu.at_rotation_ns = cpu.now_ns();
         cpu.at_measured_ns = cpu.at_rotation_ns;
@@ -74,7 +74,7 @@ impl<E: Endpoint> Conductor<E> {
             at,
             pacing: plan.pacing,
             interval_ns,
-            rate_per_s: phase.rate_per_s,
+            rate_per_s: plan.rate_of_process(phase),
             until: match phase.extent {
                 Extent::Until(target) => Some(target),
                 _ => None,

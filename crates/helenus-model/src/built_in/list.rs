@@ -189,6 +189,35 @@ pub const ALL: &[BuiltIn] = &[
         yaml: Some(include_str!("../../data/workloads/iot.yaml")),
     },
     BuiltIn {
+        name: "ip2location",
+        about: "ranges of addresses written out one by one, each with country, region and city",
+        parameters: &[
+            RF,
+            parameter("rows", "1M", "addresses"),
+            parameter(
+                "partition_key",
+                "country,region,city",
+                "columns of the partition key: country alone makes few large partitions",
+            ),
+            parameter(
+                "countries",
+                "240",
+                "countries, a few with most of the ranges",
+            ),
+            parameter("at_once", "24", "ranges that are written at once"),
+            parameter("range", "zipf(1..4096)", "addresses of a range"),
+        ],
+        phases: &[PhaseOf {
+            name: "ingest",
+            about: "writes address after address, one of each range in turn",
+            mix: &[("insert", "1")],
+            count: "rows",
+            population: "rows",
+            order: InTurn,
+        }],
+        yaml: Some(include_str!("../../data/workloads/ip2location.yaml")),
+    },
+    BuiltIn {
         name: "ycsb-a",
         about: "YCSB A: half reads, half updates",
         parameters: ZIPFIAN,

@@ -125,6 +125,34 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
 }
 
 #[test]
+fn a_node_that_a_full_disk_ended_has_not_died_by_itself() {
+    use crate::telemetry::{Event, Reading, Seen};
+    let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
+        source: source.into(),
+        at_ns,
+        seen: Seen::Event(Event {
+            what,
+            to_ns,
+            text: text.into(),
+        }),
+    };
+    let died = |words: &str| {
+        let readings = [
+            event("node2", EventKind::Fault, 10, 30, words),
+            event("node2", EventKind::Died, 15, 34, "gone"),
+            event("node3", EventKind::Died, 15, 34, "gone"),
+        ];
+        let window = Window::new(&readings, 0, 100);
+        let doubts = judge(&good(), &OutsideFacts::default().seen_through(&window));
+        let died = doubts.iter().filter(|d| d.kind == DoubtKind::NodeDied);
+        died.filter_map(|d| d.about.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(died("at 1s for 2s disk-full node2"), ["node3"]);
+    // A pause ends no node.
+    assert_eq!(died("at 1s for 2s pause node2"), ["node2", "node3"]);
+}
+
+#[test]
 fn what_nodes_did_is_a_caution_that_names_them() {
     let outside = OutsideFacts {
         compaction_share: 0.11,

@@ -2,13 +2,18 @@
 //! Refuses an answer about the disk where nothing was read from it.
 
 use super::Experiment;
-use super::effects::{Effect, Interaction, Logs, effects, interactions, judge};
+use super::effects::{Effect, Interaction, Logs, effects, interactions, judge, withhold};
 use super::facts::Fact;
+use super::limit::generator_limit;
 use super::order::Stage;
-use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
+use super::promise::{Tip, tips};
+use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, Measure};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Blocks from which on a bar is answered: a bound is no difference, and with so few the interval is wide by itself.
+const LEAST_OF_A_BAR: usize = 3;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,10 +32,14 @@ pub struct Analysis {
     pub bars: Vec<BarCell>,
     /// Effects: on the measure that it is about, then on others.
     pub effects: Vec<Effect>,
+    /// What became of what was promised of levels.
+    pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
     /// The same settings twice, the second over the first: what chance alone does here.
     pub noise: Option<Estimate>,
+    /// At which settings the generator was the limit, in words such as `from in-flight=32 on`; none where at none.
+    pub generator_limit: Option<String>,
     /// Each combination.
     pub combinations: Vec<Cell>,
     /// Runs whose numbers do not count, with the reason.
@@ -123,16 +132,22 @@ pub fn analyse(
         let logs = Logs::of(facts, Stage::Main, (&phase, other), first_stage);
         found.extend(effects(of, &all, &logs, other));
     }
+    let mut together = interactions(of, &all, &logs, measure);
     let not_testable = not_testable.or_else(|| unread(of, facts));
+    if not_testable.is_some() {
+        withhold(of, &mut found, &mut together);
+    }
     let answer = answer(of, &all, facts, &logs, (&phase, measure));
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer: answer.filter(|_| not_testable.is_none()),
+        tips: tips(of, &found, measure),
         not_testable,
         bars: bars(of, &all, facts, scheduled, &phase),
         effects: found,
-        interactions: interactions(of, &all, &logs, measure),
+        interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
+        generator_limit: generator_limit(of, &all, facts),
         combinations: cells(of, &all, facts, &phase),
         left_out: left_out(facts),
         phase,
@@ -168,12 +183,18 @@ fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
 
 /// Why a question about the disk has no answer by what was read.
 fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
-    let read = |fact: &Fact| {
-        fact.read_bytes_per_operation
-            .is_some_and(|bytes| bytes > 0.0)
-    };
-    (of.needs_disk && !facts.iter().any(read)).then(|| {
-        "the nodes read nothing from the disk: all that was asked for was in memory".to_owned()
+    let seen: Vec<f64> = facts
+        .iter()
+        .filter_map(|fact| fact.read_bytes_per_operation)
+        .collect();
+    if !of.is_about_disk() || seen.iter().any(|bytes| *bytes > 0.0) {
+        return None;
+    }
+    Some(match seen.len() {
+        0 => "it is about the disk, and nobody could see what was read from it".to_owned(),
+        runs => format!(
+            "it is about the disk, and the nodes read 0 bytes from it in {runs} runs: all that was asked for was in memory"
+        ),
     })
 }
 
@@ -335,7 +356,7 @@ fn bars(
             let answer = match interval {
                 // Who cannot keep up has no time at all.
                 _ if behind > each.len() => BarAnswer::Crossed,
-                Some([low, high]) if each.len() >= LEAST_PAIRS => {
+                Some([low, high]) if each.len() >= LEAST_OF_A_BAR => {
                     let (bad, good) = if bar.below {
                         (low >= bar.bound, high < bar.bound)
                     } else {

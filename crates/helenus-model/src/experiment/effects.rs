@@ -24,6 +24,8 @@ pub struct Effect {
     pub estimate: Option<Estimate>,
     /// What may be said.
     pub claim: Claim,
+    /// Whether this machine can answer at all; where it cannot, nothing is claimed.
+    pub testable: bool,
     /// Blocks that lacked a run of it.
     pub blocks_left_out: usize,
 }
@@ -41,6 +43,8 @@ pub struct Interaction {
     pub estimate: Option<Estimate>,
     /// What may be said.
     pub claim: Claim,
+    /// Whether this machine can answer at all; where it cannot, nothing is claimed.
+    pub testable: bool,
 }
 
 /// Logarithms of one measure, by block and combination.
@@ -140,6 +144,7 @@ pub(super) fn effects(
                 measure,
                 estimate: logs.estimate(&values),
                 claim: Claim::None,
+                testable: true,
                 blocks_left_out: logs.blocks.len() - values.len(),
             });
         }
@@ -202,6 +207,7 @@ pub(super) fn interactions(
                         measure,
                         estimate: logs.estimate(&logs.contrasts(&terms)),
                         claim: Claim::None,
+                        testable: true,
                     });
                 }
             }
@@ -234,6 +240,18 @@ fn corners(
         }
     }
     (!terms[0].1.is_empty()).then_some(terms)
+}
+
+/// Takes back what was said of factors of the disk: it did not answer.
+pub(super) fn withhold(of: &Experiment, effects: &mut [Effect], interactions: &mut [Interaction]) {
+    for effect in effects.iter_mut().filter(|e| of.withholds(&e.factor)) {
+        (effect.claim, effect.testable) = (Claim::None, false);
+    }
+    for both in interactions {
+        if of.withholds(&both.one[0]) || of.withholds(&both.other[0]) {
+            (both.claim, both.testable) = (Claim::None, false);
+        }
+    }
 }
 
 /// Holm's p values, and what may be said by them.

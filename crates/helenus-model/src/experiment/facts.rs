@@ -23,6 +23,8 @@ pub struct Fact {
     pub verdict: Verdict,
     /// It could not keep up with its rate: the number is none, and that it could not is an answer.
     pub behind: bool,
+    /// The generator was the bottleneck of one of its phases.
+    pub generator_was_limit: bool,
     /// Names of its phases, in their order.
     pub phases: Vec<String>,
     /// Its numbers.
@@ -48,6 +50,7 @@ impl Fact {
             planned,
             verdict: result.verdict,
             behind: bad(DoubtKind::BehindSchedule),
+            generator_was_limit: bad(DoubtKind::GeneratorSaturated),
             phases: result
                 .phases
                 .iter()

@@ -3,7 +3,7 @@
 
 use super::bar::{Bar, Goal};
 use super::{DEFAULT_MAX_REPEATS, DEFAULT_REPEATS, Design, Experiment, Factor, Kind, Level};
-use super::{DesignError, Setting};
+use super::{DesignError, Promise, Setting};
 use crate::comparison::LEAST_PAIRS;
 use crate::nearest::nearest;
 use crate::seed::Seed;
@@ -205,6 +205,15 @@ impl Reader<'_> {
         if levels.len() < 2 {
             return Err(self.wrong(at, format!("{name} wants two levels at least")));
         }
+        if levels[0].promise.is_some() {
+            let what = format!(
+                "the first level of {name} promises something, and is what others are compared with"
+            );
+            return Err(FileError {
+                hint: Some("put the level as it is without the tip first".into()),
+                ..self.wrong(at, what)
+            });
+        }
         for (place, level) in levels.iter().enumerate() {
             if levels[..place]
                 .iter()
@@ -246,15 +255,24 @@ impl Reader<'_> {
             return Ok(Level {
                 label: words(&setting.value),
                 settings: vec![setting],
+                promise: None,
             });
         };
         let (label_at, label) = self
             .text(table, "label")?
             .ok_or_else(|| self.wrong(at, "a level with several keys wants a label"))?;
         self.word(label_at, "a level", &label)?;
+        let promise = match self.text(table, "promises")? {
+            None => None,
+            Some((at, text)) => {
+                let read = Promise::parse(&text);
+                Some(read.map_err(|e| self.refused(at, &e, Some(e.hint())))?)
+            }
+        };
         Ok(Level {
             label: label.into_owned(),
-            settings: self.settings(table, &["label"])?,
+            settings: self.settings(table, &["label", "promises"])?,
+            promise,
         })
     }
 

@@ -84,6 +84,8 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: "p98" is no measure (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the bar "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the bar "p99 < 20ms at 1000/s" is about "1000/s", which is no level of a factor (known: heap=1, heap=2)"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is no gain (write a gain such as "up to 15%", "3% to 5%", "100%", or "a gain")"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\", promises = \"5%\" }, { label = \"y\", jvm = \"-b\" }]\n"), @"line 2: the first level of b promises something, and is what others are compared with (put the level as it is without the tip first)");
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
@@ -241,6 +243,7 @@ fn simulated(
                 planned,
                 verdict: Verdict::Valid,
                 behind: false,
+                generator_was_limit: false,
                 phases: vec!["main".into()],
                 values: Values::from([("main".into(), measures)]),
                 read_bytes_per_operation: None,
@@ -357,10 +360,132 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, None).unwrap();
     assert!(found.answer.is_none() && found.not_testable.is_some());
+    assert!(
+        found
+            .effects
+            .iter()
+            .all(|e| !e.testable && e.claim == Claim::None)
+    );
     for fact in &mut facts {
         fact.read_bytes_per_operation = Some(4096.0);
     }
     assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
+}
+
+#[test]
+fn tips_end_by_what_was_measured_and_those_that_never_ran_as_not_testable() {
+    let text = r#"
+name = "tips"
+[[factor]]
+name = "one"
+kind = "restart"
+levels = [{ label = "off", jvm = "-a" }, { label = "on", jvm = "-b", promises = "up to 15%" }]
+[[factor]]
+name = "two"
+kind = "restart"
+levels = [{ label = "off", set = "a=1" }, { label = "on", set = "a=2", promises = "100%" }]
+[[factor]]
+key = "heap"
+kind = "restart"
+levels = ["64M", { label = "dies", heap = "1M", promises = "5%" }]
+[[combination]]
+one = "off"
+[[combination]]
+one = "on"
+[[combination]]
+two = "on"
+[[combination]]
+heap = "dies"
+"#;
+    let of = read(text).unwrap();
+    let mut facts = simulated(&of, Seed(5), 0.005, |levels| match levels {
+        [1, _, _] => 10_000.0 / 1.1,
+        _ => 10_000.0,
+    });
+    facts.retain(|fact| fact.planned.combination != 3);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let ends: Vec<(&str, Kept)> = found
+        .tips
+        .iter()
+        .map(|tip| (tip.factor.as_str(), tip.kept))
+        .collect();
+    let wanted = [
+        ("one", Kept::Confirmed),
+        ("two", Kept::Contradicted),
+        ("heap", Kept::NotTestable),
+    ];
+    assert_eq!(ends, wanted);
+    let [low, middle, high] = found.tips[0].gain.unwrap();
+    assert!(low < 0.1 && 0.1 < high && (middle - 0.1).abs() < 0.03);
+    let disk = Experiment {
+        needs_disk: true,
+        ..of
+    };
+    let found = analyse(&disk, &facts, None, None).unwrap();
+    assert!(found.tips.iter().all(|tip| tip.kept == Kept::NotTestable));
+}
+
+#[test]
+fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
+    assert!(!read(WHOLE).unwrap().is_about_disk());
+    let settings = [
+        "set = [\"disk_access_mode=mmap\"]",
+        "set = [\"commitlog_disk_access_mode=legacy\"]",
+        "param = [\"compression=ZstdCompressor\"]",
+        "param = \"chunk_length=4\"",
+        "with = \"compression={'class': 'LZ4Compressor'}\"",
+        "disk-read = \"10M\"",
+        "disk-iops = 100",
+    ];
+    for setting in settings {
+        let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", setting);
+        let of = read(&text).unwrap();
+        assert!(of.is_about_disk(), "{setting}");
+        assert!(!of.factors[0].is_of_disk() && of.factors[1].is_of_disk());
+    }
+    let of = read(&WHOLE.replace("set = [\"concurrent_reads=32\"]", settings[5])).unwrap();
+    let gib = |n: u64| Some(n << 30);
+    assert_eq!(of.too_small(gib(8), gib(4)), None);
+    insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
+    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and no dataset was made ([populate])");
+    assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
+    // The other factors are told as ever: they ask nothing of the disk.
+    let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+    let found = analyse(&of, &facts, None, of.too_small(gib(1), gib(4))).unwrap();
+    assert!(found.answer.is_none());
+    for effect in &found.effects {
+        assert_eq!(effect.testable, effect.factor != "reads", "{effect:?}");
+        assert!(effect.testable || effect.claim == Claim::None);
+    }
+    let open = |name: &str| {
+        found
+            .effects
+            .iter()
+            .any(|e| e.factor == name && e.claim != Claim::None)
+    };
+    assert!(open("heap") && open("rate") && !open("reads"));
+    assert!(found.interactions.iter().any(|both| both.testable));
+    assert!(found.interactions.iter().any(|both| !both.testable));
+}
+
+#[test]
+fn from_where_on_the_generator_was_the_limit_is_told() {
+    let text = WHOLE.replace("levels = [500, 1000]", "levels = [500, 1000, 2000]");
+    let of = read(&text).unwrap();
+    let all = of.combinations();
+    let told = |limited: &dyn Fn(&[usize]) -> bool| {
+        let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+        for fact in &mut facts {
+            fact.generator_was_limit = limited(&all[fact.planned.combination]);
+        }
+        // A single run says nothing yet.
+        facts[0].generator_was_limit = true;
+        analyse(&of, &facts, None, None).unwrap().generator_limit
+    };
+    assert_eq!(told(&|_| false), None);
+    assert_eq!(told(&|l| l[2] > 0).as_deref(), Some("from rate=1000 on"));
+    let one = told(&|l| l == [1, 0, 1]);
+    assert_eq!(one.as_deref(), Some("at heap=128M reads=few rate=1000"));
 }
 
 #[test]

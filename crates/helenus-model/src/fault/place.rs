@@ -15,6 +15,8 @@ pub struct Seat {
     pub data_center: String,
     /// Its rack.
     pub rack: String,
+    /// Whether it has a disk of its own, of limited size.
+    pub disk: bool,
 }
 
 /// A cluster as far as faults know it.
@@ -63,6 +65,7 @@ impl Shape {
             node: node.name.clone(),
             data_center: node.data_center.clone(),
             rack: node.rack.clone(),
+            disk: node.disk.is_some(),
         });
         Self {
             seats: seats.collect(),
@@ -100,7 +103,9 @@ impl Shape {
     /// No such target, one of the wrong kind, or nothing between the data centres.
     pub fn reach(&self, fault: &Fault) -> Result<Reach, FaultError> {
         match fault.what {
-            What::Kill | What::Pause | What::Throttle { .. } => self.processes(fault),
+            What::Kill | What::Pause | What::Throttle { .. } | What::DiskFull => {
+                self.processes(fault)
+            }
             What::Delay { .. } | What::Partition | What::Loss { .. } => self.packets(fault),
         }
     }
@@ -122,6 +127,15 @@ impl Shape {
                 return Err(at_target(fault, why, hint));
             }
         };
+        let without: Vec<&Seat> = seats.iter().copied().filter(|seat| !seat.disk).collect();
+        if fault.what == What::DiskFull && !without.is_empty() {
+            let verb = if without.len() == 1 { "has" } else { "have" };
+            let nodes = names(&without).join(", ");
+            let why = format!("{nodes} {verb} no disk of limited size: nobody else's is filled");
+            let hint =
+                "bring the cluster up with one for each node: helenus up --disk 512M".to_owned();
+            return Err(at_target(fault, why, hint));
+        }
         Ok(Reach::Nodes(names(&seats)))
     }
 
@@ -241,6 +255,7 @@ mod tests {
             node: format!("node{k}"),
             data_center: data_center.into(),
             rack: rack.into(),
+            disk: k < 3,
         };
         Shape {
             seats: vec![
@@ -270,6 +285,7 @@ mod tests {
             Ok(Reach::Nodes(nodes(&["node1", "node3"])))
         );
         assert_eq!(reach("slow 25% DC2"), Ok(Reach::Nodes(nodes(&["node4"]))));
+        assert_eq!(reach("disk-full 2"), Ok(Reach::Nodes(nodes(&["node2"]))));
         assert_eq!(
             reach("partition node2"),
             Ok(Reach::Island(nodes(&["node2"])))
@@ -297,6 +313,9 @@ mod tests {
         };
         insta::assert_snapshot!(told("kill nod2"), @"there is no nod2 in this cluster; did you mean node2?");
         insta::assert_snapshot!(told("kill DC1:DC2"), @"kill is done to nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
+        insta::assert_snapshot!(told("disk-full node4"), @"node4 has no disk of limited size: nobody else's is filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(told("disk-full DC1"), @"node3 has no disk of limited size: nobody else's is filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(told("disk-full DC1:DC2"), @"disk-full is done to nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
         insta::assert_snapshot!(told("loss 5% node1"), @"node1 is no link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
         insta::assert_snapshot!(told("partition DC1:DC4"), @"there is no data centre DC4 in this cluster; did you mean DC3?");
         insta::assert_snapshot!(told("partition DC1:DC1"), @"DC1 has no link to itself; a link is between two data centres, such as DC1:DC2");

@@ -88,7 +88,8 @@ impl Scripted {
 
     /// Whether both want the same processes or ports in ways that undo each other.
     fn disturbs(&self, reach: &Reach, other: &Self, others: &Reach) -> bool {
-        let kills = |what: What| what == What::Kill;
+        // Who heals those starts the nodes again.
+        let kills = What::ends_nodes;
         let alike =
             std::mem::discriminant(&self.fault.what) == std::mem::discriminant(&other.fault.what);
         let both_processes = matches!((reach, others), (Reach::Nodes(_), Reach::Nodes(_)));
@@ -161,6 +162,7 @@ mod tests {
             node: format!("node{k}"),
             data_center: format!("DC{k}"),
             rack: "rack1".into(),
+            disk: true,
         };
         Shape {
             seats: (1..=3).map(seat).collect(),
@@ -173,6 +175,7 @@ mod tests {
         for text in [
             "at 10s for 20s partition DC3",
             "at 500ms kill node2",
+            "at 10s for 20s disk-full node2",
             "at 0s for 1500ms slow 25% DC1/rack1",
         ] {
             assert_eq!(Scripted::parse(text).expect(text).to_string(), text);
@@ -237,6 +240,8 @@ mod tests {
         assert!(told(&["at 1s for 2s pause node1", "at 3s for 2s pause node1"]).is_ok());
         assert!(told(&["at 1s kill node1", "at 2s pause DC1"]).is_err());
         assert!(told(&["at 1s pause node1", "at 2s slow 20% node1"]).is_ok());
+        assert!(told(&["at 1s pause node1", "at 2s disk-full node1"]).is_err());
+        assert!(told(&["at 1s disk-full node1", "at 2s disk-full DC2"]).is_ok());
         // Layers over links lie over each other.
         assert!(told(&["at 1s partition DC3", "at 2s partition DC1:DC3"]).is_ok());
         assert!(told(&["at 1s partition node3", "at 2s kill node3"]).is_ok());

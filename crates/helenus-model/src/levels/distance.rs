@@ -16,6 +16,34 @@ pub struct Distance {
     pub word: String,
 }
 
+/// A round trip between two data centres as it was set for a run, and as it was measured before the run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// Data centre.
+    pub from: String,
+    /// Data centre.
+    pub to: String,
+    /// What both links together say, in microseconds.
+    pub asked_us: u64,
+    /// Median of a few round trips of a byte over TCP, in microseconds.
+    pub measured_us: f64,
+}
+
+/// A round trip is as it was asked for up to a quarter of it, or this where that is more, in microseconds: a link that
+/// was not set is told from a host that is busy.
+const OFF_US: f64 = 5_000.0;
+
+impl RoundTrip {
+    /// Whether the link is what it was asked to be. How exact it is during the run is the emulator's doubt to say.
+    pub fn holds(&self) -> bool {
+        #[expect(clippy::cast_precision_loss, reason = "at most a minute")]
+        let asked = self.asked_us as f64;
+        let off = self.measured_us - asked;
+        // Nothing comes back before it is due.
+        off >= -asked / 100.0 && off <= OFF_US.max(asked / 4.0)
+    }
+}
+
 /// Why a distance is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DistanceError {
@@ -80,17 +108,29 @@ impl Distance {
         }
     }
 
+    /// Several as one: what is said later holds.
+    pub fn joined(all: &[Self]) -> Self {
+        let words: Vec<&str> = all.iter().map(|one| one.word.as_str()).collect();
+        Self {
+            word: words.join("+"),
+        }
+    }
+
+    /// Its parts, each of all pairs or of one, as flags of a topology say them.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.word.split('+')
+    }
+
     fn changes(&self) -> Result<Vec<Change<'_>>, DistanceError> {
         let form = || DistanceError::Form(self.word.clone());
         if self.word == AS_THEY_ARE {
             return Ok(Vec::new());
         }
         let time = |text: &str| half_us(text).map_err(|_: LinkError| form());
-        if !self.word.contains('=') {
-            return Ok(vec![(None, time(&self.word)?)]);
-        }
-        let each = self.word.split('+').map(|part| {
-            let (pair, text) = part.split_once('=').ok_or_else(form)?;
+        let each = self.parts().map(|part| {
+            let Some((pair, text)) = part.split_once('=') else {
+                return Ok((None, time(part)?));
+            };
             let (a, b) = pair.split_once(':').ok_or_else(form)?;
             if a == b || a.is_empty() || b.is_empty() {
                 return Err(form());
@@ -163,6 +203,24 @@ mod tests {
         assert_eq!(at("0ms"), Ok([0, 0, 0]));
         assert_eq!(at("40ms"), Ok([40, 40, 40]));
         assert_eq!(at("DC3:DC1=10ms+DC1:DC2=30ms"), Ok([30, 10, 80]));
+        assert_eq!(at("60ms+DC1:DC2=30ms"), Ok([30, 60, 60]));
+        let said = ["60ms", "DC1:DC2=30ms"].map(|text| Distance::parse(text).expect("a distance"));
+        assert_eq!(Distance::joined(&said).word, "60ms+DC1:DC2=30ms");
+    }
+
+    #[test]
+    fn a_link_that_was_not_set_is_told_from_a_busy_host() {
+        let holds = |asked_us: u64, measured_us: f64| {
+            RoundTrip {
+                from: "DC1".into(),
+                to: "DC2".into(),
+                asked_us,
+                measured_us,
+            }
+            .holds()
+        };
+        assert!(holds(0, 300.0) && holds(10_000, 14_000.0) && holds(80_000, 95_000.0));
+        assert!(!holds(0, 10_100.0) && !holds(40_000, 80_200.0) && !holds(80_000, 40_100.0));
     }
 
     #[test]

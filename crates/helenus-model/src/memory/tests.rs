@@ -38,6 +38,20 @@ fn a_tiny_node_by_kind() {
 }
 
 #[test]
+fn a_disk_in_memory_is_planned_whole() {
+    let (without, with) = (tiny(), tiny().with_disk(Some(Bytes::mib(256))));
+    assert_eq!(with.anonymous(), without.anonymous());
+    assert_eq!(with.total(), without.total() + Bytes::mib(256));
+    assert_eq!(with.bound, without.bound + Bytes::mib(256));
+    assert_eq!(without.with_disk(None), without);
+    let text = serde_json::to_string(&with).unwrap();
+    assert!(text.contains(r#""disk":268435456"#), "{text}");
+    // A plan that was stored before there were disks is read.
+    let old = serde_json::to_string(&without).unwrap();
+    assert_eq!(serde_json::from_str::<MemoryPlan>(&old).unwrap(), without);
+}
+
+#[test]
 fn flags_and_old_names_count() {
     let of = |yaml: &Value, f: &[&str]| MemoryPlan::of(Bytes::mib(512), yaml, &flags(f), true);
     let stock = of(&json!({}), &[]);

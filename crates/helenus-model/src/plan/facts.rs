@@ -13,11 +13,13 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
         ("tokens".to_owned(), plan.tokens.to_string()),
     ];
     for node in &plan.nodes {
-        if let Some(own) = node.own {
+        let own = node.own.filter(|own| own.preset != plan.preset);
+        if let Some(own) = own {
             let preset = own.preset.as_str().to_owned();
             facts.push((format!("preset of {}", node.name), preset));
         }
     }
+    facts.extend(disks(plan));
     if let Some(node) = plan.nodes.first() {
         let places = places(plan, node);
         let own = |(what, value): &(String, String)| {
@@ -29,6 +31,17 @@ pub fn facts(plan: &ClusterPlan) -> Vec<(String, String)> {
         flags.for_each(|flag| add(&mut facts, flag));
     }
     facts
+}
+
+/// Sizes of disks in memory: of all nodes where they are alike, else of each that has one.
+fn disks(plan: &ClusterPlan) -> Vec<(String, String)> {
+    let first = plan.nodes.first().and_then(|node| node.disk);
+    if plan.nodes.iter().all(|node| node.disk == first) {
+        let all = first.map(|disk| ("disk".to_owned(), disk.jvm()));
+        return all.into_iter().collect();
+    }
+    let of = |node: &NodePlan| Some((format!("disk of {}", node.name), node.disk?.jvm()));
+    plan.nodes.iter().filter_map(of).collect()
 }
 
 /// Of a flag that stands there twice the JVM takes the last; a person's stand behind the preset's.

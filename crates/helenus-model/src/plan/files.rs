@@ -182,7 +182,7 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
         "-Dlogback.configurationFile=file://{folder}/conf/logback.xml"
     ));
     argv.push(format!("-Dcassandra.logdir={folder}/logs"));
-    argv.push(format!("-Dcassandra.storagedir={folder}"));
+    argv.push(format!("-Dcassandra.storagedir={}", node.storage()));
     // Native libraries that jars unpack lie here, not in /tmp, where one that is killed would leave them.
     argv.push(format!("-Djava.io.tmpdir={folder}/tmp"));
     // A person's own flags end the node's: what is said last holds.

@@ -1,4 +1,4 @@
-//! Nodes that have another preset than their cluster: its settings, heap and memory in place of the cluster's.
+//! Nodes that have another preset or disk than their cluster: settings, heap and memory in place of the cluster's.
 //! Refuses another release: a cluster has one.
 
 use super::{ClusterPlan, NodePlan, PlanError, PlanRequest, heap_of};
@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use crate::yaml;
 use serde::{Deserialize, Serialize};
 
-/// What a node has of its own preset.
+/// What a node has of its own preset, or for its own disk.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OwnPlan {
     /// Preset.
@@ -71,7 +71,7 @@ pub(super) fn heap(
     heap_of(request, preset, release, nodes)
 }
 
-/// What a node that was planned has of its own; nothing where its preset is the cluster's.
+/// What a node that was planned has of its own; nothing where its preset and its disk are the cluster's.
 pub(super) fn of(
     request: &PlanRequest,
     preset: PresetName,
@@ -79,10 +79,11 @@ pub(super) fn of(
     node: &NodePlan,
 ) -> Option<OwnPlan> {
     let yaml = yaml::parse(&node.yaml).unwrap_or_default();
-    (preset != request.preset).then(|| OwnPlan {
+    let differs = preset != request.preset || node.disk != request.disk;
+    differs.then(|| OwnPlan {
         preset,
         heap,
-        memory: MemoryPlan::of(heap.heap, &yaml, &node.jvm, request.archive),
+        memory: MemoryPlan::of(heap.heap, &yaml, &node.jvm, request.archive).with_disk(node.disk),
         limit: None,
     })
 }

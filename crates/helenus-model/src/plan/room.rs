@@ -7,18 +7,18 @@ use crate::preset::PresetName;
 use crate::units::Bytes;
 use crate::yaml;
 
-/// Memory of each node by kind, by the first that has no preset of its own: the others differ from it in names and
+/// Memory of each node by kind, by the first that has no preset or disk of its own: the others differ from it in names and
 /// addresses only.
 pub(super) fn memory(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes) -> MemoryPlan {
     let first = nodes.iter().find(|node| node.own.is_none());
     let first = first.or(nodes.first());
     let yaml = first.and_then(|node| yaml::parse(&node.yaml).ok());
     let jvm = first.map(|node| node.jvm.as_slice()).unwrap_or_default();
-    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.archive)
+    MemoryPlan::of(heap, &yaml.unwrap_or_default(), jvm, request.archive).with_disk(request.disk)
 }
 
-/// Checks that all nodes fit, and decides their hard limits; those of nodes with a preset of their own are put into
-/// their plans.
+/// Checks that all nodes fit, and decides their hard limits; those of nodes with a preset or disk of their own are put
+/// into their plans.
 pub(super) fn check(
     request: &PlanRequest,
     nodes: &mut [NodePlan],
@@ -66,15 +66,17 @@ pub(super) fn check(
         own_limits |= own.limit.is_some();
     }
     let equal_shares = request.clusters > 1;
-    let asked = limit.is_some() || own_limits || request.cpus.is_some() || equal_shares;
+    let by_hand = request.cpus.is_some() || request.disk_speed.is_some();
+    let asked = limit.is_some() || own_limits || by_hand || equal_shares;
     Ok(asked.then_some(LimitPlan {
         memory: limit,
         cpus: request.cpus,
+        disk: request.disk_speed,
         equal_shares,
     }))
 }
 
-/// Nodes of several presets want more than there is.
+/// Nodes of several presets or disks want more than there is.
 fn mixed(
     request: &PlanRequest,
     nodes: &[NodePlan],
@@ -84,9 +86,11 @@ fn mixed(
     let mut kinds: Vec<(PresetName, Bytes, usize)> = Vec::new();
     for node in nodes {
         let preset = node.own.map_or(request.preset, |own| own.preset);
-        match kinds.iter_mut().find(|(known, _, _)| *known == preset) {
+        let each = of(node);
+        let alike = |kind: &&mut (PresetName, Bytes, usize)| (kind.0, kind.1) == (preset, each);
+        match kinds.iter_mut().find(alike) {
             Some((_, _, count)) => *count += 1,
-            None => kinds.push((preset, of(node), 1)),
+            None => kinds.push((preset, each, 1)),
         }
     }
     let each = kinds
@@ -125,12 +129,27 @@ fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) 
     ) {
         ways.push(format!("--heap {}", heap.jvm()));
     }
+    ways.extend(largest_disk(request, nodes, each, share));
     if ways.is_empty() {
         "nothing of this shape fits: free some memory; `helenus list` tells what clusters take"
             .into()
     } else {
         format!("the largest that fits: {}", ways.join(", or "))
     }
+}
+
+/// The largest disk with which each node fits its share, as a flag.
+fn largest_disk(
+    request: &PlanRequest,
+    nodes: &[NodePlan],
+    each: Bytes,
+    share: Bytes,
+) -> Option<String> {
+    let beside = each.0.checked_sub(request.disk?.0)?;
+    let disk = Bytes(share.0.checked_sub(beside)? >> 20 << 20);
+    let yaml = yaml::parse(&nodes.first()?.yaml).unwrap_or_default();
+    let (least, _) = super::disk::least(&yaml);
+    (disk >= least).then(|| format!("--disk {}", disk.jvm()))
 }
 
 /// Checks the number of processors.

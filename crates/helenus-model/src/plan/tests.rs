@@ -33,6 +33,8 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         clusters: 1,
         memory_limit: None,
         cpus: None,
+        disk: None,
+        disk_speed: None,
         archive: true,
         by_node: Vec::new(),
         network: None,
@@ -231,9 +233,19 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
         Some(LimitPlan {
             memory: None,
             cpus: Some(1.5),
+            disk: None,
             equal_shares: false
         })
     );
+    let mut slow = request(1, PresetName::Bench);
+    slow.disk_speed = DiskLimit::of(Some(Bytes::mib(100)), None, Some(500));
+    let disk = limit(&slow).and_then(|limits| limits.disk);
+    let told = disk.map(|disk| disk.to_string());
+    assert_eq!(
+        told.as_deref(),
+        Some("100 MiB/s read, 500 reads/s, 500 writes/s")
+    );
+    assert_eq!(DiskLimit::of(None, None, None), None);
     let jvm = &planned.nodes[0].jvm;
     assert!(jvm.contains(&"-XX:ActiveProcessorCount=2".to_owned()));
     assert!(jvm.contains(&"-Dcassandra.available_processors=2".to_owned()));
@@ -448,4 +460,88 @@ fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
     r.memory_limit = Some(Bytes::mib(400));
     r.available = Bytes::mib(20_000);
     assert!(matches!(plan(&r), Err(PlanError::Limit { .. })));
+}
+
+#[test]
+fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
+    let mut r = request(3, PresetName::Tiny);
+    let without = plan(&r).unwrap();
+    r.disk = Some(Bytes::mib(256));
+    let with = plan(&r).unwrap();
+    let node = &with.nodes[0];
+    assert_eq!(node.storage(), format!("{}/disk", node.folder));
+    assert_eq!(without.nodes[0].storage(), without.nodes[0].folder);
+    let yaml = yaml::parse(&node.yaml).unwrap();
+    let below = |key: &str| yaml[key].as_str().unwrap().starts_with(&node.storage());
+    let own = [
+        "commitlog_directory",
+        "hints_directory",
+        "saved_caches_directory",
+        "cdc_raw_directory",
+    ];
+    assert!(own.into_iter().all(below));
+    assert_eq!(
+        yaml["data_file_directories"],
+        json!([format!("{}/data", node.storage())])
+    );
+    assert_eq!(yaml["disk_failure_policy"], json!("stop"));
+    let mut own = r.clone();
+    own.set = vec![("disk_failure_policy".into(), json!("die"))];
+    assert!(plan(&own).unwrap().nodes[0].yaml.contains("policy: die"));
+    assert!(!without.nodes[0].yaml.contains("disk_failure_policy"));
+    let total = |plan: &ClusterPlan| plan.memory.unwrap().total();
+    assert_eq!(total(&with), total(&without) + Bytes::mib(256));
+    assert!(node.own.is_none());
+    assert!(facts(&with).contains(&("disk".into(), "256M".into())));
+    // What does not fit is refused with the disk that would.
+    r.available = Bytes::mib(1200);
+    let error = plan(&r).unwrap_err();
+    insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
+    3 × 504 MiB (heap 64 MiB, the rest beside it) want 1.5 GiB of memory, 1.2 GiB are free for them
+    the largest that fits: 2 nodes, or --disk 151M
+    ");
+}
+
+#[test]
+fn a_node_s_own_disk_is_its_own_memory() {
+    let mut r = request(2, PresetName::Tiny);
+    let disk = Some(Bytes::mib(512));
+    let told = NodeWords {
+        disk,
+        ..NodeWords::default()
+    };
+    r.by_node = vec![NodeWords::default(), told];
+    let mixed = plan(&r).unwrap();
+    let (first, second) = (&mixed.nodes[0], &mixed.nodes[1]);
+    assert_eq!((first.disk, second.disk), (None, disk));
+    assert!(first.own.is_none());
+    let of = |node: &NodePlan| mixed.memory_of(node).unwrap();
+    assert_eq!(of(second), of(first).with_disk(disk));
+    assert_eq!(mixed.preset_of(second), PresetName::Tiny);
+    let told: Vec<_> = facts(&mixed).into_iter().map(|(what, _)| what).collect();
+    assert!(told.contains(&"disk of node2".to_owned()), "{told:?}");
+    assert!(!told.contains(&"preset of node2".to_owned()), "{told:?}");
+    r.available = Bytes::mib(800);
+    insta::assert_snapshot!(plan(&r).unwrap_err(), @"2 nodes (1 × tiny 248 MiB, 1 × tiny 760 MiB) want 1009 MiB of memory, 800 MiB are free for them");
+}
+
+#[test]
+fn a_disk_on_which_a_fresh_node_could_not_begin_is_refused() {
+    let refused = |preset, disk| {
+        let mut r = request(1, preset);
+        r.disk = Some(Bytes::mib(disk));
+        let error = plan(&r).unwrap_err();
+        format!("{error}\n{}", error.hint())
+    };
+    insta::assert_snapshot!(refused(PresetName::Tiny, 93), @"
+    a disk of 93 MiB is too small for node1: it wants 94 MiB for three commit log segments of 4 MiB, the system's tables, and what Cassandra keeps free
+    use --disk 94M or more
+    ");
+    insta::assert_snapshot!(refused(PresetName::Bench, 64), @"
+    a disk of 64 MiB is too small for node1: it wants 178 MiB for three commit log segments of 32 MiB, the system's tables, and what Cassandra keeps free
+    use --disk 178M or more
+    ");
+    let mut r = request(1, PresetName::Tiny);
+    r.disk = Some(Bytes::mib(94));
+    assert!(plan(&r).is_ok());
 }

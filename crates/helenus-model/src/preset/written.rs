@@ -43,7 +43,7 @@ fn write(setting: Setting, release: &Release) -> Written {
     }
     let (own, why) = match setting.place {
         Place::Yaml => yaml_key(&setting, release),
-        Place::Jvm | Place::Property | Place::Environment => {
+        Place::Jvm | Place::Property | Place::Environment | Place::Process => {
             let value = Value::String(setting.value.to_owned());
             (Some((setting.key.to_owned(), value)), None)
         }

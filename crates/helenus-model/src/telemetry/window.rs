@@ -5,6 +5,7 @@ use super::{
     Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading,
     Seen,
 };
+use crate::fault::script::Scripted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
@@ -187,13 +188,14 @@ impl<'a> Window<'a> {
             .collect()
     }
 
-    /// Nodes that died in the stretch, less those that were killed then because that was asked for.
+    /// Nodes that died in the stretch, less those that ended of a fault that was asked for: killed, or started again
+    /// after their disk was full.
     pub fn died_by_themselves(&self) -> BTreeSet<&'a str> {
         let killed: Vec<(&str, u64, u64)> = self
             .readings
             .iter()
             .filter_map(|r| match &r.seen {
-                Seen::Event(event) if event.what == EventKind::Killed => {
+                Seen::Event(event) if ends_nodes(event) => {
                     Some((r.source.as_str(), r.at_ns, event.to_ns))
                 }
                 _ => None,
@@ -220,6 +222,16 @@ impl<'a> Window<'a> {
             reached = reached.max(to);
         }
         covered as f64 / self.length_ns().max(1.0)
+    }
+}
+
+/// Whether an event is a fault that was asked for and of which nodes end.
+fn ends_nodes(event: &Event) -> bool {
+    let asked = |text: &str| Scripted::parse(text).is_ok_and(|one| one.fault.what.ends_nodes());
+    match event.what {
+        EventKind::Killed => true,
+        EventKind::Fault => asked(&event.text),
+        _ => false,
     }
 }
 

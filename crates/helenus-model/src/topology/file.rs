@@ -4,6 +4,7 @@
 use super::link::{LinkError, LinkPreset, LinkWords, delay_us, half_us, loss_ppm, rate_bits};
 use super::{DataCenter, Topology, TopologyError, Words};
 use crate::toml_file::{FileError, Reader};
+use crate::units::Bytes;
 use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -21,17 +22,18 @@ pub struct TopologyFile {
     pub words: Words,
 }
 
-const TOP: [&str; 8] = [
+const TOP: [&str; 9] = [
     "cassandra",
     "preset",
     "set",
     "jvm",
+    "disk",
     "links",
     "rtt",
     "data_center",
     "link",
 ];
-const DATA_CENTER: [&str; 8] = [
+const DATA_CENTER: [&str; 9] = [
     "name",
     "nodes",
     "racks",
@@ -39,9 +41,10 @@ const DATA_CENTER: [&str; 8] = [
     "preset",
     "set",
     "jvm",
+    "disk",
     "node",
 ];
-const NODE: [&str; 4] = ["node", "preset", "set", "jvm"];
+const NODE: [&str; 5] = ["node", "preset", "set", "jvm", "disk"];
 const LINK: [&str; 9] = [
     "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
 ];
@@ -131,9 +134,13 @@ impl Reader<'_> {
         })
     }
 
-    /// `set` as a table of scalars, `jvm` as a list of flags.
+    /// `set` as a table of scalars, `jvm` as a list of flags, `disk` as a size.
     fn words(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
         let mut words = Words::default();
+        if let Some((at, size)) = self.text(table, "disk")? {
+            let size = Bytes::parse(&size).map_err(|e| self.wrong(at, e.to_string()))?;
+            words.disk = Some(size);
+        }
         if let Some(value) = table.get("set") {
             let DeValue::Table(set) = value.get_ref() else {
                 return Err(self.wrong(value.span().start, "set wants a table of keys and values"));
@@ -283,6 +290,7 @@ mod tests {
     const WHOLE: &str = r#"
 cassandra = "5.0"
 preset = "tiny"
+disk = "512M"
 rtt = "80ms"
 set = { concurrent_reads = 4 }
 
@@ -293,8 +301,10 @@ racks = 3
 coordinators = 1
 preset = "dev"
 jvm = ["-XX:+UseSerialGC"]
+disk = "1G"
   [[data_center.node]]
   node = 2
+  disk = "256M"
   set = { memtable = { flush = 2 } }
   [[data_center.node]]
   node = 3
@@ -321,10 +331,17 @@ rate = "100Mbit"
         let file = read(WHOLE).unwrap();
         assert_eq!(file.cassandra.as_deref(), Some("5.0"));
         assert_eq!(file.words.set, ["concurrent_reads=4"]);
+        assert_eq!(file.words.disk, Some(Bytes::mib(512)));
         let places = file.topology.places();
         assert_eq!(places.len(), 6);
         assert_eq!(places[1].words.set, ["memtable.flush=2"]);
         assert_eq!(places[1].words.jvm, ["-XX:+UseSerialGC"]);
+        let disks: Vec<_> = places
+            .iter()
+            .map(|p| p.words.disk.map(Bytes::as_mib))
+            .collect();
+        let of_east = [Some(1024), Some(256), Some(1024), Some(1024)];
+        assert_eq!(disks, [&of_east[..], &[None, None]].concat());
         let presets: Vec<_> = places.iter().map(|p| p.words.preset.as_deref()).collect();
         let of_east = [Some("dev"), Some("dev"), Some("bench"), Some("dev")];
         assert_eq!(presets, [&of_east[..], &[None, None]].concat());
@@ -384,6 +401,8 @@ rate = "100Mbit"
         let and = |more: &str| refused(&format!("{dc}{more}"));
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnods = 1"), @"line 3: unknown key nods (did you mean nodes?)");
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 1\ncassandra = \"4.1\""), @r#"line 4: all nodes of a cluster have one release (write cassandra = "RELEASE" at the top of the file)"#);
+        insta::assert_snapshot!(and("disk = \"512\""), @r#"line 7: "512" is not a size: write a number with K, M or G, such as 64M"#);
+        insta::assert_snapshot!(and("[[data_center.node]]\nnode = 1\ndisc = \"1G\""), @"line 9: unknown key disc (did you mean disk?)");
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
         insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
         insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinators (a data centre has 1 to 250 nodes, at most as many racks, and a node that is no coordinator)"#);

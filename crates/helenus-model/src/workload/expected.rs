@@ -65,7 +65,7 @@ impl Expected {
                     kind: Kind::Profile {
                         maker: Arc::clone(&maker),
                         spec,
-                        in_turns: found.profile.insert.turns.is_some(),
+                        in_turns: found.profile.insert.is_by_row(),
                     },
                 };
                 Ok(profiles.specs.iter().enumerate().map(of).collect())

@@ -12,6 +12,7 @@ use crate::dist::{Dist, RatioDist};
 use crate::table::{Table, if_absent, qualify};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 /// The operation that every profile has beside its own: a whole partition is read back.
 pub const VALIDATE: &str = "validate";
@@ -169,6 +170,9 @@ pub struct InsertSpec {
     /// it a position is a whole partition.
     #[serde(default)]
     pub turns: Option<u64>,
+    /// Partitions that stay for a stretch of positions, one row a position. Ours, too.
+    #[serde(default)]
+    pub stretches: Option<Stretches>,
     /// `IF …`: rows are written by compare-and-set, one condition for each row.
     #[serde(default)]
     pub condition: Option<String>,
@@ -186,10 +190,44 @@ impl Default for InsertSpec {
             row_population: RatioDist::one(),
             batch: BatchKind::Logged,
             turns: None,
+            stretches: None,
             condition: None,
             consistency: None,
             serial_consistency: None,
         }
+    }
+}
+
+impl InsertSpec {
+    /// Whether a position is one row, and not a whole partition.
+    pub fn is_by_row(&self) -> bool {
+        self.turns.is_some() || self.stretches.is_some()
+    }
+}
+
+/// Stretches of rows that go into one partition each, as ranges of addresses that are written out one by one:
+/// `24 of zipf(1..4096)`. Position `p` is of stretch line `p % at_once`; the partition is drawn anew for each stretch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretches {
+    /// Stretches that are written at once, a row of each in turn.
+    pub at_once: u64,
+    /// Rows of a stretch.
+    pub length: Dist,
+}
+
+impl FromStr for Stretches {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = || "write how many at once, of which length: 24 of zipf(1..4096)".to_owned();
+        let (at_once, length) = text.split_once(" of ").ok_or_else(wanted)?;
+        let at_once = at_once.trim().parse::<u64>().ok();
+        let at_once = at_once.filter(|n| *n > 0).ok_or_else(wanted)?;
+        let length: Dist = length.trim().parse().map_err(|e| format!("{e}"))?;
+        if length.min() < 1 {
+            return Err("a stretch has one row at least".to_owned());
+        }
+        Ok(Self { at_once, length })
     }
 }
 

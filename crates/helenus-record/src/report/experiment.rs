@@ -1,15 +1,20 @@
-//! The report of an experiment: the answer first, then sheets of numbers; as lines, Markdown, CSV and a page.
+//! The report of an experiment: the answer first, then plots and sheets of numbers; as lines, Markdown and CSV.
 //! Refuses an answer where the question cannot be answered here, and names what was left out.
 
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
+use crate::report::experiment_plot as plot;
+use crate::report::experiment_sheets::experiment_sheets;
 use crate::report::words::{self, code, markdown as text};
-use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
+use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Effect, Experiment, Fact, Interaction, Progress, RunState, Stage,
+    Analysis, Answer, Bar, BarCell, Experiment, Fact, Kept, Progress, RunState, Stage, Tip,
 };
 use std::fmt::Write as _;
+
+/// So many times better than a bar are settings with room to spare: a busier day, a longer collection.
+const ROOM: f64 = 2.0;
 
 /// What an experiment's report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -26,17 +31,6 @@ pub struct ExperimentReport<'a> {
     pub facts: &'a [Fact],
     /// What they say; none where no run counts.
     pub analysis: Option<&'a Analysis>,
-}
-
-/// A table of a report. A head that begins with `>` is set to the right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sheet {
-    /// What it shows.
-    pub title: &'static str,
-    /// Heads.
-    pub heads: Vec<String>,
-    /// Rows of as many cells.
-    pub rows: Vec<Vec<String>>,
 }
 
 /// The answer, a sentence a line; the first is the one to read.
@@ -57,6 +51,12 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 .and_then(|answer| again(found, answer));
             lines.extend(again);
             lines.extend(bars(report.experiment, found));
+            lines.extend(tips_line(&found.tips));
+            lines.extend(found.generator_limit.as_ref().map(|at| {
+                format!(
+                    "the generator was the limit {at}: what the nodes can do there was not seen"
+                )
+            }));
             lines.extend(found.noise.as_ref().map(|noise| noise_line(found, noise)));
         }
     }
@@ -127,32 +127,74 @@ fn again(found: &Analysis, answer: &Answer) -> Option<String> {
     ))
 }
 
+/// Of each bar the least settings that hold it, by the order of the file, and the least that hold it with room to spare.
 fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     let each = of.bars.iter().map(|bar| {
-        let with = |answer: BarAnswer| -> Vec<&str> {
-            let own = found.bars.iter().filter(|cell| cell.bar == bar.text);
-            own.filter(|cell| cell.answer == answer)
-                .map(|cell| cell.label.as_str())
-                .collect()
-        };
-        let (holds, open) = (with(BarAnswer::Holds), with(BarAnswer::CannotTell));
+        let own = || found.bars.iter().filter(|cell| cell.bar == bar.text);
+        let with = |answer: BarAnswer| own().filter(move |cell| cell.answer == answer);
         let mut line = format!("bar {}: ", bar.text);
-        match holds.first() {
-            Some(first) => {
+        match with(BarAnswer::Holds).next() {
+            Some(least) => {
+                let roomy = with(BarAnswer::Holds).find(|cell| has_room(bar, cell));
+                let recommended = match roomy {
+                    Some(cell) if cell.label == least.label => {
+                        "these have room to spare".to_owned()
+                    }
+                    Some(cell) => format!("recommended are {}, with room to spare", cell.label),
+                    None => "none have room to spare".to_owned(),
+                };
                 let _infallible = write!(
                     line,
-                    "the first settings that hold it are {first}; {} in all",
-                    holds.len()
+                    "the least settings that hold it are {}; {recommended}; {} in all",
+                    least.label,
+                    with(BarAnswer::Holds).count()
                 );
             }
             None => line.push_str("no settings surely hold it"),
         }
+        let open: Vec<&str> = with(BarAnswer::CannotTell)
+            .map(|cell| cell.label.as_str())
+            .collect();
         if !open.is_empty() {
             let _infallible = write!(line, "; not told of {}", open.join(", "));
         }
         line
     });
     each.collect()
+}
+
+/// Whether even the worse end of the interval is twice as good as the bar asks.
+fn has_room(bar: &Bar, cell: &BarCell) -> bool {
+    cell.interval.is_some_and(|[low, high]| match bar.below {
+        true => high * ROOM <= bar.bound,
+        false => low >= bar.bound * ROOM,
+    })
+}
+
+/// How many promises ended how.
+fn tips_line(tips: &[Tip]) -> Option<String> {
+    let ends = [
+        "confirmed",
+        "contradicted",
+        "no difference",
+        "not testable here",
+        "no claim",
+    ];
+    let of = |kept: Kept| match kept {
+        Kept::Confirmed => ends[0],
+        Kept::Contradicted => ends[1],
+        Kept::NoDifference { .. } => ends[2],
+        Kept::NotTestable => ends[3],
+        Kept::NoClaim => ends[4],
+    };
+    let count = |end: &str| tips.iter().filter(|tip| of(tip.kept) == end).count();
+    let each: Vec<String> = ends
+        .iter()
+        .map(|end| (count(end), end))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, end)| format!("{n} {end}"))
+        .collect();
+    (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
 }
 
 fn noise_line(found: &Analysis, noise: &Estimate) -> String {
@@ -176,270 +218,6 @@ fn dead(report: &ExperimentReport<'_>) -> String {
     labels.join(", ")
 }
 
-/// The tables behind the answer; those without a row are left out.
-pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
-    let mut sheets = Vec::new();
-    if let Some(found) = report.analysis {
-        sheets.push(effects(&found.effects));
-        sheets.push(interactions(&found.interactions));
-        sheets.push(bar_cells(found));
-        sheets.push(combinations(found));
-    }
-    sheets.push(runs(report));
-    sheets.push(failures(report));
-    sheets.retain(|sheet| !sheet.rows.is_empty());
-    sheets
-}
-
-fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
-    Sheet {
-        title,
-        heads: heads.iter().map(|head| (*head).to_owned()).collect(),
-        rows,
-    }
-}
-
-fn said(claim: Claim) -> String {
-    match claim {
-        Claim::None => "no claim",
-        Claim::NoDifference => "not told apart",
-        Claim::Higher => "higher",
-        Claim::Lower => "lower",
-    }
-    .to_owned()
-}
-
-/// Ratio, interval, adjusted p, and the smallest difference that so many blocks find.
-fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
-    let Some(e) = estimate else {
-        return ["–", "–", "–", "–"].map(str::to_owned);
-    };
-    let p = match e.p_holm {
-        Some(p) if p < 0.001 => "<0.001".to_owned(),
-        Some(p) => format!("{p:.3}"),
-        None => "–".to_owned(),
-    };
-    [
-        words::change(e.ratio),
-        words::interval(e),
-        p,
-        words::percent(e.detectable - 1.0),
-    ]
-}
-
-fn effects(effects: &[Effect]) -> Sheet {
-    let rows = effects.iter().map(|effect| {
-        let [change, interval, p, finds] = numbers(effect.estimate.as_ref());
-        let level = format!("{} against {}", effect.to, effect.from);
-        let measure = words::measure(effect.measure).to_owned();
-        let blocks = effect.estimate.map_or(0, |e| e.pairs).to_string();
-        let said = said(effect.claim);
-        vec![
-            measure,
-            effect.factor.clone(),
-            level,
-            change,
-            interval,
-            p,
-            finds,
-            blocks,
-            said,
-        ]
-    });
-    let heads = [
-        "measure",
-        "factor",
-        "level",
-        ">change",
-        "95 % interval",
-        ">p (Holm)",
-        ">finds",
-        ">blocks",
-        "claim",
-    ];
-    sheet("Effects", &heads, rows.collect())
-}
-
-fn interactions(all: &[Interaction]) -> Sheet {
-    let rows = all.iter().map(|one| {
-        let [change, interval, p, finds] = numbers(one.estimate.as_ref());
-        let words = |[factor, level]: &[String; 2]| format!("{factor}={level}");
-        vec![
-            words(&one.one),
-            words(&one.other),
-            change,
-            interval,
-            p,
-            finds,
-            said(one.claim),
-        ]
-    });
-    let heads = [
-        "levels",
-        "together with",
-        ">changes it by",
-        "95 % interval",
-        ">p (Holm)",
-        ">finds",
-        "claim",
-    ];
-    sheet("Interactions", &heads, rows.collect())
-}
-
-fn bar_cells(found: &Analysis) -> Sheet {
-    let rows = found.bars.iter().map(|cell| {
-        let answer = match cell.answer {
-            BarAnswer::Holds => "holds",
-            BarAnswer::CannotTell => "cannot be told",
-            BarAnswer::Crossed => "is crossed",
-        };
-        let number = |value: f64| words::value(cell.measure, value);
-        let interval = cell.interval.map_or("–".to_owned(), |[low, high]| {
-            format!("{} to {}", number(low), number(high))
-        });
-        let value = cell.value.map_or("–".to_owned(), number);
-        let behind = match cell.behind {
-            0 => String::new(),
-            n => format!("{n} runs fell behind"),
-        };
-        vec![
-            cell.bar.clone(),
-            cell.label.clone(),
-            value,
-            interval,
-            answer.to_owned(),
-            behind,
-        ]
-    });
-    let heads = [
-        "bar",
-        "settings",
-        ">value",
-        "95 % interval",
-        "answer",
-        "because",
-    ];
-    sheet("Bars", &heads, rows.collect())
-}
-
-/// What is told of each combination.
-fn columns(found: &Analysis) -> Vec<Measure> {
-    let own = Measure::EVERY.into_iter().filter(|measure| {
-        let has = |cell: &helenus_model::experiment::Cell| cell.values.contains_key(measure);
-        found.combinations.iter().any(has)
-    });
-    let scheduled = found
-        .combinations
-        .iter()
-        .any(|cell| cell.values.contains_key(&Measure::ResponseMean));
-    own.filter(|measure| match measure {
-        Measure::Throughput | Measure::NodeCpu => true,
-        Measure::ResponseP50 | Measure::ResponseP99 => true,
-        Measure::ServiceP50 | Measure::ServiceP99 => !scheduled,
-        other => *other == found.measure,
-    })
-    .collect()
-}
-
-fn combinations(found: &Analysis) -> Sheet {
-    let columns = columns(found);
-    let mut heads = vec!["settings".to_owned(), ">runs".to_owned()];
-    heads.extend(columns.iter().map(|m| format!(">{}", words::measure(*m))));
-    heads.push(">disk reads/op".to_owned());
-    let rows = found.combinations.iter().map(|cell| {
-        let mut row = vec![cell.label.clone(), cell.runs.to_string()];
-        row.extend(columns.iter().map(|measure| {
-            let value = cell.values.get(measure);
-            value.map_or("–".to_owned(), |v| words::value(*measure, *v))
-        }));
-        row.push(
-            cell.read_bytes_per_operation
-                .map_or("–".to_owned(), |bytes| {
-                    format!("{} B", words::digits(bytes))
-                }),
-        );
-        row
-    });
-    let rows = rows.collect();
-    Sheet {
-        title: "Settings",
-        heads,
-        rows,
-    }
-}
-
-fn stage(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Main => "",
-        Stage::Twin => "the same again",
-        Stage::Again => "measured again",
-    }
-}
-
-fn state(state: RunState) -> &'static str {
-    match state {
-        RunState::Planned => "planned",
-        RunState::Running => "begun",
-        RunState::Done => "done",
-        RunState::Died => "died",
-        RunState::Interrupted => "cut off",
-        RunState::DoesNotFit => "does not fit",
-    }
-}
-
-fn runs(report: &ExperimentReport<'_>) -> Sheet {
-    let all = report.experiment.combinations();
-    let rows = report.runs.iter().map(|run| {
-        let planned = run.planned;
-        let fact = report
-            .facts
-            .iter()
-            .find(|fact| fact.planned.place == planned.place);
-        let value = report.analysis.zip(fact).and_then(|(found, fact)| {
-            let value = fact.values.get(&found.phase)?.get(&found.measure)?;
-            Some(words::value(found.measure, *value))
-        });
-        let verdict = fact.map_or(state(run.state), |fact| match fact.verdict {
-            Verdict::Valid => "valid",
-            Verdict::Caution => "with cautions",
-            Verdict::Invalid => "does not count",
-        });
-        let doubts = fact.map_or(String::new(), |fact| fact.doubts.join("; "));
-        vec![
-            (planned.place + 1).to_string(),
-            (planned.block + 1).to_string(),
-            (planned.restart + 1).to_string(),
-            report.experiment.label(&all[planned.combination]),
-            stage(planned.stage).to_owned(),
-            run.run.map_or("–".to_owned(), |id| id.to_string()),
-            value.unwrap_or_else(|| "–".to_owned()),
-            verdict.to_owned(),
-            doubts,
-        ]
-    });
-    let of = report
-        .analysis
-        .map_or("value", |found| words::measure(found.measure));
-    let value = format!(">{of}");
-    let heads = [
-        ">no.", ">block", ">restart", "settings", "stage", "run", &value, "verdict", "doubts",
-    ];
-    sheet("Runs", &heads, rows.collect())
-}
-
-fn failures(report: &ExperimentReport<'_>) -> Sheet {
-    let all = report.experiment.combinations();
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for run in report.runs {
-        let Some(why) = &run.why else { continue };
-        let label = report.experiment.label(&all[run.planned.combination]);
-        if !rows.iter().any(|row| row[0] == label) {
-            rows.push(vec![label, state(run.state).to_owned(), why.clone()]);
-        }
-    }
-    sheet("What did not run", &["settings", "state", "why"], rows)
-}
-
 /// The report in Markdown.
 pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     let answer = experiment_answer(report);
@@ -455,6 +233,16 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     let _infallible = writeln!(out, "{}\n", facts.map(|fact| text(&fact)).join(" · "));
     for line in lines {
         let _infallible = writeln!(out, "* {}", text(line));
+    }
+    if let Some(found) = report.analysis {
+        let drawn = [
+            plot::effects(found),
+            plot::by_level(report.experiment, found),
+        ];
+        for drawn in drawn.iter().filter(|drawn| !drawn.is_empty()) {
+            // Nothing that a person named may end the block.
+            let _infallible = writeln!(out, "\n```\n{}```", drawn.replace('`', "'"));
+        }
     }
     for sheet in experiment_sheets(report) {
         let _infallible = writeln!(out, "\n#### {}\n", sheet.title);
@@ -477,7 +265,8 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// The numbers of all runs, a row for each run, phase and measure.
+/// The numbers of all runs, a row for each run, phase and measure; where the experiment's question has no answer here,
+/// each says why.
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     let all = report.experiment.combinations();
     let mut heads: Vec<String> = [
@@ -487,8 +276,10 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     .to_vec();
     let factors = report.experiment.factors.iter();
     heads.extend(factors.map(|factor| factor.name.clone()));
-    heads.extend(["phase", "measure", "unit", "value"].map(str::to_owned));
+    heads.extend(["phase", "measure", "unit", "value", "not testable"].map(str::to_owned));
     let mut out = line(&heads);
+    let why = report.analysis.and_then(|found| found.not_testable.clone());
+    let why = why.unwrap_or_default();
     for fact in report.facts {
         let planned = fact.planned;
         let word = |stage: Stage| match stage {
@@ -512,15 +303,18 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         ];
         let labels = report.experiment.labels(&all[planned.combination]);
         own.extend(labels.into_iter().map(|(_, label)| label.to_owned()));
+        let mut row = |phase: &str, measure: &str, unit: &str, value: f64| {
+            let cells = [phase, measure, unit, &value.to_string(), &why].map(str::to_owned);
+            out.push_str(&line(&[&own[..], &cells].concat()));
+        };
         for (phase, values) in &fact.values {
             for (measure, value) in values {
-                let mut row = own.clone();
-                row.push(phase.clone());
-                row.push(measure.words().to_owned());
-                row.push(measure.unit().to_owned());
-                row.push(value.to_string());
-                out.push_str(&line(&row));
+                row(phase, measure.words(), measure.unit(), *value);
             }
+        }
+        // Of the last phase, whatever its operations are.
+        if let (Some(phase), Some(bytes)) = (fact.phases.last(), fact.read_bytes_per_operation) {
+            row(phase, "disk reads per operation", "B", bytes);
         }
     }
     out

@@ -2,11 +2,13 @@
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
 use crate::report::chart::{Chart, short, text};
-use crate::report::experiment::{ExperimentReport, Sheet, experiment_answer, experiment_sheets};
+use crate::report::experiment::{ExperimentReport, experiment_answer};
+use crate::report::experiment_plot::mean;
+use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
 use crate::report::words::{self, html};
 use helenus_model::comparison::{Claim, Measure};
-use helenus_model::experiment::{Analysis, Experiment};
+use helenus_model::experiment::{Analysis, Effect, Experiment};
 use serde_json::{Value, json};
 
 /// The report of an experiment: one HTML file.
@@ -48,6 +50,7 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     let section = |id, title, body| Section { id, title, body };
     let sections = [
         section("charts", "What was found", charts),
+        section("tips", "Promised gains", of("Tips")),
         section("effects", "Effects", of("Effects")),
         section("interactions", "Interactions", of("Interactions")),
         section("bars", "Bars", of("Bars")),
@@ -64,8 +67,12 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
         .analysis
         .and_then(|found| found.answer.as_ref())
         .map(|answer| answer.claim);
+    let untestable = report
+        .analysis
+        .is_some_and(|found| found.not_testable.is_some());
     match claim {
         _ if report.progress.left > 0 => ("not the whole yet", "caution"),
+        _ if untestable => ("not testable here", "caution"),
         Some(Claim::Higher | Claim::Lower) => ("a difference was found", "valid"),
         Some(Claim::NoDifference) => ("not told apart", "caution"),
         Some(Claim::None) | None => ("no claim", "caution"),
@@ -127,7 +134,8 @@ fn forest(found: &Analysis) -> Chart {
     let mut chart = Chart::plain("effects", &title).note(
         "Each level against the first of its factor; the line is the 95 % interval, and 0 is no difference.",
     );
-    let own = found.effects.iter().filter(|e| e.measure == found.measure);
+    let shown = |e: &&Effect| e.measure == found.measure && e.testable;
+    let own = found.effects.iter().filter(shown);
     let own: Vec<_> = own.filter_map(|e| Some((e, e.estimate?))).collect();
     let percent = |ratio: f64| short((ratio - 1.0) * 100.0);
     let names: Vec<String> = own
@@ -164,17 +172,6 @@ fn forest(found: &Analysis) -> Chart {
         }),
     );
     chart
-}
-
-/// Geometric mean over the combinations that pass.
-fn mean(found: &Analysis, measure: Measure, pass: &dyn Fn(&[usize]) -> bool) -> Option<f64> {
-    let own = found.combinations.iter().filter(|cell| pass(&cell.levels));
-    let logs: Vec<f64> = own
-        .filter_map(|cell| Some(cell.values.get(&measure)?.ln()))
-        .collect();
-    #[expect(clippy::cast_precision_loss, reason = "counts of combinations")]
-    let count = logs.len() as f64;
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
 }
 
 /// A number in the unit that charts of its measure have.
@@ -246,6 +243,9 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             &format!("curve-{place}"),
             &format!("{} by {}", unit(found.measure), factor.name),
         );
+        if let Some(at) = &found.generator_limit {
+            chart = chart.note(format!("The generator was the limit {at}."));
+        }
         chart.set("xaxis", json!({"title": {"text": text(&factor.name)}}));
         chart.set(
             "yaxis",

@@ -26,6 +26,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
         tls: None,
@@ -40,6 +41,9 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     }
 }
 
@@ -111,6 +115,7 @@ pub(crate) fn header(plan: &RunPlan) -> Header {
         timer_resolution_ns: 1,
         pid: 4242,
         cpus: vec![0, 1],
+        beside: vec![],
     }
 }
 

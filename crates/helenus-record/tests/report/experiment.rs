@@ -21,7 +21,7 @@ bars = ["p99 < 12ms at 1000/s"]
 [[factor]]
 key = "heap"
 kind = "restart"
-levels = ["64M", "128M", "</script><img src=x onerror=alert(1)>|`"]
+levels = ["64M", { label = "128M", heap = "128M", promises = "up to 15%" }, "</script><img src=x onerror=alert(1)>|`"]
 [[factor]]
 key = "rate"
 kind = "phase"
@@ -86,6 +86,7 @@ pub(crate) fn made() -> Made {
             planned,
             verdict: Verdict::Valid,
             behind: false,
+            generator_was_limit: false,
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),
             read_bytes_per_operation: None,
@@ -127,7 +128,8 @@ fn the_answer_comes_first_and_everything_behind_it() {
         ),
         "{answer:#?}"
     );
-    let bar = "bar p99 < 12ms at 1000/s: the first settings that hold it are heap=64M rate=1000; 2 in all";
+    let bar = "bar p99 < 12ms at 1000/s: the least settings that hold it are heap=64M rate=1000; recommended are \
+               heap=128M rate=1000, with room to spare; 2 in all";
     assert!(
         answer.iter().any(|line| line.starts_with(bar)),
         "{answer:#?}"
@@ -138,6 +140,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
     );
     let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
     let wanted = [
+        "Tips",
         "Effects",
         "Interactions",
         "Bars",
@@ -146,14 +149,52 @@ fn the_answer_comes_first_and_everything_behind_it() {
         "What did not run",
     ];
     assert_eq!(titles, wanted);
+    let tips = &experiment_sheets(&report)[0];
+    assert_eq!(tips.rows.len(), 1);
+    assert_eq!(tips.rows[0][..2], ["heap=128M", "up to 15%"]);
+    assert_eq!(tips.rows[0][4], "confirmed", "{:?}", tips.rows);
+    let counted = "promised gains: 1 confirmed";
+    assert!(answer.iter().any(|line| line == counted), "{answer:#?}");
     for sheet in experiment_sheets(&report) {
         let even = sheet.rows.iter().all(|row| row.len() == sheet.heads.len());
         assert!(even, "{}", sheet.title);
     }
     let csv = experiment_csv(&report);
     let columns = csv.lines().next().expect("heads").split(',').count();
-    assert_eq!(columns, 7 + 2 + 4);
+    assert_eq!(columns, 7 + 2 + 5);
     assert_eq!(csv.lines().count(), 1 + made.facts.len() * 3);
+}
+
+#[test]
+fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
+    let mut made = made();
+    made.experiment.needs_disk = true;
+    for fact in &mut made.facts {
+        fact.read_bytes_per_operation = Some(12.5);
+    }
+    let small = made.experiment.too_small(Some(1 << 30), Some(4 << 30));
+    made.analysis = analyse(&made.experiment, &made.facts, None, small).expect("numbers");
+    let report = made.report();
+    let why = "it is about the disk, and the dataset of 1 GiB is less than twice the 4 GiB that the nodes may use";
+    let first = format!("not testable here: {why}");
+    assert_eq!(experiment_answer(&report)[0], first);
+    assert!(experiment_markdown(&report).contains(&format!("### {first}\n")));
+    let page = experiment_html(&report);
+    assert!(page.contains(&format!("<h1>{first}")) && page.contains("not testable here</"));
+    let csv = experiment_csv(&report);
+    let rows = csv.lines().skip(1);
+    assert!(
+        rows.clone().all(|row| row.ends_with(&format!("\"{why}\""))),
+        "{csv}"
+    );
+    let reads = rows.filter(|row| row.contains(",disk reads per operation,B,12.5,"));
+    assert_eq!(reads.count(), made.facts.len());
+    // Nothing is called without a difference, or with one.
+    let sheets = experiment_sheets(&report);
+    let effects = sheets.iter().find(|sheet| sheet.title == "Effects");
+    let effects = effects.expect("a table of effects");
+    let told = effects.rows.iter().filter_map(|row| row.last());
+    assert!(told.clone().count() > 0 && told.clone().all(|claim| claim == "not testable here"));
 }
 
 #[test]
@@ -179,5 +220,21 @@ fn a_hostile_level_stays_a_name() {
         assert!(page.contains(part), "no {part}");
     }
     let markdown = experiment_markdown(&made.report());
-    assert!(!markdown.contains("<img") && markdown.contains("#### Runs"));
+    // In a block of letters it is text; elsewhere it would be a picture.
+    let mut outside = markdown.split("```").step_by(2);
+    assert!(outside.all(|part| !part.contains("<img")) && markdown.contains("#### Runs"));
+    // A line of the plot: the effect's interval lies left of *no difference*, half as long a time.
+    let line = markdown
+        .lines()
+        .find(|line| line.starts_with("heap=128M ") && line.contains('●'));
+    let line = line.expect("a plot of effects");
+    let at = |c: char| line.chars().position(|one| one == c).expect("a sign");
+    assert!(
+        at('●') < at('│') && line.ends_with("50\u{a0}% lower") || line.ends_with("50 % lower"),
+        "{line}"
+    );
+    assert!(
+        markdown.contains("response p99 by rate\n 500  █"),
+        "{markdown}"
+    );
 }

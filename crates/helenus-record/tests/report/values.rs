@@ -94,6 +94,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
     RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec!["127.77.0.1:9042".parse().expect("an address")],
+        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
         credentials: None,
         tls: None,
@@ -108,6 +109,9 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     }
 }
 
@@ -397,6 +401,7 @@ fn header(plan: &RunPlan) -> Header {
         timer_resolution_ns: 1,
         pid: 4242,
         cpus: vec![0, 1],
+        beside: vec![],
     }
 }
 

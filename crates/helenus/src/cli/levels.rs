@@ -1,7 +1,7 @@
 //! Flags of `levels`.
 //! Refuses to do anything with what it parsed.
 
-use super::{parse_share, parse_tag};
+use super::{parse_distance, parse_share, parse_tag};
 use clap::{Args, ValueEnum};
 use helenus_model::consistency::Consistency;
 use helenus_model::levels::{Distance, EVERY, Kind, word};
@@ -129,10 +129,6 @@ fn parse_level(text: &str) -> Result<Consistency, String> {
             None => format!("there is no such level; known: {}", words.join(", ")),
         }
     })
-}
-
-fn parse_distance(text: &str) -> Result<Distance, String> {
-    Distance::parse(text).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

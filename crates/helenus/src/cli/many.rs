@@ -8,7 +8,7 @@ use clap::Args;
 #[command(next_help_heading = "Many clusters")]
 pub(crate) struct Many {
     /// So many clusters, each with its own directories, addresses, logs and limits
-    #[arg(long, value_name = "N", requires = "prefix", conflicts_with = "name",
+    #[arg(long, value_name = "N", requires = "prefix", conflicts_with_all = ["name", "dc", "coordinators"],
           value_parser = clap::value_parser!(u32).range(1..=254))]
     pub(crate) count: Option<u32>,
     /// They are named PREFIX1, PREFIX2 …

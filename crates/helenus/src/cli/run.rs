@@ -2,13 +2,14 @@
 //! Refuses to do anything with them.
 
 use super::{
-    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_share,
-    parse_tag, parse_warmup,
+    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_distance,
+    parse_share, parse_tag, parse_warmup,
 };
 use clap::Args;
 use clap::ValueEnum;
 use helenus_model::dist::Dist;
-use helenus_model::run_plan::{Positions, Ramp};
+use helenus_model::levels::Distance;
+use helenus_model::run_plan::{PROCESSES_MOST, Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,8 @@ use std::time::Duration;
   helenus run kv --rate '1000..5000 over 60s'
                                          the rate goes up along a line, and stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
+  helenus run kv --cluster wan --rate 200 --rtt 40ms
+                                         the links are so for this run, and put back
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
@@ -43,6 +46,9 @@ pub(crate) struct Run {
     /// A parameter of a built-in workload; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) params: Vec<(String, String)>,
+    /// A table option as CQL writes it, such as "compaction={'class': 'UnifiedCompactionStrategy'}"; may be repeated
+    #[arg(long = "with", value_name = "OPTION=VALUE", conflicts_with = "hosts")]
+    pub(crate) table_options: Vec<String>,
     /// Settings of the ephemeral cluster
     #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
     pub(crate) preset: PresetArg,
@@ -73,6 +79,9 @@ pub(crate) struct RunFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
+    /// Generator processes that share rate, slots and operations: for what one cannot load
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
+    pub(crate) processes: u32,
     /// Measured stretch [default: 12s, or the whole of a ramp]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
@@ -102,6 +111,10 @@ pub(crate) struct RunFlags {
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
+    /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
+    /// the links of a cluster of yours are put back afterwards
+    #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
+    pub(crate) rtt: Vec<Distance>,
     /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
     #[arg(long, value_name = "N")]
     pub(crate) replication_factor: Option<u32>,
@@ -156,6 +169,9 @@ pub(crate) struct Populate {
     /// A parameter of a built-in workload; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) params: Vec<(String, String)>,
+    /// A table option as CQL writes it, such as "compaction={'class': 'UnifiedCompactionStrategy'}"; may be repeated
+    #[arg(long = "with", value_name = "OPTION=VALUE")]
+    pub(crate) table_options: Vec<String>,
     /// Partitions a second [default: as fast as the slots allow]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,

@@ -31,21 +31,9 @@ pub(crate) fn parse_nodes(text: &str) -> Result<Nodes, String> {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Topology")]
 pub(crate) struct TopologyArgs {
-    /// A data centre and its nodes, instead of -n; may be repeated
-    #[arg(long, value_name = "NAME=N", conflicts_with_all = ["nodes", "count"])]
-    pub(crate) dc: Vec<String>,
     /// Racks in each data centre; nodes stand in them in turn
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub(crate) racks: Option<u32>,
-    /// Nodes in each data centre, beside the others, that own no data and only coordinate
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        hide_default_value = true,
-        conflicts_with = "count"
-    )]
-    pub(crate) coordinators: u32,
     /// Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be repeated
     #[arg(long, value_name = "TIME|A:B=TIME", conflicts_with = "count")]
     pub(crate) rtt: Vec<String>,

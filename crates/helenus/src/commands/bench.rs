@@ -1,7 +1,7 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
-mod distance;
+pub(crate) mod distance;
 pub(crate) mod faults;
 pub(crate) mod render;
 
@@ -24,8 +24,11 @@ use helenus_lab::{BenchError, BenchRequest, LabEvent};
 use helenus_load::ReadError;
 use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, PhaseKind, Shape};
+use helenus_model::levels::Distance;
 use helenus_model::line::Step;
-use helenus_model::run_plan::{Consistency, CredentialsReference, Extent, Pacing, SecretReference};
+use helenus_model::run_plan::{
+    Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference, check_processes,
+};
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
@@ -45,21 +48,19 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    carry_out(
-        &request,
-        flags.cluster_flags.nodes.total as usize,
-        hands,
-        ui,
-    )
+    carry_out(&request, hands, ui)
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.
 pub(crate) fn carry_out(
     request: &BenchRequest,
-    nodes: usize,
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
+    let nodes = match &request.place {
+        Where::Ephemeral(up) => up.topology.nodes(),
+        Where::Cluster(_) | Where::Hosts { .. } => 1,
+    };
     let mut live = Live::new(ui, nodes);
     let finished = helenus_lab::run(hands, request, &mut |event| live.see(&event));
     drop(live);
@@ -73,6 +74,12 @@ pub(crate) fn carry_out(
     if let Some(error) = &finished.not_removed {
         ui.caution(&format!(
             "the cluster is still there: {}",
+            with_causes(error)
+        ));
+    }
+    if let (Some(error), Where::Cluster(name)) = (&finished.not_put_back, &request.place) {
+        ui.caution(&format!(
+            "the links are not as they were: {}; `helenus link {name}` shows and sets them",
             with_causes(error)
         ));
     }
@@ -127,6 +134,7 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
         BenchError::Generator(_) | BenchError::Ledger(_) => {
             CommandError::of(code::ENVIRONMENT, &error)
         }
+        BenchError::Apart(error) => distance::failure(error),
         BenchError::DataCentre {
             ref asked,
             ref known,
@@ -141,14 +149,16 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
 pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let workload = workload(load)?;
+    let distance = distance::of(&load.rtt);
     let shape = shape(load, &workload);
     shape
         .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
+    processes(load.processes, &shape.phases(load.rate), false)?;
     Ok(BenchRequest {
         place: place(
             &flags.place,
-            (flags.preset, &flags.cluster_flags),
+            (flags.preset, &flags.cluster_flags, distance.as_ref()),
             load.schema.is_some(),
             (hands, ui),
         )?,
@@ -158,8 +168,10 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         closed: load.closed,
         consistency: level(load.cl),
         client_dc: load.client_dc.clone(),
+        distance,
         faults: faults::script(&load.faults)?,
         replication_factor: load.replication_factor,
+        processes: load.processes,
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
         max_errors: load.max_errors,
@@ -172,6 +184,12 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
     })
+}
+
+/// Whether so many generator processes can share these phases.
+pub(crate) fn processes(asked: u32, phases: &[Phase], ledger: bool) -> Result<(), CommandError> {
+    check_processes(asked, phases, ledger)
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
 }
 
 /// Seeds that a person can type again: below 2^32.
@@ -263,20 +281,22 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
 /// make its tables.
 pub(crate) fn place(
     place: &BenchPlace,
-    makes: (PresetArg, &ClusterFlags),
+    makes: (PresetArg, &ClusterFlags, Option<&Distance>),
     schema: bool,
     (hands, ui): (&Hands, &Ui),
 ) -> Result<Where, CommandError> {
+    let (preset, cluster_flags, distance) = makes;
     if let Some(name) = &place.cluster {
-        hands.clusters.load(name)?;
+        let state = hands.clusters.load(name)?;
+        distance::possible(distance, Some(&state))?;
         return Ok(Where::Cluster(name.clone()));
     }
     if place.hosts.is_empty() {
         let name = free_name(hands);
-        let (preset, cluster_flags) = makes;
-        let request = up::request(name, preset.into(), cluster_flags, true, ui)?;
+        let request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
+    distance::possible(distance, None)?;
     if schema && place.i_may_write_to.is_some() {
         let text = "--schema would create tables in a cluster that is not yours";
         return Err(CommandError::new(code::USAGE, text)

@@ -40,6 +40,8 @@ enum Behaviour {
     NoisyLog,
     /// Listens, and never answers.
     Deaf,
+    /// Answers until its disk is full, and lives on without listening.
+    StopWhenFull,
     /// Serves a load, with service times whose distribution is known.
     Serve,
 }
@@ -57,6 +59,7 @@ impl Behaviour {
             "fork" => Self::Fork,
             "noisy-log" => Self::NoisyLog,
             "deaf" => Self::Deaf,
+            "stop-when-full" => Self::StopWhenFull,
             "serve" => Self::Serve,
             _ => return None,
         })
@@ -109,6 +112,7 @@ fn live(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
             }
             return Err(std::io::Error::other("this disk is too large to fill"));
         }
+        Behaviour::StopWhenFull => return stop_when_full(&me),
         Behaviour::Serve => return serve::run(me),
         Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf => {}
     }
@@ -126,6 +130,32 @@ fn live(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
         });
     }
     Ok(())
+}
+
+/// What Cassandra's own policies, `stop`, make of a disk that is full.
+fn stop_when_full(me: &Me) -> std::io::Result<()> {
+    let listener = TcpListener::bind((me.address.as_str(), me.port))?;
+    listener.set_nonblocking(true)?;
+    let disk = me.node.storage();
+    while rustix::fs::statvfs(disk.as_str())?.f_bavail > 0 {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                let me = me.clone();
+                std::thread::spawn(move || {
+                    let _client_gone = me.talk(stream);
+                });
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    drop(listener);
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
 }
 
 fn ignore_term() -> std::io::Result<()> {

@@ -2,9 +2,10 @@
 
 use crate::cli::many::List;
 use crate::commands::fault;
-use crate::commands::memory::{held, kinds_rows, kinds_table};
+use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
+use helenus_cluster::disk::{self, Disk};
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::limits::Limits;
 use helenus_cluster::many::has_prefix;
@@ -54,10 +55,13 @@ struct ClusterView {
 struct Listing {
     #[serde(flatten)]
     node: NodeView,
-    /// What it has of another preset than the cluster's.
+    /// What it has of another preset than the cluster's, or for another disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<OwnPlan>,
     memory_by_kind: Option<MemoryByKind>,
+    /// Its disk in memory, where it has one that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<Disk>,
 }
 
 pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -140,6 +144,7 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
                         observe::memory_by_kind(pid, state.plan.heap_of(planned).heap)
                     }),
                     own: planned.own,
+                    disk: disk::look(planned),
                     node,
                 })
                 .collect(),
@@ -208,7 +213,7 @@ fn text(clusters: &[ClusterView]) -> String {
             ]);
         }
     }
-    table.render() + &problems(clusters)
+    table.render() + &notes(clusters)
 }
 
 /// Planned and measured by kind, two lines a node.
@@ -216,19 +221,24 @@ fn memory_text(clusters: &[ClusterView]) -> String {
     if clusters.is_empty() {
         return NONE.into();
     }
-    let mut table = kinds_table();
+    let disks = |cluster: &ClusterView| cluster.nodes.iter().any(|one| one.disk.is_some());
+    let disks = clusters.iter().any(disks);
+    let mut table = kinds_table(disks);
     for cluster in clusters {
         for Listing {
             node,
             own,
             memory_by_kind,
+            disk,
         } in &cluster.nodes
         {
             let name = format!("{}/{}", cluster.name, node.name);
             let limit = held(cluster.limits.as_ref(), &node.name);
             let planned = own.map_or(cluster.planned, |own| Some(own.memory));
             let planned = planned.as_ref();
-            kinds_rows(&mut table, &name, planned, memory_by_kind.as_ref(), &limit);
+            let used = disks.then(|| disk.map_or(Bytes(0), |disk| disk.used));
+            let measured = memory_by_kind.as_ref();
+            kinds_rows(&mut table, &name, planned, measured, used, &limit);
         }
     }
     let mut text = table.render();
@@ -244,7 +254,7 @@ fn memory_text(clusters: &[ClusterView]) -> String {
             ));
         }
     }
-    text + &problems(clusters)
+    text + &notes(clusters)
 }
 
 /// Whether nodes live in a network that is gone with its keeper.
@@ -255,9 +265,11 @@ fn network_gone(state: &ClusterState, nodes: &[NodeView]) -> bool {
         && keeper.is_ok_and(|runs| !runs)
 }
 
-fn problems(clusters: &[ClusterView]) -> String {
+/// What stands below the tables.
+fn notes(clusters: &[ClusterView]) -> String {
     let mut text = String::new();
     for cluster in clusters {
+        text.push_str(&disk_text(&cluster.name, cluster.limits.as_ref()));
         if cluster.state == "degraded" {
             let name = &cluster.name;
             text.push_str(&format!(

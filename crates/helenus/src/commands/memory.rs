@@ -59,8 +59,11 @@ fn kinds(memory: &MemoryPlan) -> String {
         ("archive", memory.archive),
         ("files", memory.files),
     ];
+    // Few nodes have one.
+    let disk = Some(("disk", memory.disk)).filter(|(_, size)| *size > Bytes(0));
     let parts: Vec<String> = kinds
         .iter()
+        .chain(&disk)
         .map(|(name, size)| format!("{name} {size}"))
         .collect();
     parts.join(", ")
@@ -74,10 +77,21 @@ fn asked(limits: &LimitPlan) -> String {
     if let Some(cpus) = limits.cpus {
         parts.push(format!("{cpus} processors"));
     }
+    if let Some(disk) = limits.disk {
+        parts.push(format!("disk {disk}"));
+    }
     if limits.equal_shares {
         parts.push("equal shares of the processors".to_owned());
     }
     parts.join(", ")
+}
+
+/// The speed of a cluster's disk as it holds for each node, a line; nothing where it is not limited.
+pub(crate) fn disk_text(cluster: &str, limits: Option<&Limits>) -> String {
+    let held = limits.and_then(|limits| Some((limits.disk.as_ref()?, limits.by?)));
+    held.map_or_else(String::new, |(disk, by)| {
+        format!("\ndisk of each node of {cluster}: {}\n", disk.told(by))
+    })
 }
 
 /// How the limits of a node hold, in a word or two.
@@ -86,14 +100,14 @@ pub(crate) fn held(limits: Option<&Limits>, node: &str) -> String {
         None => "none".into(),
         Some(limits) if limits.by.is_some() => limits
             .memory_of(node)
-            .map_or_else(|| "cpu only".into(), |memory| memory.to_string()),
+            .map_or_else(|| "none".into(), |memory| memory.to_string()),
         Some(_) => "not enforced".into(),
     }
 }
 
-/// Heads of the table of kinds.
-pub(crate) fn kinds_table() -> Table {
-    Table::new(&[
+/// Heads of the table of kinds; with disks in memory where a node has one.
+pub(crate) fn kinds_table(disks: bool) -> Table {
+    let mut heads = vec![
         "node",
         "",
         ">heap",
@@ -104,16 +118,19 @@ pub(crate) fn kinds_table() -> Table {
         ">native",
         ">anon",
         ">files",
-        ">limit",
-    ])
+    ];
+    heads.extend(disks.then_some(">disk"));
+    heads.push(">limit");
+    Table::new(&heads)
 }
 
-/// Two rows of that table: planned and measured.
+/// Two rows of that table: planned and measured; `used` is what is on its disk, where the table has disks.
 pub(crate) fn kinds_rows(
     table: &mut Table,
     node: &str,
     planned: Option<&MemoryPlan>,
     measured: Option<&MemoryByKind>,
+    used: Option<Bytes>,
     limit: &str,
 ) {
     if let Some(plan) = planned {
@@ -128,7 +145,13 @@ pub(crate) fn kinds_rows(
             plan.anonymous(),
             plan.files,
         ];
-        row(table, node, "planned", sizes, limit);
+        row(
+            table,
+            (node, "planned"),
+            sizes,
+            used.map(|_| plan.disk),
+            limit,
+        );
     }
     if let Some(kinds) = measured {
         let sizes = [
@@ -142,13 +165,19 @@ pub(crate) fn kinds_rows(
             kinds.files,
         ];
         let name = if planned.is_some() { "" } else { node };
-        row(table, name, "measured", sizes, "");
+        row(table, (name, "measured"), sizes, used, "");
     }
 }
 
-fn row(table: &mut Table, node: &str, what: &str, sizes: [Bytes; 8], limit: &str) {
+fn row(
+    table: &mut Table,
+    (node, what): (&str, &str),
+    sizes: [Bytes; 8],
+    disk: Option<Bytes>,
+    limit: &str,
+) {
     let mut cells = vec![node.to_owned(), what.to_owned()];
-    cells.extend(sizes.iter().map(Bytes::to_string));
+    cells.extend(sizes.iter().chain(&disk).map(Bytes::to_string));
     cells.push(limit.to_owned());
     table.row(cells);
 }

@@ -37,7 +37,8 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
 fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandError> {
     let words = flags.workload.as_deref().unwrap_or_default();
     let look = |keyspace: &str, table: &str| live_table(hands, &flags.cluster, keyspace, table);
-    let chosen = choose_on(words, &flags.params, None, Some(&look))?;
+    let mut chosen = choose_on(words, &flags.params, None, Some(&look))?;
+    chosen.with_table_options(&flags.table_options)?;
     request_of(flags, &chosen)
 }
 

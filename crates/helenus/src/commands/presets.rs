@@ -71,6 +71,7 @@ fn details(preset: &Preset) -> String {
         (Place::Jvm, "JVM"),
         (Place::Property, "system properties"),
         (Place::Environment, "environment"),
+        (Place::Process, "process"),
     ];
     for (place, title) in parts {
         let settings: Vec<&Setting> = preset

@@ -145,6 +145,12 @@ fn text(removed: &Removed) -> String {
             one.bytes,
             one.folder.display()
         ));
+        for back in &one.puts_back {
+            text.push_str(&format!(
+                "{} is {} {} again\n",
+                back.what, back.before, back.unit
+            ));
+        }
     }
     for one in &removed.baselines {
         let Listed {

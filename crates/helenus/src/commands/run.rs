@@ -26,12 +26,7 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    bench::carry_out(
-        &request,
-        flags.cluster_flags.nodes.total as usize,
-        hands,
-        ui,
-    )
+    bench::carry_out(&request, hands, ui)
 }
 
 pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
@@ -41,13 +36,16 @@ pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchReques
         live_table(hands, cluster.unwrap_or_default(), keyspace, table)
     };
     let live = cluster.is_some().then_some(&look as Live<'_>);
-    let chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
+    let mut chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
+    chosen.with_table_options(&flags.table_options)?;
     let phases = phases(flags, &chosen)?;
+    bench::processes(load.processes, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
+    let distance = bench::distance::of(&load.rtt);
     Ok(BenchRequest {
         place: bench::place(
             &flags.place,
-            (flags.preset, &flags.cluster_flags),
+            (flags.preset, &flags.cluster_flags, distance.as_ref()),
             false,
             (hands, ui),
         )?,
@@ -58,7 +56,9 @@ pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchReques
         consistency: bench::level(load.cl),
         faults: bench::faults::script(&load.faults)?,
         client_dc: load.client_dc.clone(),
+        distance,
         replication_factor: load.replication_factor,
+        processes: load.processes,
         pacing: bench::pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(bench::random)),
         max_errors: load.max_errors,

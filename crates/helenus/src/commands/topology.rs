@@ -9,6 +9,7 @@ use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, LINK_PRESETS, LinkPreset};
+use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,6 +32,9 @@ struct ShownDataCenter {
     /// Presets that nodes have in place of the cluster's, by node.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     presets: BTreeMap<String, String>,
+    /// Sizes of the disks in memory that nodes have, by node.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    disks: BTreeMap<String, Bytes>,
 }
 
 /// A node as it is shown.
@@ -40,6 +44,7 @@ struct ShownNode {
     rack: String,
     coordinator: bool,
     preset: Option<String>,
+    disk: Option<Bytes>,
 }
 
 pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -61,7 +66,8 @@ pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, Co
 }
 
 fn of_file(path: &Path, ui: &Ui) -> Result<u8, CommandError> {
-    let topology = shape::read(path)?.topology;
+    let file = shape::read(path)?;
+    let topology = file.topology;
     let places = topology.places().into_iter().enumerate();
     let nodes = places.map(|(k, place)| ShownNode {
         name: format!("node{}", k + 1),
@@ -69,6 +75,7 @@ fn of_file(path: &Path, ui: &Ui) -> Result<u8, CommandError> {
         rack: place.rack,
         coordinator: place.coordinator,
         preset: place.words.preset,
+        disk: place.words.disk.or(file.words.disk),
     });
     show(nodes, topology.links.clone(), ui);
     Ok(0)
@@ -80,7 +87,11 @@ fn of_cluster(state: &ClusterState, ui: &Ui) {
         data_center: node.data_center.clone(),
         rack: node.rack.clone(),
         coordinator: node.coordinator,
-        preset: node.own.map(|own| own.preset.as_str().to_owned()),
+        preset: node
+            .own
+            .filter(|own| own.preset != state.plan.preset)
+            .map(|own| own.preset.as_str().to_owned()),
+        disk: node.disk,
     });
     let network = state.plan.network.as_ref();
     show(
@@ -106,11 +117,15 @@ fn show(nodes: impl Iterator<Item = ShownNode>, links: Vec<Directed>, ui: &Ui) {
                 racks: BTreeMap::new(),
                 coordinators: Vec::new(),
                 presets: BTreeMap::new(),
+                disks: BTreeMap::new(),
             });
         }
         if let Some(last) = shown.data_centers.last_mut() {
             if let Some(preset) = node.preset {
                 last.presets.insert(node.name.clone(), preset);
+            }
+            if let Some(disk) = node.disk {
+                last.disks.insert(node.name.clone(), disk);
             }
             if node.coordinator {
                 last.coordinators.push(node.name);
@@ -138,6 +153,13 @@ fn text(shown: &Shown) -> String {
         }
         for (preset, nodes) in by_preset {
             text.push_str(&format!("  preset {preset}  {}\n", nodes.join(" ")));
+        }
+        let mut by_disk: BTreeMap<Bytes, Vec<&str>> = BTreeMap::new();
+        for (node, disk) in &dc.disks {
+            by_disk.entry(*disk).or_default().push(node);
+        }
+        for (disk, nodes) in by_disk {
+            text.push_str(&format!("  disk {disk} in memory  {}\n", nodes.join(" ")));
         }
     }
     let names: Vec<String> = shown

@@ -6,12 +6,15 @@ use crate::ui::{Progress, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
+use helenus_cluster::limits::disk::DiskHeld;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::store::{Store, StoreEvent};
 use helenus_model::access::Security;
 use helenus_model::format::Format;
+use helenus_model::levels::Distance;
+use helenus_model::memory::DiskLimit;
 use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::preset::{PresetName, Setting, written};
 use helenus_model::release::{Note, Release, split_assignment};
@@ -35,6 +38,9 @@ struct Ready {
     release: String,
     preset: PresetName,
     seconds: f64,
+    /// Speed of the disk as it holds for each node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskHeld>,
     nodes: Vec<NodeView>,
 }
 
@@ -48,7 +54,7 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     };
     let shape = shape::of(&flags)?;
     let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
-    let mut request = request(name, preset, &shape.cluster, false, ui)?;
+    let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
     let schema = schema(flags.schema.as_deref())?;
     let like = match &flags.like {
@@ -109,6 +115,7 @@ pub(crate) fn show_ready(
         release: state.plan.release.clone(),
         preset: state.plan.preset,
         seconds: begin.elapsed().as_secs_f64(),
+        disk: state.limits.as_ref().and_then(|l| l.disk.clone()),
         nodes,
     };
     ui.result(&ready, || {
@@ -124,9 +131,10 @@ pub(crate) fn show_ready(
             ]);
         }
         format!(
-            "{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
+            "{}{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
              next: helenus cql {} -e 'SELECT release_version FROM system.local'\n",
             table.render(),
+            super::memory::disk_text(&ready.name, state.limits.as_ref()),
             ready.name,
             ready.release,
             ready.preset.as_str(),
@@ -159,11 +167,11 @@ fn free_name(hands: &Hands) -> Result<String, CommandError> {
     Ok(free.unwrap_or_default())
 }
 
-/// Checks the flags that need no machine.
+/// Checks the flags that need no machine; `distance` is what lies between the data centres.
 pub(crate) fn request(
     name: String,
     preset: PresetName,
-    flags: &ClusterFlags,
+    (flags, distance): (&ClusterFlags, Option<&Distance>),
     ephemeral: bool,
     ui: &Ui,
 ) -> Result<UpRequest, CommandError> {
@@ -183,7 +191,7 @@ pub(crate) fn request(
     }
     Ok(UpRequest {
         name,
-        topology: topology(flags, ephemeral)?,
+        topology: topology(flags, distance)?,
         preset,
         heap: flags.heap,
         new_heap: flags.new_heap,
@@ -207,6 +215,9 @@ pub(crate) fn request(
         clusters: 1,
         memory_limit: flags.memory,
         cpus: flags.cpus,
+        disk: flags.disk,
+        disk_speed: DiskLimit::of(flags.disk_read, flags.disk_write, flags.disk_iops),
+        read_ahead: flags.read_ahead,
         by_node: Vec::new(),
     })
 }
@@ -223,20 +234,17 @@ fn facts(source: &Source) -> Result<&'static Release, CommandError> {
     })
 }
 
-/// The data centres of `-n`; a measured cluster has one.
-fn topology(flags: &ClusterFlags, ephemeral: bool) -> Result<Topology, CommandError> {
+/// The data centres of `-n` or `--dc`, and what lies between them.
+fn topology(flags: &ClusterFlags, distance: Option<&Distance>) -> Result<Topology, CommandError> {
+    let parts = distance.into_iter().flat_map(Distance::parts);
     let said = TopologyFlags {
         nodes: Some(flags.nodes.text.clone()),
+        data_centers: flags.dc.clone(),
+        coordinators: flags.coordinators,
+        rtt: parts.map(str::to_owned).collect(),
         ..TopologyFlags::default()
     };
-    let topology = said.topology().map_err(|e| shape::usage(&e))?;
-    if ephemeral && topology.data_centers.len() > 1 {
-        return Err(
-            CommandError::new(code::USAGE, "an ephemeral cluster has one data centre")
-                .hint("bring them up with `helenus up`, then measure with --cluster".to_owned()),
-        );
-    }
-    Ok(topology)
+    said.topology().map_err(|e| shape::usage(&e))
 }
 
 fn source(flags: &ClusterFlags) -> Source {
@@ -268,7 +276,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
             plan.ports.cql,
             node.data_center,
             node.rack,
-            own_preset(node),
+            own_words(plan, node),
             node.jvm.join(" "),
         ));
         node.yaml
@@ -279,13 +287,15 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     text
 }
 
-/// The preset of a node where it is not the cluster's.
-fn own_preset(node: &NodePlan) -> String {
-    let own = node.own.map(|own| {
+/// The preset of a node where it is not the cluster's, and its disk.
+fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
+    let own = node.own.filter(|own| own.preset != plan.preset);
+    let own = own.map(|own| {
         let (preset, heap) = (own.preset.as_str(), own.heap.heap);
         format!("  preset {preset}, heap {heap}")
     });
-    own.unwrap_or_default()
+    let disk = node.disk.map(|size| format!("  disk {size} in memory"));
+    own.unwrap_or_default() + &disk.unwrap_or_default()
 }
 
 /// What the release writes otherwise than the preset says, or cannot be told.

@@ -56,7 +56,7 @@ pub(crate) fn run(
     let mut request = request(
         names[0].clone(),
         flags.preset.unwrap_or(crate::cli::PresetArg::Tiny).into(),
-        &flags.cluster,
+        (&flags.cluster, None),
         false,
         ui,
     )?;

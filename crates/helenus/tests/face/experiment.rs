@@ -125,6 +125,85 @@ fn what_is_wrong_is_told_with_its_line() {
     assert!(unknown.starts_with(first), "{unknown}");
 }
 
+const APART: &str = r#"name = "far"
+
+[cluster]
+preset = "tiny"
+nodes = "1:1"
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+rate = 100
+duration = "5s"
+warmup = "1s"
+
+[[factor]]
+key = "rtt"
+kind = "phase"
+levels = ["0ms", "40ms", "60ms+DC1:DC2=80ms"]
+"#;
+
+#[test]
+fn distance_is_a_factor_of_phases_where_there_is_any() {
+    let lab = lab();
+    lab.write("far.toml", APART);
+    let plan = lab.json(&["experiment", "plan", "far.toml"]);
+    let number = |key: &str| plan[key].as_u64();
+    // All distances are runs of one restart.
+    assert_eq!((number("restarts"), number("runs")), (Some(12), Some(36)));
+    let said = |from: &str, to: &str| {
+        assert!(APART.contains(from), "{from}");
+        lab.write("far.toml", &APART.replace(from, to));
+        let said = lab.run(&["experiment", "check", "far.toml"]);
+        assert_eq!(said.code, "2", "{said}");
+        said.err
+    };
+    insta::assert_snapshot!(said("nodes = \"1:1\"", "nodes = 2"), @r#"
+    error: far.toml:17: rtt is a factor, and the cluster has one data centre: nothing is far from anything
+    hint: give it two, such as nodes = "1:1" in [cluster]
+    "#);
+    insta::assert_snapshot!(said("\"0ms\"", "{ label = \"near\", rate = 50 }"), @r#"
+    error: far.toml:17: rtt is a factor, and rtt=near says none
+    hint: write rtt = "0ms" where there shall be no distance
+    "#);
+    insta::assert_snapshot!(said("rate = 100", "rtt = \"4ms\""), @"
+    error: far.toml:10: unknown key rtt in [workload]
+    hint: it belongs to [cluster]
+    ");
+    insta::assert_snapshot!(said("\"40ms\"", "\"forty\""), @r#"error: far.toml:17: invalid value 'forty' for '--rtt <TIME|A:B=TIME>': "forty" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"#);
+}
+
+#[test]
+fn a_question_about_the_disk_is_told_to_have_no_answer_before_hours_are_spent() {
+    let lab = lab();
+    let modes = r#"name = "mode"
+kind = "restart"
+levels = [
+  { label = "mmap", set = ["disk_access_mode=mmap"] },
+  { label = "standard", set = ["disk_access_mode=standard"] },
+]"#;
+    let file = FILE.replace(
+        "key = \"heap\"\nkind = \"restart\"\nlevels = [\"64M\", \"96M\"]",
+        modes,
+    );
+    assert!(file.contains("mmap"), "{file}");
+    lab.write("mode.toml", &file);
+    let text = lab.done(&["experiment", "check", "mode.toml"]);
+    let why = "\nnot testable here: it is about the disk, and no dataset was made ([populate])\n";
+    assert!(text.contains(why), "{text}");
+    let with_data = file.replace(
+        "[[factor]]\nname",
+        "[populate]\npartitions = 1000\n\n[[factor]]\nname",
+    );
+    lab.write("mode.toml", &with_data);
+    let plan = lab.json(&["experiment", "plan", "mode.toml"]);
+    let why = plan["not_testable"].as_str().expect("a reason");
+    let small = "it is about the disk, and the dataset of 390 KiB is less than twice the ";
+    assert!(why.starts_with(small), "{why}");
+    assert!(lab.json(&["experiment", "plan", "heap.toml"])["not_testable"].is_null());
+}
+
 #[test]
 fn what_is_not_there_is_told() {
     let lab = lab();
@@ -155,6 +234,10 @@ fn shipped_experiments_are_read() {
     for entry in fs_err::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let path = path.to_str().expect("a name");
+        if path.ends_with(".yaml") {
+            lab.json(&["workload", "check", path]);
+            continue;
+        }
         let checked = lab.json(&["experiment", "check", path]);
         let combinations = checked["combinations"].as_array().map_or(0, Vec::len);
         assert!(combinations > 1, "{checked:#}");

@@ -524,6 +524,7 @@ fn fault() {
       helenus fault wan kill node2           SIGKILL; heal starts it again
       helenus fault wan pause DC1/rack1      SIGSTOP to every node of a rack
       helenus fault wan slow 25% DC3         each node gets 25 % of one processor
+      helenus fault c disk-full node2        nothing is left free; wants a cluster of up --disk
       helenus fault wan slow 50ms DC1:DC2    50 ms more, each way
       helenus fault wan loss 5% DC1:DC2      packets that are lost, each way
       helenus fault wan partition DC3        cut off from all others; nodes and racks, too
@@ -564,6 +565,6 @@ fn heal() {
       helenus heal wan DC3                   every fault of DC3
       helenus heal wan --all
 
-    Nodes that were killed are started again and waited for.
+    Nodes that were killed, or ended when their disk was full, are started again and waited for.
     ");
 }

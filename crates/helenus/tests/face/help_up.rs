@@ -210,14 +210,8 @@ fn up() {
               Nodes that start at a time [default: two for each processor]
 
     Topology:
-          --dc <NAME=N>
-              A data centre and its nodes, instead of -n; may be repeated
-
           --racks <N>
               Racks in each data centre; nodes stand in them in turn
-
-          --coordinators <N>
-              Nodes in each data centre, beside the others, that own no data and only coordinate
 
           --rtt <TIME|A:B=TIME>
               Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be
@@ -234,6 +228,13 @@ fn up() {
               Nodes, or 5:5:5 for three data centres
               
               [default: 1]
+
+          --dc <NAME=N>
+              A data centre and its nodes, instead of -n; may be repeated
+
+          --coordinators <N>
+              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
+              go through them
 
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
@@ -287,6 +288,22 @@ fn up() {
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
 
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+
+          --disk-read <SIZE>
+              Bytes that each node may read from the disk in a second, such as 100M
+
+          --disk-write <SIZE>
+              Bytes that each node may write to the disk in a second
+
+          --disk-iops <N>
+              Reads that each node may send to the disk in a second, and as many writes
+
+          --read-ahead <SIZE>
+              How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine,
+              until the cluster is removed
+
     Examples:
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
@@ -294,6 +311,9 @@ fn up() {
       helenus up c --cassandra 4.1           another release; helenus releases tells which
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
+      helenus up c --disk-read 100M --disk-iops 1000
+                                             a slower disk than there is
+      helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
       helenus up c --like prod/cassandra.yaml --dry-run
                                              what would be as in production, and what not
       helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
@@ -346,6 +366,13 @@ fn bench() {
               
               [default: 1]
 
+          --dc <NAME=N>
+              A data centre and its nodes, instead of -n; may be repeated
+
+          --coordinators <N>
+              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
+              go through them
+
           --cassandra <RELEASE>
               A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
               
@@ -397,6 +424,22 @@ fn bench() {
 
           --cpus <N>
               Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+
+          --disk <SIZE>
+              Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+
+          --disk-read <SIZE>
+              Bytes that each node may read from the disk in a second, such as 100M
+
+          --disk-write <SIZE>
+              Bytes that each node may write to the disk in a second
+
+          --disk-iops <N>
+              Reads that each node may send to the disk in a second, and as many writes
+
+          --read-ahead <SIZE>
+              How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine,
+              until the cluster is removed
 
     Where:
           --cluster <NAME>
@@ -450,6 +493,11 @@ fn bench() {
               
               [default: 64]
 
+          --processes <N>
+              Generator processes that share rate, slots and operations: for what one cannot load
+              
+              [default: 1]
+
           --duration <TIME>
               Measured stretch of each phase [default: 12s]
 
@@ -478,6 +526,10 @@ fn bench() {
           --client-dc <DC>
               Data centre in which the client stands, and whose nodes coordinate [default: the first
               node's]
+
+          --rtt <TIME|A:B=TIME>
+              Round-trip time between all data centres during the run, or between two, such as
+              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
 
           --replication-factor <N>
               Copies of each row in each data centre [default: up to 3, as many as it has nodes]
@@ -529,6 +581,7 @@ fn bench() {
       helenus bench                          an ephemeral node, standard1 at half of what it can do
       helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
       helenus bench --cluster c --phases read --population 30000 --seed 7
+      helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
       helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 

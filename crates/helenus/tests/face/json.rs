@@ -401,6 +401,7 @@ fn plan_of_up() {
           ],
           "name": "text",
           "rack": "text",
+          "timer_slack_us": "number",
           "tokens": [
             "number"
           ],

@@ -118,6 +118,7 @@ fn a_dry_run_of_many_shows_each_and_makes_none() {
               ],
               "name": "text",
               "rack": "text",
+              "timer_slack_us": "number",
               "tokens": [
                 "number"
               ],

@@ -15,6 +15,7 @@ fn with_a_run() -> TestLab {
     let plan = RunPlan {
         format: Format::new("plan", run_plan::VERSION),
         endpoints: vec!["127.0.0.1:9042".parse().expect("an address")],
+        endpoints_only: false,
         local_data_centre: None,
         credentials: None,
         tls: None,
@@ -29,6 +30,9 @@ fn with_a_run() -> TestLab {
         sampling_interval_ms: 1000,
         operation_timeout_ms: 12_000,
         cell: None,
+        processes: 1,
+        process: None,
+        round_trips: vec![],
     };
     let host = serde_json::json!({"cores": 2});
     let mut history = History::open(&lab.path("home/state/history.db")).expect("a history");

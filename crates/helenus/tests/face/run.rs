@@ -17,7 +17,7 @@ fn with_cluster() -> TestLab {
 
 #[test]
 fn help_of_populate() {
-    shot!(bare().run(&["populate", "--help"]), @"
+    shot!(bare().run(&["populate", "--help"]), @r#"
     exit code: 0
     --- standard output
     Fill a cluster of yours with a workload's data; goes on where it was cut off
@@ -37,6 +37,8 @@ fn help_of_populate() {
           --partitions <N>          Partitions
       -q, --quiet                   Nothing on standard error but errors
           --param <NAME=VALUE>      A parameter of a built-in workload; may be repeated
+          --with <OPTION=VALUE>     A table option as CQL writes it, such as "compaction={'class':
+                                    'UnifiedCompactionStrategy'}"; may be repeated
           --rate <RATE>             Partitions a second [default: as fast as the slots allow]
           --in-flight <N>           Most operations in flight at once [default: 64]
           --cl <CL>                 Consistency level of the writes [default: LOCAL_QUORUM] [possible
@@ -65,7 +67,7 @@ fn help_of_populate() {
     Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
     more compactors and a higher compaction throughput; what they had is put back, also after a crash.
     In the end everything is flushed, compactions are over, and every row is read back.
-    ");
+    "#);
 }
 
 #[test]
@@ -87,6 +89,11 @@ fn examples_of_run() {
               Most operations in flight at once
               
               [default: 64]
+
+          --processes <N>
+              Generator processes that share rate, slots and operations: for what one cannot load
+              
+              [default: 1]
 
           --duration <TIME>
               Measured stretch [default: 12s, or the whole of a ramp]
@@ -124,6 +131,10 @@ fn examples_of_run() {
           --client-dc <DC>
               Data centre in which the client stands, and whose nodes coordinate [default: the first
               node's]
+
+          --rtt <TIME|A:B=TIME>
+              Round-trip time between all data centres during the run, or between two, such as
+              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
 
           --replication-factor <N>
               Copies of each row in each data centre, where the workload's keyspace is made [default: up
@@ -176,6 +187,8 @@ fn examples_of_run() {
       helenus run kv --rate '1000..5000 over 60s'
                                              the rate goes up along a line, and stays
       helenus run kv --rate-steps 1000,2000,4000 --step 30s
+      helenus run kv --cluster wan --rate 200 --rtt 40ms
+                                             the links are so for this run, and put back
       helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
       helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                              what is read must be what was written
@@ -192,7 +205,7 @@ fn workloads_that_there_are_not() {
     exit code: 2
     --- standard error
     error: "standrad1" is no built-in workload
-    hint: did you mean standard1? there are standard1, counter1, kv, timeseries, iot, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
+    hint: did you mean standard1? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
     "#);
     shot!(bare().run(&["run", "iot", "--phase", "maim"]), @r#"
     exit code: 2

@@ -33,18 +33,19 @@ fn list() {
     shot!(TestLab::new().run(&["workload", "list"]), @"
 exit code: 0
 --- standard output
-workload    phases                what it is about
-standard1   –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
-counter1    rampup, main          cassandra-stress's counters: five to a key of 10 bytes
-kv          rampup, main          one value a key
-timeseries  rampup, main          series that get one point each in turn; the newest points are read
-iot         rampup, main, verify  NoSQLBench's cql-iot: sensors of machines, read by machine and sensor
-ycsb-a      load, run             YCSB A: half reads, half updates
-ycsb-b      load, run             YCSB B: 95 % reads, 5 % updates
-ycsb-c      load, run             YCSB C: reads only
-ycsb-d      load, run             YCSB D: 95 % reads of the latest, 5 % inserts
-ycsb-e      load, run             YCSB E: 95 % short scans, 5 % inserts
-ycsb-f      load, run             YCSB F: reads, and reads followed by updates, half and half
+workload     phases                what it is about
+standard1    –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
+counter1     rampup, main          cassandra-stress's counters: five to a key of 10 bytes
+kv           rampup, main          one value a key
+timeseries   rampup, main          series that get one point each in turn; the newest points are read
+iot          rampup, main, verify  NoSQLBench's cql-iot: sensors of machines, read by machine and sensor
+ip2location  ingest                ranges of addresses written out one by one, each with country, region and city
+ycsb-a       load, run             YCSB A: half reads, half updates
+ycsb-b       load, run             YCSB B: 95 % reads, 5 % updates
+ycsb-c       load, run             YCSB C: reads only
+ycsb-d       load, run             YCSB D: 95 % reads of the latest, 5 % inserts
+ycsb-e       load, run             YCSB E: 95 % short scans, 5 % inserts
+ycsb-f       load, run             YCSB F: reads, and reads followed by updates, half and half
 
 `helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.
 ");
@@ -235,7 +236,7 @@ fn check_names_file_line_and_key() {
     exit code: 2
     --- standard error
     error: "ioy" is no built-in workload
-    hint: did you mean iot? there are standard1, counter1, kv, timeseries, iot, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
+    hint: did you mean iot? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
     "#);
     shot!(lab.run(&["workload", "show", "iot", "--param", "source=1"]), @r#"
     exit code: 2

@@ -82,3 +82,14 @@ pub(crate) fn wait_for(
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// Where something is mounted below a folder, in the order of the kernel's list.
+pub(crate) fn mounts_below(folder: &Path) -> Vec<PathBuf> {
+    let folder = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let list = fs_err::read_to_string("/proc/self/mountinfo").expect("a list of mounts");
+    let places = list.lines().filter_map(|line| line.split(' ').nth(4));
+    places
+        .map(PathBuf::from)
+        .filter(|place| place.starts_with(&folder))
+        .collect()
+}

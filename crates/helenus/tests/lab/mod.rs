@@ -229,6 +229,11 @@ impl TestLab {
         });
         let clusters = look::entries(&self.path("home/state/clusters"));
         assert_eq!(clusters, Vec::<PathBuf>::new(), "folders left");
+        assert_eq!(
+            look::mounts_below(self.root.path()),
+            Vec::<PathBuf>::new(),
+            "mounts left"
+        );
         let claims = look::claims_of(self.root.path());
         assert_eq!(claims, Vec::<PathBuf>::new(), "address claims left");
         for pid in pids {

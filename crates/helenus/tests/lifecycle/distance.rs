@@ -253,6 +253,38 @@ fn a_cluster_lives_in_its_network_and_leaves_nothing() {
 }
 
 #[test]
+fn links_that_were_set_for_a_run_are_put_back_even_where_it_fails() {
+    if !networks() {
+        return;
+    }
+    let lab = TestLab::fake("ready");
+    lab.done(&WAN);
+    let links = || lab.json(&["link", "wan"])["network"]["links"].clone();
+    let before = links();
+    // A stand-in that is ready and nothing more takes no workload.
+    let run = [
+        "run",
+        "standard1",
+        "--ops",
+        "write=1",
+        "--cluster",
+        "wan",
+        "--duration",
+        "1s",
+    ];
+    let said = lab.run(&[&run[..], &["--rtt", "10ms", "--rtt", "DC1:DC2=4ms"]].concat());
+    assert_eq!(said.code, "3", "{said}");
+    assert_eq!(links(), before);
+    let unknown = lab.run(&[&run[..], &["--rtt", "DC1:DC4=4ms"]].concat());
+    assert_eq!(unknown.code, "2", "{unknown}");
+    assert!(
+        unknown.err.contains("no data centre named DC4"),
+        "{unknown}"
+    );
+    assert_eq!(links(), before);
+}
+
+#[test]
 fn a_network_that_is_gone_is_told_and_made_anew() {
     if !networks() {
         return;

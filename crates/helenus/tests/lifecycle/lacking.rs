@@ -114,6 +114,22 @@ fn maven_without_a_network() {
 }
 
 #[test]
+fn a_disk_that_cannot_be_made_slower() {
+    let lab = for_own_mounts("ready");
+    let script = "mkdir -p \"$HELENUS_HOME\" && mount -t tmpfs none \"$HELENUS_HOME\" || exit 9\n\
+                  exec \"$0\" up c --disk-read 100M";
+    let Some(up) = in_own_mounts(&lab, script) else {
+        return;
+    };
+    shot!(up.end(), @"
+    exit code: 3
+    --- standard error
+    error: the disk of the nodes cannot be made slower: [LAB]/home/state is on tmpfs, which has no block device of its own
+    hint: leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk
+    ");
+}
+
+#[test]
 fn maven_that_fails_for_a_reason_of_its_own() {
     let lab = with_jdk();
     lab.program(

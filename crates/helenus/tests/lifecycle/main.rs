@@ -8,6 +8,7 @@ mod lab;
 mod baseline;
 mod bench;
 mod compare;
+mod disks;
 mod distance;
 mod experiment;
 mod faults;

@@ -191,3 +191,77 @@ fn a_limit_that_is_recorded_is_in_force() {
     lab.done(&["rm", "c"]);
     gone(&groups);
 }
+
+#[test]
+fn a_slow_disk_is_in_force_and_recorded_or_refused() {
+    let lab = TestLab::fake("serve");
+    let slow = [
+        "--disk-read",
+        "100M",
+        "--disk-write",
+        "50M",
+        "--disk-iops",
+        "900",
+    ];
+    let said = lab.run(&[&["up", "c"], &slow[..]].concat());
+    if said.code != "0" {
+        // What the system does not allow is refused, with doctor's reason.
+        assert_eq!(said.code, "3", "{said}");
+        let reason = said.err.split_once("made slower: ").map(|(_, why)| why);
+        let reason = reason.and_then(|why| why.lines().next()).expect("a reason");
+        let doctor = lab.run(&["doctor"]).out;
+        assert!(doctor.contains(reason), "{said}\n{doctor}");
+        assert!(!lab.cluster("c").exists());
+        return not_run("a slower disk by control groups", reason);
+    }
+    let listed = lab.json(&["list"]);
+    let limits = &listed["clusters"][0]["limits"];
+    let disk = &limits["disk"];
+    assert_eq!(disk["read_bytes_per_s"], 100 << 20, "{limits:#}");
+    assert_eq!(disk["write_bytes_per_s"], 50 << 20, "{limits:#}");
+    assert_eq!(
+        (&disk["reads_per_s"], &disk["writes_per_s"]),
+        (&900.into(), &900.into())
+    );
+    assert_eq!(
+        disk["but"].is_string(),
+        limits["by"] == "cgroup v1",
+        "{limits:#}"
+    );
+    let told = format!(
+        "\ndisk of each node of c: {}: 100 MiB/s read, 50 MiB/s written, 900 reads/s, 900 writes/s, by ",
+        disk["device"].as_str().expect("a disk")
+    );
+    for text in [said.out, lab.done(&["list"])] {
+        assert!(text.contains(&told), "{told}{text}");
+    }
+    let groups = groups(&lab);
+    let pid = lab.node_pids()[0].to_string();
+    let held = groups.iter().find_map(|group| {
+        let files = ["blkio.throttle.read_bps_device", "io.max"];
+        let mut texts = files
+            .iter()
+            .filter_map(|file| fs_err::read_to_string(group.join(file)).ok());
+        let inside = fs_err::read_to_string(group.join("cgroup.procs")).expect("a group");
+        texts
+            .next()
+            .filter(|_| inside.lines().any(|line| line == pid))
+    });
+    let bytes = (100_u64 << 20).to_string();
+    assert!(held.is_some_and(|held| held.contains(&bytes)), "{groups:?}");
+    // What held is recorded with a run.
+    lab.measured(&[
+        "run",
+        "standard1",
+        "--ops",
+        "write=1",
+        "--count",
+        "10",
+        "--cluster",
+        "c",
+    ]);
+    let run = lab.json(&["history", "show", "@last"]);
+    assert_eq!(&run["host"]["limits"]["disk"], disk, "{run:#}");
+    lab.done(&["rm", "c"]);
+    gone(&groups);
+}

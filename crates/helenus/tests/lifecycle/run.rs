@@ -33,6 +33,55 @@ fn phases(said: &Value) -> &Vec<Value> {
 }
 
 #[test]
+fn several_processes_do_what_one_does_and_are_told_as_one() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = ["standard1", "--cluster", "c", "--seed", "7"];
+    let write = ["--ops", "write=1", "--count", "502", "--processes", "3"];
+    let said = measured(&lab, &[&words[..], &write].concat());
+    assert_eq!(said["plan"]["processes"], 3, "{said:#}");
+    assert_eq!(phases(&said)[0]["total"]["completed"], 502, "{said:#}");
+    assert_eq!(phases(&said)[0]["in_flight"], 64, "{said:#}");
+    // Nobody wrote what another wrote, and nobody left anything out: each row is there.
+    let read = [
+        "--ops",
+        "read=1",
+        "--population",
+        "502",
+        "--positions",
+        "0..502",
+    ];
+    let said = measured(&lab, &[&words[..], &read].concat());
+    assert_eq!(phases(&said)[0]["total"]["completed"], 502, "{said:#}");
+    assert_eq!(phases(&said)[0]["total"]["failed"], Value::Null, "{said:#}");
+    // A schedule is shared to the last operation, and both phases have both processes.
+    let steps = ["--rate-steps", "101,403", "--step", "1s", "--warmup", "1s"];
+    let two = [
+        "--ops",
+        "write=1",
+        "--processes",
+        "2",
+        "--arrivals",
+        "poisson",
+    ];
+    let said = measured(&lab, &[&words[..], &steps, &two].concat());
+    for (phase, offered) in phases(&said).iter().zip([101, 403]) {
+        assert_eq!(phase["total"]["offered"], offered, "{phase:#}");
+    }
+    let left = lab.processes();
+    assert!(
+        left.iter().all(|p| !p.command.contains("__load")),
+        "{left:?}"
+    );
+    shot!(lab.run(&["run", "kv", "--cluster", "c", "--in-flight", "2", "--processes", "3"]), @"
+    exit code: 2
+    --- standard error
+    error: 3 generator processes want as many operations in flight each, and there are 2
+    hint: use --processes 2 or less, or more operations in flight
+    ");
+}
+
+#[test]
 fn a_mix_keeps_its_weights_and_each_step_is_a_phase() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);

@@ -30,6 +30,73 @@ kind = "phase"
 levels = [1, 16]
 "#;
 
+const FAR: &str = r#"
+name = "far"
+seed = 3
+repeats = 1
+measure = "service.p50"
+announce = false
+
+[cluster]
+preset = "tiny"
+nodes = "1:1"
+
+[workload]
+workload = "standard1"
+ops = ["write=1"]
+population = 3000
+cl = "EACH_QUORUM"
+rate = 20
+warmup = "1s"
+duration = "3s"
+
+[[factor]]
+key = "rtt"
+kind = "phase"
+levels = ["0ms", "40ms"]
+"#;
+
+pub(crate) fn distance_changes_between_the_runs_of_one_restart() {
+    let home = Home::new();
+    let file = home.path().join("far.toml");
+    fs_err::write(&file, FAR).expect("a file");
+    let said = home.helenus(&["experiment", "run", file.to_str().expect("a name")]);
+    assert!(said.code == 0 || said.code == 6, "{said}");
+    let status = home
+        .helenus(&["experiment", "status", "far", "--format", "json"])
+        .ok()
+        .json();
+    let runs = status["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 4, "{status:#}");
+    let mut lives = Vec::new();
+    let mut asked = Vec::new();
+    for run in runs {
+        let id = run["run"].as_str().expect("a run");
+        let run = home.helenus(&["history", "show", id, "--format", "json"]);
+        let run = run.ok().json();
+        let trip = &run["plan"]["round_trips"][0];
+        let asked_us = trip["asked_us"].as_f64().expect("a round trip");
+        assert!(trip["measured_us"].as_f64() >= Some(asked_us), "{trip}");
+        let phase = &run["result"]["phases"][0];
+        // A write at EACH_QUORUM waits for the other data centre.
+        let quickest = phase["total"]["service"]["min_us"].as_f64();
+        assert!(quickest >= Some(asked_us), "{phase}");
+        if asked_us > 0.0 {
+            assert_eq!(
+                phase["around"]["emulator"]["round_trip_us"], 40_000,
+                "{phase}"
+            );
+        }
+        asked.push(asked_us as u64);
+        lives.push(run["life"].as_str().expect("a life").to_owned());
+    }
+    asked.sort_unstable();
+    assert_eq!(asked, [0, 0, 40_000, 40_000]);
+    // Two restarts of two runs, each with both distances.
+    assert!(lives[0] == lives[1] && lives[2] == lives[3] && lives[1] != lives[2]);
+    assert!(!home.path().join("state/clusters/exp1").exists());
+}
+
 pub(crate) fn data_is_made_once_and_restored_before_each_restart() {
     let home = Home::new();
     let file = home.path().join("slots.toml");

@@ -23,7 +23,8 @@ insert:
   batchtype: UNLOGGED
 ";
 
-fn check(home: &Home, run: &str) -> (i32, Value) {
+/// What a ledger's check says, with its exit code.
+pub(crate) fn check(home: &Home, run: &str) -> (i32, Value) {
     let Said {
         code,
         stdout,

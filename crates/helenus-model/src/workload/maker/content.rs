@@ -6,7 +6,7 @@ use crate::dist::{Dist, RatioDist};
 use crate::seed::{Seed, mix};
 use crate::table::{ColumnKind, Table, TableColumn};
 use crate::workload::order;
-use crate::workload::profile::{ColumnSpec, Profile};
+use crate::workload::profile::{ColumnSpec, Profile, Stretches};
 use crate::workload::values::numbered::{is_sized, numbered};
 
 /// One column's values.
@@ -129,9 +129,23 @@ pub(super) struct Content {
     pub(super) partition_columns: usize,
     pub(super) clustering_columns: usize,
     row_population: RatioDist,
-    turns: Option<u64>,
+    turns: Turns,
     stream: Seed,
 }
+
+/// Whose turn a position is.
+#[derive(Debug, Clone)]
+enum Turns {
+    /// Its own: a position is a whole partition.
+    None,
+    /// That of so many partitions one after the other, a row each.
+    Round(u64),
+    /// That of the partition of a stretch, a row.
+    Stretches(Stretches),
+}
+
+/// Positions of a line within which its stretches are drawn, one after the other: as many as are walked at most.
+const CHUNK: u64 = 4096;
 
 impl Content {
     pub(super) fn new(profile: &Profile, table: &Table, data: Seed) -> Self {
@@ -155,7 +169,11 @@ impl Content {
             partition_columns: count(&|kind| kind == ColumnKind::Partition),
             clustering_columns: count(&|kind| kind.is_clustering()),
             row_population: profile.insert.row_population.clone(),
-            turns: profile.insert.turns,
+            turns: match (&profile.insert.stretches, profile.insert.turns) {
+                (Some(stretches), _) => Turns::Stretches(stretches.clone()),
+                (None, Some(partitions)) => Turns::Round(partitions.max(1)),
+                (None, None) => Turns::None,
+            },
             stream: data.derive(&format!("{}\0{}", table.keyspace, table.name)),
             sources,
         }
@@ -167,18 +185,35 @@ impl Content {
 
     /// Whether each position is one row and not a whole partition.
     pub(super) fn in_turns(&self) -> bool {
-        self.turns.is_some()
+        !matches!(self.turns, Turns::None)
     }
 
     pub(super) fn partition(&self, position: u64) -> Partition {
-        let (seed, turn) = match self.turns {
-            Some(partitions) => (position % partitions.max(1), position / partitions.max(1)),
-            None => (position, 0),
+        let (seed, turn) = match &self.turns {
+            Turns::Round(partitions) => (position % partitions, position / partitions),
+            Turns::Stretches(stretches) => (self.stretch(stretches, position), position),
+            Turns::None => (position, 0),
         };
         let columns = &self.sources[..self.partition_columns];
         let key: Vec<CqlValue> = columns.iter().map(|c| c.of_position(seed)).collect();
         let digest = self.partition_digest(&key);
         Partition { key, digest, turn }
+    }
+
+    /// The number of a position's stretch, which its partition is drawn from.
+    fn stretch(&self, of: &Stretches, position: u64) -> u64 {
+        let (line, index) = (position % of.at_once, position / of.at_once);
+        let chunk = mix(self.stream.0 ^ mix(line).rotate_left(23) ^ mix(!(index / CHUNK)));
+        let (mut end, mut number) = (0, 0);
+        loop {
+            let bits = mix(chunk ^ number);
+            let length = u64::try_from(of.length.draw(bits)).unwrap_or(1).max(1);
+            end += length;
+            if index % CHUNK < end {
+                return mix(bits);
+            }
+            number += 1;
+        }
     }
 
     pub(super) fn partition_digest(&self, key: &[CqlValue]) -> u64 {

@@ -488,3 +488,57 @@ queries:
     );
     assert_eq!(maker.check(1, 0, &[11], &columns, &[]), Check::Missing);
 }
+
+#[test]
+fn partitions_stay_for_a_stretch_and_each_row_comes_once() {
+    let text = |insert: &str| {
+        format!(
+            "
+keyspace: ks
+table: t
+table_definition: CREATE TABLE t (k int, at bigint, v int, PRIMARY KEY (k, at))
+columnspec:
+  - {{name: k, population: 'zipf(1..50)'}}
+  - {{name: at, population: seq(1..1B)}}
+insert: {{{insert}}}
+"
+        )
+    };
+    let maker = maker(&text("stretches: 3 of uniform(2..9)"), 1);
+    let rows: Vec<_> = (0..30_000).flat_map(|p| maker.rows(0, p)).collect();
+    let mut keys: Vec<_> = rows.iter().map(|r| format!("{:?}", r[1])).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), 30_000, "no address comes twice");
+    // One line of the three: its partition changes every 5.5 rows in the mean, and never after one.
+    let line: Vec<String> = rows
+        .iter()
+        .step_by(3)
+        .map(|r| format!("{:?}", r[0]))
+        .collect();
+    let changes = line.windows(2).filter(|two| two[0] != two[1]).count();
+    // Neighbours that drew the same partition look like one stretch: zipf over 50 does that to some of them.
+    assert!((1_200..1_900).contains(&changes), "{changes}");
+    let most = line.iter().filter(|k| **k == line_of(&line)).count();
+    assert!(
+        most > line.len() / 8,
+        "{most} rows in the largest partition"
+    );
+    // The three lines are not one.
+    let same = rows.windows(2).filter(|two| two[0][0] == two[1][0]).count();
+    assert!(same < rows.len() / 3, "{same}");
+    let refused = |insert: &str| Profile::read(&text(insert)).unwrap_err().to_string();
+    insta::assert_snapshot!(refused("stretches: 3"), @"line 8: insert.stretches: write how many at once, of which length: 24 of zipf(1..4096)");
+    insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"line 8: insert.stretches: a stretch has one row at least");
+    insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"line 8: insert.stretches: partitions take turns or stay for stretches, not both");
+}
+
+/// The most frequent of these.
+fn line_of(all: &[String]) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for one in all {
+        *counts.entry(one.clone()).or_insert(0) += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, n)| *n);
+    most.map(|(one, _)| one).unwrap_or_default()
+}

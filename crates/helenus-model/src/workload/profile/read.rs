@@ -41,7 +41,7 @@ const TOP: [&str; 10] = [
     "token_range_queries",
 ];
 const COLUMN: [&str; 4] = ["name", "size", "population", "cluster"];
-const INSERT: [&str; 8] = [
+const INSERT: [&str; 9] = [
     "partitions",
     "select",
     "row-population",
@@ -50,6 +50,7 @@ const INSERT: [&str; 8] = [
     "serialConsistencyLevel",
     "condition",
     "turns",
+    "stretches",
 ];
 const QUERY: [&str; 4] = [
     "cql",
@@ -444,6 +445,12 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
             "at least one partition takes turns",
         ));
     }
+    let stretches = map.read("stretches")?;
+    if turns.is_some() && stretches.is_some() {
+        let at = map.get("stretches").unwrap_or(node);
+        let why = "partitions take turns or stay for stretches, not both";
+        return Err(wrong(at, "insert.stretches", why));
+    }
     let condition = map.text("condition")?;
     if let Some(text) = &condition
         && !tokens(text).first().is_some_and(|t| t.is("if"))
@@ -462,6 +469,7 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
             .unwrap_or(defaults.row_population),
         batch: batch.unwrap_or_default(),
         turns,
+        stretches,
         consistency: map.consistency()?,
         serial_consistency: map.serial_consistency()?,
     })

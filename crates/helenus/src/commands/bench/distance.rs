@@ -1,11 +1,50 @@
-//! What the emulator of distance did beside each phase, as a table: how late packets were, and what that cost.
+//! The distance of a run: what was asked for, and what the emulator did beside each phase, as a table.
 //! Refuses a row for a phase of which nothing was seen.
 
 use super::render::thousands;
 use crate::commands::topology::ms;
+use crate::error::{CommandError, code};
 use crate::ui::Table;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::state::ClusterState;
+use helenus_lab::distance::ApartError;
+use helenus_model::levels::{Distance, DistanceError};
 use helenus_model::result::PhaseResult;
 use helenus_model::telemetry::Emulated;
+
+/// The distance that flags ask for; none where they say nothing.
+pub(crate) fn of(rtt: &[Distance]) -> Option<Distance> {
+    (!rtt.is_empty()).then(|| Distance::joined(rtt))
+}
+
+/// Whether a cluster that is there can have a distance: one of ours, with links.
+pub(crate) fn possible(
+    asked: Option<&Distance>,
+    state: Option<&ClusterState>,
+) -> Result<(), CommandError> {
+    match (asked, state) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err(failure(ApartError::Foreign)),
+        (Some(_), Some(state)) if state.plan.network.is_none() => {
+            Err(failure(DistanceError::Loopback.into()))
+        }
+        (Some(_), Some(_)) => Ok(()),
+    }
+}
+
+/// Why a run cannot have its distance, with its exit code.
+pub(crate) fn failure(error: ApartError) -> CommandError {
+    let busy = "end what keeps the processors busy, and look at `helenus link NAME --measure 100`";
+    match error {
+        ApartError::Distance(ref source) => {
+            CommandError::of(code::USAGE, &error).hint(source.hint())
+        }
+        ApartError::Net(source) => ClusterError::from(source).into(),
+        ApartError::Off(_) => CommandError::of(code::ENVIRONMENT, &error).hint(busy.to_owned()),
+        ApartError::Foreign => CommandError::of(code::USAGE, &error)
+            .hint("name it with --cluster, or leave --rtt out".to_owned()),
+    }
+}
 
 /// A row a phase; nothing where no phase had distance.
 pub(super) fn table(phases: &[PhaseResult]) -> String {

@@ -23,7 +23,7 @@ pub(crate) fn live(words: &str, turned: &Turned, ui: &Ui) {
         Turned::NotHealed(why) => ui.caution(&format!(
             "fault '{words}' could not be healed: {why}; `helenus heal` tries again"
         )),
-        Turned::Waiting => ui.note("waiting until the nodes that were killed are ready"),
+        Turned::Waiting => ui.note("waiting until the nodes that were started again are ready"),
     }
 }
 

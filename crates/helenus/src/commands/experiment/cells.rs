@@ -20,24 +20,51 @@ use std::path::Path;
 /// The key that says which workload: a word of `run`, and no flag.
 const WORKLOAD: &str = "workload";
 
+/// The key of the distance: of the cluster, and changed while its nodes run.
+const RTT: &str = "rtt";
+
 /// Flags that make no sense in a file whose clusters come and go.
 const NOT_HERE: [&str; 10] = [
     "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
 ];
 
 /// Keys that are settings of tables.
-const OF_SCHEMA: [&str; 3] = [WORKLOAD, "param", "replication-factor"];
+const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 8] = [
+const NOT_OF_DATA: [&str; 13] = [
     "heap",
     "new-heap",
     "jvm",
     "memory",
     "cpus",
+    "disk",
+    "disk-read",
+    "disk-write",
+    "disk-iops",
     "java-home",
     "no-archive",
     "ready-within",
+    "read-ahead",
+];
+
+/// Keys of cassandra.yaml, by their beginnings, that decide how nodes serve and not what their files are: threads,
+/// time-outs, caches and throughputs. Sizes of memtables are none of them, for they decide what is flushed together.
+const NOT_OF_FILES: [&str; 14] = [
+    "concurrent_",
+    "native_transport_",
+    "read_request_timeout",
+    "range_request_timeout",
+    "write_request_timeout",
+    "request_timeout",
+    "compaction_throughput",
+    "stream_throughput",
+    "key_cache_",
+    "row_cache_",
+    "counter_cache_",
+    "file_cache_",
+    "networking_cache_",
+    "disk_access_mode",
 ];
 
 /// Where keys of a file stand.
@@ -74,7 +101,8 @@ impl Section {
 
 /// Whether a flag of `run` belongs to the cluster.
 fn of_cluster(arg: &Arg) -> bool {
-    CLUSTER_FLAGS.contains(&arg.get_id().as_str())
+    let id = arg.get_id().as_str();
+    id == RTT || CLUSTER_FLAGS.contains(&id)
 }
 
 /// Whether a flag may stand in a section.
@@ -121,7 +149,9 @@ pub(super) fn all(
         let hushed = ui.hushed();
         let tell = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
-        let bench = run::request(&cell.run()?, hands, tell).map_err(within)?;
+        let flags = cell.run()?;
+        cell.apart(&flags)?;
+        let bench = run::request(&flags, hands, tell).map_err(within)?;
         let Where::Ephemeral(up) = &bench.place else {
             return Err(CommandError::new(
                 code::USAGE,
@@ -215,7 +245,9 @@ fn fits_kind(
 ) -> Result<(), CommandError> {
     let key = setting.key.as_str();
     let cluster = keys::find(verb, key, &|arg: &&Arg| may(Section::Cluster, arg)).is_ok();
-    let own = if cluster {
+    let own = if key == RTT {
+        Kind::Phase
+    } else if cluster {
         Kind::Restart
     } else if OF_SCHEMA.contains(&key) {
         Kind::Schema
@@ -235,6 +267,23 @@ fn fits_kind(
     let text = format!("{key} cannot be a factor of kind {}", kind.word());
     let hint = format!("write kind = \"{}\"", own.word());
     Err(place.wrong(setting.line, &text).hint(hint))
+}
+
+/// What a setting says about a dataset's files; of keys of cassandra.yaml only those that shape them.
+fn shapes_files(setting: &Setting) -> Vec<String> {
+    let (key, value) = (&setting.key, &setting.value);
+    if key != "set" {
+        return vec![format!("{key}={value}")];
+    }
+    let each: Vec<&toml::Value> = match value {
+        toml::Value::Array(list) => list.iter().collect(),
+        one => vec![one],
+    };
+    let texts = each.into_iter().filter_map(toml::Value::as_str);
+    texts
+        .filter(|text| !NOT_OF_FILES.iter().any(|begin| text.starts_with(begin)))
+        .map(|text| format!("{key}={text}"))
+        .collect()
 }
 
 /// One combination on its way to a request.
@@ -264,6 +313,35 @@ impl Cell<'_> {
         }
     }
 
+    /// Whether there is something between data centres that a factor can set.
+    fn apart(&self, run: &Run) -> Result<(), CommandError> {
+        let levels = self.of.factors.iter().flat_map(|factor| &factor.levels);
+        let mut settings = levels.flat_map(|level| &level.settings);
+        let Some(setting) = settings.find(|setting| setting.key == RTT) else {
+            return Ok(());
+        };
+        let cluster = &run.cluster_flags;
+        let apart =
+            cluster.dc.len() > 1 || (cluster.dc.is_empty() && cluster.nodes.text.contains(':'));
+        let (text, hint) = if !apart {
+            (
+                "rtt is a factor, and the cluster has one data centre: nothing is far from anything".to_owned(),
+                "give it two, such as nodes = \"1:1\" in [cluster]",
+            )
+        } else if run.load.rtt.is_empty() {
+            (
+                format!(
+                    "rtt is a factor, and {} says none",
+                    self.of.label(self.levels)
+                ),
+                "write rtt = \"0ms\" where there shall be no distance",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.place.wrong(setting.line, &text).hint(hint.to_owned()))
+    }
+
     fn populate(&self) -> Result<Option<PopulateRequest>, CommandError> {
         let Some(base) = &self.of.populate else {
             return Ok(None);
@@ -286,7 +364,10 @@ impl Cell<'_> {
         let flags: Populate = *flags;
         let words = flags.workload.clone().unwrap_or_default();
         let within = |error: CommandError| error.within(&self.shown());
-        let chosen = run::choose(&words, &flags.params, None).map_err(within)?;
+        let mut chosen = run::choose(&words, &flags.params, None).map_err(within)?;
+        chosen
+            .with_table_options(&flags.table_options)
+            .map_err(within)?;
         let request = populate::request_of(&flags, &chosen).map_err(within)?;
         Ok(Some(request))
     }
@@ -303,7 +384,7 @@ impl Cell<'_> {
             OF_SCHEMA.contains(&key) || (cluster && !NOT_OF_DATA.contains(&key))
         };
         let own = settings.iter().filter(is);
-        let words: Vec<String> = own.map(|s| format!("{}={}", s.key, s.value)).collect();
+        let words: Vec<String> = own.flat_map(shapes_files).collect();
         words.join("\n")
     }
 
@@ -348,5 +429,34 @@ impl Cell<'_> {
                 };
                 keys::refused(&place, &error)
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_a_dataset_and_formats_do_not() {
+        let of = |value: toml::Value| {
+            shapes_files(&Setting {
+                key: "set".into(),
+                value,
+                line: 1,
+            })
+        };
+        let list = ["concurrent_reads=8", "storage_compatibility_mode=NONE"];
+        let list = list.map(|text| toml::Value::String(text.into()));
+        assert_eq!(
+            of(toml::Value::Array(list.into())),
+            ["set=storage_compatibility_mode=NONE"]
+        );
+        assert!(of(toml::Value::String("disk_access_mode=mmap".into())).is_empty());
+        let preset = Setting {
+            key: "preset".into(),
+            value: toml::Value::String("dev".into()),
+            line: 1,
+        };
+        assert_eq!(shapes_files(&preset), ["preset=\"dev\""]);
     }
 }

@@ -5,6 +5,7 @@ use super::{File, combinations, seed};
 use crate::error::CommandError;
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::machine;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_model::experiment::{
@@ -48,6 +49,8 @@ struct Shown<'a> {
     runs_a_block: usize,
     /// Of a fraction: 3 mixes effects with interactions of two, 4 does not.
     resolution: Option<usize>,
+    /// Why its question about the disk will have no answer here, as far as that is known beforehand.
+    not_testable: Option<String>,
     #[serde(flatten)]
     planned: Option<ShownPlan>,
 }
@@ -79,7 +82,8 @@ struct ShownPlan {
 
 pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let combinations = combinations(file, hands, ui)?;
-    let shown = shown(&file.experiment, &combinations, None);
+    let small = too_small(&file.experiment, &combinations, hands);
+    let shown = shown(&file.experiment, &combinations, small, None);
     ui.result(&shown, || text(&shown));
     Ok(0)
 }
@@ -113,7 +117,8 @@ pub(super) fn plan(
         memory_bytes: memory(&combinations, hands).0,
         order,
     };
-    let shown = shown(of, &combinations, Some(planned));
+    let small = too_small(of, &combinations, hands);
+    let shown = shown(of, &combinations, small, Some(planned));
     ui.result(&shown, || {
         let mut text = text(&shown);
         text.push_str(&first_block(of, &shown));
@@ -188,19 +193,45 @@ fn rows(of: &Combination) -> u64 {
 
 /// Disk of the largest cluster, and of all datasets.
 fn disk(combinations: &[Combination]) -> Bytes {
-    let nodes = |one: &Combination| match &one.bench.place {
-        Where::Ephemeral(up) => up.topology.nodes() as u64,
-        Where::Cluster(_) | Where::Hosts { .. } => 1,
-    };
     let largest = combinations.iter().map(nodes).max().unwrap_or(1);
-    let data = distinct(combinations).map(|one| {
-        let copies = nodes(one).clamp(1, 3);
-        rows(one).saturating_mul(ROW_BYTES).saturating_mul(copies)
-    });
     // A node that compacts its data holds it twice.
-    let data: Vec<u64> = data.collect();
+    let data: Vec<u64> = distinct(combinations).map(data).collect();
     let beside = data.iter().max().copied().unwrap_or_default();
     Bytes(DISK_PER_NODE.0 * largest + data.iter().sum::<u64>() + beside)
+}
+
+/// Whether the least dataset will be too small for a question about the disk, by the rows that are asked for.
+fn too_small(of: &Experiment, combinations: &[Combination], hands: &Hands) -> Option<String> {
+    let least = distinct(combinations).map(data).min();
+    let limits = combinations
+        .iter()
+        .filter_map(|one| match &one.bench.place {
+            Where::Ephemeral(up) => Some((up, hands.dry_run(up).ok()?)),
+            Where::Cluster(_) | Where::Hosts { .. } => None,
+        });
+    let machine = machine::read().memory.0;
+    let memory = limits.map(|(up, plan)| {
+        let limit = plan.limits.and_then(|limits| limits.memory);
+        let nodes = up.topology.nodes() as u64;
+        limit.map_or(machine, |limit| machine.min(limit.0.saturating_mul(nodes)))
+    });
+    let about_disk = of.is_about_disk();
+    about_disk
+        .then(|| of.too_small(least, memory.max()))
+        .flatten()
+}
+
+/// Disk that the rows of a dataset take on all nodes.
+fn data(of: &Combination) -> u64 {
+    let copies = nodes(of).clamp(1, 3);
+    rows(of).saturating_mul(ROW_BYTES).saturating_mul(copies)
+}
+
+fn nodes(of: &Combination) -> u64 {
+    match &of.bench.place {
+        Where::Ephemeral(up) => up.topology.nodes() as u64,
+        Where::Cluster(_) | Where::Hosts { .. } => 1,
+    }
 }
 
 /// Memory that the largest restart's nodes are planned to come to.
@@ -225,6 +256,7 @@ fn memory(combinations: &[Combination], hands: &Hands) -> Bytes {
 fn shown<'a>(
     of: &'a Experiment,
     combinations: &[Combination],
+    not_testable: Option<String>,
     planned: Option<ShownPlan>,
 ) -> Shown<'a> {
     let all = of.combinations();
@@ -248,6 +280,7 @@ fn shown<'a>(
         restarts_a_block: wholes.len() + 1,
         runs_a_block: all.len() + twins,
         resolution: of.resolution(),
+        not_testable,
         planned,
     }
 }
@@ -274,6 +307,9 @@ fn text(shown: &Shown<'_>) -> String {
             4 => "resolution IV: effects stand alone; interactions of two cannot be told from each other".into(),
             _ => format!("resolution {resolution}: effects and interactions of two stand alone"),
         });
+    }
+    if let Some(why) = &shown.not_testable {
+        line(format!("not testable here: {why}"));
     }
     for one in &shown.combinations {
         if let Some(why) = &one.does_not_fit {

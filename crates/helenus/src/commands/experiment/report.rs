@@ -10,7 +10,6 @@ use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
 use helenus_model::experiment::{Analysis, Fact, Progress, VERSION, analyse};
 use helenus_model::format::Format;
-use helenus_model::units::Bytes;
 use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
     experiment_markdown, experiment_sheets,
@@ -76,9 +75,7 @@ fn tell(
     let facts = facts(&history, &runs)?;
     let small = file
         .experiment
-        .needs_disk
-        .then(|| too_small(&stored))
-        .flatten();
+        .too_small(stored.dataset_bytes, stored.memory_bytes);
     let analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
     let states: Vec<_> = runs.iter().map(|run| (run.planned, run.state)).collect();
     let report = ExperimentReport {
@@ -102,20 +99,6 @@ fn tell(
     };
     ui.result(&shown, || text(&shown, &report, sheets));
     Ok(exit_code(&report))
-}
-
-/// A question about the disk wants a dataset that is twice the memory that the nodes may use.
-fn too_small(stored: &StoredExperiment) -> Option<String> {
-    let Some((dataset, memory)) = stored.dataset_bytes.zip(stored.memory_bytes) else {
-        return Some("it is about the disk, and no dataset was made ([populate])".to_owned());
-    };
-    (dataset < memory.saturating_mul(2)).then(|| {
-        format!(
-            "it is about the disk, and the dataset of {} is less than twice the {} that the nodes may use",
-            Bytes(dataset),
-            Bytes(memory)
-        )
-    })
 }
 
 fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), CommandError> {

@@ -79,6 +79,15 @@ impl Chosen {
     pub(crate) fn population(&self) -> Option<u64> {
         self.phases.iter().find_map(|phase| phase.population)
     }
+
+    /// Asks for options of its tables beside its own.
+    ///
+    /// # Errors
+    /// An option that no table has, or a workload that takes none.
+    pub(crate) fn with_table_options(&mut self, options: &[String]) -> Result<(), CommandError> {
+        let asked = self.workload.with_table_options(options);
+        asked.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
+    }
 }
 
 /// The workload of these words; only one of its phases, where one is named.

@@ -45,7 +45,7 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     let preset = flags.preset.map(PresetName::from);
     let Some(path) = &flags.topology.topology else {
         return Ok(Shape {
-            topology: from_flags(&flags.topology, &cluster.nodes.text)
+            topology: from_flags(&flags.topology, &cluster)
                 .topology()
                 .map_err(|e| usage(&e))?,
             preset,
@@ -63,6 +63,7 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     {
         cluster.cassandra = release;
     }
+    cluster.disk = cluster.disk.or(file.words.disk);
     cluster.set.splice(0..0, file.words.set.iter().cloned());
     Ok(Shape {
         topology: file.topology,
@@ -87,12 +88,12 @@ fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
 }
 
 /// The model's form of the flags.
-pub(crate) fn from_flags(flags: &TopologyArgs, nodes: &str) -> TopologyFlags {
+fn from_flags(flags: &TopologyArgs, cluster: &ClusterFlags) -> TopologyFlags {
     TopologyFlags {
-        nodes: Some(nodes.to_owned()),
-        data_centers: flags.dc.clone(),
+        nodes: Some(cluster.nodes.text.clone()),
+        data_centers: cluster.dc.clone(),
         racks: flags.racks,
-        coordinators: flags.coordinators,
+        coordinators: cluster.coordinators,
         rtt: flags.rtt.clone(),
         links: flags.links.clone(),
     }
@@ -111,6 +112,7 @@ impl Shape {
                 let mut words = NodeWords {
                     preset: preset.map(|name| named(name, dc)).transpose()?,
                     jvm: place.words.jvm.clone(),
+                    disk: place.words.disk,
                     ..NodeWords::default()
                 };
                 for text in &place.words.set {

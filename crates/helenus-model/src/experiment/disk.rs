@@ -1,0 +1,77 @@
+//! Whether an experiment asks something of the disk, and whether its data is large enough that the disk answers.
+//! Refuses *no difference* where everything that was read was in memory.
+
+use super::{Experiment, Factor, Setting};
+use crate::units::Bytes;
+
+/// Keys that are about the disk whatever their value.
+const KEYS: [&str; 4] = ["disk-read", "disk-write", "disk-iops", "read-ahead"];
+
+/// What keys of cassandra.yaml that say how files are read have in their names.
+const YAML: [&str; 2] = ["disk_access_mode", "disk_optimization"];
+
+/// The same of parameters of workloads and of options of tables that say how much is read at once.
+const PARAMETERS: [&str; 2] = ["compression", "chunk"];
+
+/// How many times the memory that nodes may use a dataset is at least, so that reads come from the disk.
+const TIMES_MEMORY: u64 = 2;
+
+impl Factor {
+    /// Whether it is about the disk: its speed, how it is read, chunk length, compression.
+    pub fn is_of_disk(&self) -> bool {
+        let mut settings = self.levels.iter().flat_map(|level| &level.settings);
+        settings.any(is_of_disk)
+    }
+}
+
+fn is_of_disk(setting: &Setting) -> bool {
+    let one_of = |known: &[&str]| {
+        let words = words(&setting.value);
+        let mut names = words.iter().filter_map(|word| word.split('=').next());
+        names.any(|name| known.iter().any(|known| name.contains(known)))
+    };
+    match setting.key.as_str() {
+        "set" => one_of(&YAML),
+        "param" | "with" => one_of(&PARAMETERS),
+        key => KEYS.contains(&key),
+    }
+}
+
+/// The texts of a value or of a list of values.
+fn words(value: &toml::Value) -> Vec<&str> {
+    match value {
+        toml::Value::Array(list) => list.iter().filter_map(toml::Value::as_str).collect(),
+        one => one.as_str().into_iter().collect(),
+    }
+}
+
+impl Experiment {
+    /// Whether its question is about the disk: the file says so, or a factor is.
+    pub fn is_about_disk(&self) -> bool {
+        self.needs_disk || self.factors.iter().any(Factor::is_of_disk)
+    }
+
+    /// Whether nothing may be said of a factor where the disk did not answer.
+    pub(super) fn withholds(&self, factor: &str) -> bool {
+        let own = self.factors.iter().find(|own| own.name == factor);
+        self.needs_disk || own.is_some_and(Factor::is_of_disk)
+    }
+
+    /// Why its question about the disk has no answer by the size of its data: `dataset` bytes on the disks of nodes that
+    /// may use `memory` bytes, page cache and all. None where it has one, or asks nothing of the disk.
+    pub fn too_small(&self, dataset: Option<u64>, memory: Option<u64>) -> Option<String> {
+        if !self.is_about_disk() {
+            return None;
+        }
+        let Some((dataset, memory)) = dataset.zip(memory) else {
+            return Some("it is about the disk, and no dataset was made ([populate])".to_owned());
+        };
+        (dataset < memory.saturating_mul(TIMES_MEMORY)).then(|| {
+            format!(
+                "it is about the disk, and the dataset of {} is less than twice the {} that the nodes may use",
+                Bytes(dataset),
+                Bytes(memory)
+            )
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Plots of an experiment in plain letters, for Markdown and terminals: effects with their intervals, values by level.
+//! Refuses colours and pictures: what it draws survives a pull request and a mail.
+
+use crate::report::words;
+use helenus_model::comparison::{Estimate, Measure};
+use helenus_model::experiment::{Analysis, Effect, Experiment, Kind};
+use std::fmt::Write as _;
+
+/// Columns on each side of *no difference*.
+const SIDE: usize = 24;
+
+/// Columns of the longest bar.
+const BAR: usize = 40;
+
+/// Half-width of the scale of effects where all of them are smaller, in percent.
+const LEAST_SCALE: f64 = 5.0;
+
+/// Effects on the measure that the experiment is about; empty where none has an interval.
+pub(super) fn effects(found: &Analysis) -> String {
+    let own = found.effects.iter().filter(|e| e.measure == found.measure);
+    let own: Vec<(&Effect, Estimate)> = own.filter_map(|e| Some((e, e.estimate?))).collect();
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let ends = own
+        .iter()
+        .flat_map(|(_, e)| [percent(e.low), percent(e.high)]);
+    let scale = ends.map(f64::abs).fold(LEAST_SCALE, f64::max);
+    let names: Vec<String> = own
+        .iter()
+        .map(|(effect, _)| format!("{}={}", effect.factor, effect.to))
+        .collect();
+    let Some(width) = names.iter().map(|name| name.chars().count()).max() else {
+        return String::new();
+    };
+    let mut out = String::new();
+    for ((_, estimate), name) in own.iter().zip(&names) {
+        let at = |ratio: f64| column(percent(ratio) / scale);
+        let (low, middle, high) = (at(estimate.low), at(estimate.ratio), at(estimate.high));
+        let line: String = (0..=2 * SIDE)
+            .map(|place| match place {
+                p if p == middle => '●',
+                p if p == low && p == high => '●',
+                p if p == low => '├',
+                p if p == high => '┤',
+                p if (low..high).contains(&p) => '─',
+                SIDE => '│',
+                _ => ' ',
+            })
+            .collect();
+        let _infallible = writeln!(
+            out,
+            "{name:<width$}  {line}  {}",
+            words::change(estimate.ratio)
+        );
+    }
+    let (left, right) = (format!("-{scale:.0} %"), format!("+{scale:.0} %"));
+    let pad = SIDE.saturating_sub(left.chars().count());
+    let behind = SIDE.saturating_sub(right.chars().count());
+    let _infallible = writeln!(
+        out,
+        "{:<width$}  {left}{:pad$}0{:behind$}{right}",
+        "", "", ""
+    );
+    out
+}
+
+/// The column of a share of the scale, from -1 to 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a few columns, clamped"
+)]
+fn column(share: f64) -> usize {
+    let side = SIDE as f64;
+    (side + (share.clamp(-1.0, 1.0) * side).round()) as usize
+}
+
+/// The measure that it is about by the levels of each factor that costs nothing to change; empty where there is none.
+pub(super) fn by_level(of: &Experiment, found: &Analysis) -> String {
+    let mut out = String::new();
+    for (place, factor) in of.factors.iter().enumerate() {
+        if factor.kind != Kind::Phase {
+            continue;
+        }
+        let values: Vec<Option<f64>> = (0..factor.levels.len())
+            .map(|level| mean(found, found.measure, &|levels| levels[place] == level))
+            .collect();
+        let most = values.iter().flatten().copied().fold(0.0, f64::max);
+        if most <= 0.0 {
+            continue;
+        }
+        let labels = factor.levels.iter().map(|level| level.label.as_str());
+        let width = labels.clone().map(|l| l.chars().count()).max().unwrap_or(0);
+        let _infallible = writeln!(out, "{} by {}", words::measure(found.measure), factor.name);
+        for (label, value) in labels.zip(values) {
+            let Some(value) = value else {
+                let _infallible = writeln!(out, "{label:>width$}  –");
+                continue;
+            };
+            let bar = "█".repeat(length(value / most));
+            let told = words::value(found.measure, value);
+            let _infallible = writeln!(out, "{label:>width$}  {bar} {told}");
+        }
+    }
+    out
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a few columns, clamped"
+)]
+fn length(share: f64) -> usize {
+    (share.clamp(0.0, 1.0) * BAR as f64).round() as usize
+}
+
+/// Geometric mean over the combinations that pass.
+pub(super) fn mean(
+    found: &Analysis,
+    measure: Measure,
+    pass: &dyn Fn(&[usize]) -> bool,
+) -> Option<f64> {
+    let own = found.combinations.iter().filter(|cell| pass(&cell.levels));
+    let logs: Vec<f64> = own
+        .filter_map(|cell| Some(cell.values.get(&measure)?.ln()))
+        .collect();
+    #[expect(clippy::cast_precision_loss, reason = "counts of combinations")]
+    let count = logs.len() as f64;
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
+}

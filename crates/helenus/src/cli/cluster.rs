@@ -1,0 +1,136 @@
+//! Flags of a cluster to be: its size, release, settings and limits.
+//! Refuses to do anything with what it parsed.
+
+use super::topology;
+use clap::{Args, ValueEnum};
+use helenus_model::preset::PresetName;
+use helenus_model::units::{Bytes, parse_duration};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Which Cassandra on which JVM, and how large. Shared by `up` and `bench`.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterFlags {
+    /// Nodes, or 5:5:5 for three data centres
+    #[arg(short = 'n', long, default_value = "1", value_name = "N", value_parser = topology::parse_nodes)]
+    pub(crate) nodes: topology::Nodes,
+    /// A data centre and its nodes, instead of -n; may be repeated
+    #[arg(long, value_name = "NAME=N", conflicts_with = "nodes")]
+    pub(crate) dc: Vec<String>,
+    /// Nodes in each data centre, beside the others, that own no data and only coordinate; runs go through them
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) coordinators: u32,
+    /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+    #[arg(long, value_name = "RELEASE", default_value = "5.0")]
+    pub(crate) cassandra: String,
+    /// An unpacked distribution instead of a known release
+    #[arg(long, value_name = "DIR", conflicts_with = "cassandra")]
+    pub(crate) cassandra_home: Option<PathBuf>,
+    /// The JDK to use instead of the best one found
+    #[arg(long, value_name = "DIR")]
+    pub(crate) java_home: Option<PathBuf>,
+    /// Heap of each node, such as 500M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) heap: Option<Bytes>,
+    /// Young generation of each node, such as 200M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) new_heap: Option<Bytes>,
+    /// Tokens a node: 1 is the quickest, 16 the stock value
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) tokens: u32,
+    /// A key of cassandra.yaml; nested keys with dots; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A flag for the JVM, after all others; may be repeated
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub(crate) jvm: Vec<String>,
+    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
+    #[arg(long)]
+    pub(crate) auth: bool,
+    /// Encrypt connections, of clients and between nodes; certificates in the state folder
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Ask each client for a certificate, too
+    #[arg(long, requires = "tls")]
+    pub(crate) client_auth: bool,
+    /// Start without a class-data archive (slower; for comparisons)
+    #[arg(long)]
+    pub(crate) no_archive: bool,
+    /// Longest wait until all nodes are ready
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
+    pub(crate) ready_within: Duration,
+    /// Hard limit of each node's memory, page cache and all, such as 600M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) memory: Option<Bytes>,
+    /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<f64>,
+    /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, conflicts_with_all = ["disk_read", "disk_write", "disk_iops"])]
+    pub(crate) disk: Option<Bytes>,
+    /// Bytes that each node may read from the disk in a second, such as 100M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) disk_read: Option<Bytes>,
+    /// Bytes that each node may write to the disk in a second
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) disk_write: Option<Bytes>,
+    /// Reads that each node may send to the disk in a second, and as many writes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) disk_iops: Option<u64>,
+    /// How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine, until the cluster is removed
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) read_ahead: Option<Bytes>,
+}
+
+/// A preset by its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// 64 MB heap
+    Tiny,
+    /// 500 MB heap
+    Dev,
+    /// Full JIT, memory by the machine
+    Bench,
+    /// The settings of 2013 in 64 MB: what tiny is measured against
+    Doc001,
+}
+
+impl From<PresetArg> for PresetName {
+    fn from(arg: PresetArg) -> Self {
+        match arg {
+            PresetArg::Tiny => Self::Tiny,
+            PresetArg::Dev => Self::Dev,
+            PresetArg::Bench => Self::Bench,
+            PresetArg::Doc001 => Self::Doc001,
+        }
+    }
+}
+
+/// Flags of a cluster to be made: of no use where there is one.
+pub(crate) const CLUSTER_FLAGS: [&str; 24] = [
+    "preset",
+    "nodes",
+    "dc",
+    "coordinators",
+    "cassandra",
+    "cassandra_home",
+    "java_home",
+    "heap",
+    "new_heap",
+    "tokens",
+    "set",
+    "jvm",
+    "auth",
+    "tls",
+    "client_auth",
+    "no_archive",
+    "ready_within",
+    "memory",
+    "cpus",
+    "disk",
+    "disk_read",
+    "disk_write",
+    "disk_iops",
+    "read_ahead",
+];
