@@ -149,7 +149,8 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         leash: options
             .leashed
             .then(|| rustix::process::getpid().as_raw_pid()),
-        timer_slack_us: node.timer_slack_us,
+        // A stand-in has no workers that look for work, and its times are to be exact.
+        timer_slack_us: node.timer_slack_us.filter(|_| runtime.fake.is_none()),
         lock_memory: state.plan.heap_of(node).heap.as_mib() >= SMALL_HEAP_MIB,
         cgroups: state
             .limits

@@ -301,18 +301,3 @@ fn a_node_starts_beside_others_that_are_down() {
         .to_vec();
     assert_eq!(lab.states("c"), ("partly".into(), expected));
 }
-
-#[test]
-fn threads_of_a_tiny_node_wake_up_late_and_those_of_others_as_the_kernel_says() {
-    let lab = TestLab::fake("ready");
-    for (preset, wanted) in [("tiny", "500000"), ("dev", "50000")] {
-        let up = lab.json(&["up", "c", "--preset", preset]);
-        let pid = up["nodes"][0]["pid"].as_u64().expect("a process");
-        // The kernel's file answers for others' processes to those only who may change their priority.
-        match fs_err::read_to_string(format!("/proc/{pid}/timerslack_ns")) {
-            Ok(slack) => assert_eq!(slack.trim(), wanted, "{preset}"),
-            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),
-        }
-        lab.done(&["rm", "c"]);
-    }
-}

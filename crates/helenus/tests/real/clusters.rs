@@ -103,6 +103,10 @@ pub(crate) fn one_tiny_node_lives_its_life() {
         node["archive_used"], true,
         "the class-data archive is mapped"
     );
+    // The kernel tells it of others' processes to those only who may change their priority.
+    if let Ok(slack) = fs_err::read_to_string(format!("/proc/{}/timerslack_ns", node["pid"])) {
+        assert_eq!(slack.trim(), "500000", "threads wake up late");
+    }
     let cql = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}; \
                CREATE TABLE k.t (id int PRIMARY KEY, v text); INSERT INTO k.t (id, v) VALUES (1, 'kept');";
     home.helenus(&["cql", "c", "-e", cql]).ok();
