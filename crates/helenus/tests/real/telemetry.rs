@@ -88,7 +88,7 @@ pub(crate) fn a_short_run_says_so_and_carries_what_was_seen() {
 pub(crate) fn a_gc_bound_node_is_told_by_name() {
     let home = Home::new();
     // The least heap there is, and half of it young: what lives does not fit beside it.
-    let words = "bench --preset tiny --heap 48M --new-heap 20M --phases write --rate 1200 --in-flight 256 \
+    let words = "bench --preset tiny --heap 48M --new-heap 20M --phases write --rate 600 --in-flight 256 \
                  --duration 6s --warmup 2s --set memtable_allocation_type=heap_buffers --format json";
     let said = home.helenus(&words.split_whitespace().collect::<Vec<_>>());
     let phase = phase(&said);
