@@ -64,15 +64,19 @@ pub(super) fn effects(found: &Analysis) -> String {
 }
 
 /// The column of a share of the scale, from -1 to 1.
+fn column(share: f64) -> usize {
+    columns((share + 1.0) / 2.0, 2 * SIDE)
+}
+
+/// A share of so many columns.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "a few columns, clamped"
 )]
-fn column(share: f64) -> usize {
-    let side = SIDE as f64;
-    (side + (share.clamp(-1.0, 1.0) * side).round()) as usize
+fn columns(share: f64, most: usize) -> usize {
+    (share.clamp(0.0, 1.0) * most as f64).round() as usize
 }
 
 /// The measure that it is about by the levels of each factor that costs nothing to change; empty where there is none.
@@ -97,22 +101,12 @@ pub(super) fn by_level(of: &Experiment, found: &Analysis) -> String {
                 let _infallible = writeln!(out, "{label:>width$}  –");
                 continue;
             };
-            let bar = "█".repeat(length(value / most));
+            let bar = "█".repeat(columns(value / most, BAR));
             let told = words::value(found.measure, value);
             let _infallible = writeln!(out, "{label:>width$}  {bar} {told}");
         }
     }
     out
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a few columns, clamped"
-)]
-fn length(share: f64) -> usize {
-    (share.clamp(0.0, 1.0) * BAR as f64).round() as usize
 }
 
 /// Geometric mean over the combinations that pass.
