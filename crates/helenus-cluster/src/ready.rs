@@ -2,6 +2,7 @@
 //! and each node, as coordinator, reaches every peer.
 //! Refuses to believe a log line, and to wait for a process that has died.
 
+use crate::alive;
 use crate::cancel::Cancel;
 use crate::launch::{Started, log_tail};
 use crate::lifecycle::with_causes;
@@ -236,6 +237,10 @@ fn log_of(folder: &Path) -> PathBuf {
 
 fn died(started: &mut Started) -> Option<ReadyError> {
     let status = started.child.try_wait().ok().flatten()?;
+    // A command that was killed may have left a shim that took the claim after we looked: the node lives all the same.
+    if matches!(alive::holder(&started.folder), Ok(Some(_))) {
+        return None;
+    }
     Some(ReadyError::Died {
         node: started.name.clone(),
         after: started.at.elapsed().as_secs_f64(),

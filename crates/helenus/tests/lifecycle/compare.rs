@@ -1,15 +1,15 @@
 //! `compare --ab` to its end and to its interruptions, on a fake node whose times are known.
-//! Refuses fine differences: the truths lie far apart, and times are twenty times as usual, so that a busy host hides.
+//! Refuses fine differences: the truths lie far apart, and times are a hundred times as usual, so that a busy host hides.
 
 use crate::lab::{PATIENCE, Running, TestLab, look};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// A side: 20 ms at the median, times `body`, with a little noise between restarts; and more keys.
+/// A side: 100 ms at the median, times `body`, with a little noise between restarts; and more keys.
 fn side(body: f64, more: &str) -> String {
     let jvm = format!(
-        "jvm = ['-Dfake.body={}', '-Dfake.tail=20', '-Dfake.life_sd=0.01'{more}]",
-        20.0 * body
+        "jvm = ['-Dfake.body={}', '-Dfake.tail=100', '-Dfake.life_sd=0.01'{more}]",
+        100.0 * body
     );
     format!("phases = 'write'\nrate = 400\nwarmup = '100ms'\nduration = '600ms'\n{jvm}\n")
 }

@@ -23,10 +23,10 @@ seed = 5
 measure = "service.p50"
 repeats = {blocks}
 announce = false
-bars = ["service.p50 < 32ms at rate=200"]
+bars = ["service.p50 < 160ms at rate=200"]
 
 [cluster]
-jvm = ["-Dfake.tail=20", "-Dfake.life_sd=0.01"]
+jvm = ["-Dfake.tail=100", "-Dfake.life_sd=0.01"]
 
 [workload]
 workload = "standard1"
@@ -37,7 +37,7 @@ duration = "400ms"
 [[factor]]
 name = "body"
 kind = "restart"
-levels = [{{ label = "one", jvm = "-Dfake.body=20" }}, {{ label = "double", jvm = "-Dfake.body=40" }}{more}]
+levels = [{{ label = "one", jvm = "-Dfake.body=100" }}, {{ label = "double", jvm = "-Dfake.body=200" }}{more}]
 
 [[factor]]
 key = "rate"
@@ -179,10 +179,10 @@ fn a_winner_is_measured_again_with_fresh_restarts() {
     // The first level is the slow one, and there is no other factor.
     let (head, _) = text.split_once("[[factor]]\nkey").expect("two factors");
     let swapped = head
-        .replace("fake.body=20", "fake.body=X")
-        .replace("fake.body=40", "fake.body=20")
-        .replace("fake.body=X", "fake.body=40")
-        .replace("bars = [\"service.p50 < 32ms at rate=200\"]\n", "")
+        .replace("fake.body=100", "fake.body=X")
+        .replace("fake.body=200", "fake.body=100")
+        .replace("fake.body=X", "fake.body=200")
+        .replace("bars = [\"service.p50 < 160ms at rate=200\"]\n", "")
         .replace("ops = ", "rate = 200\nops = ");
     lab.write("again.toml", &swapped);
     let said = lab.run(&["experiment", "run", "again.toml"]);

@@ -1,5 +1,5 @@
 //! `bench` against a fake node that serves: the whole line to its end, with counts and times that are known.
-//! Refuses to say how exact the machine is: the truth is twenty times its usual size, so that a busy host hides in it.
+//! Refuses to say how exact the machine is: the truth is a hundred times its usual size, so that a busy host hides in it.
 
 use crate::lab::TestLab;
 use serde_json::Value;
@@ -36,9 +36,9 @@ fn phases_that_held(code: &str, said: &Value) -> Vec<Value> {
 #[test]
 fn what_a_bench_counts_and_times_is_what_was_drawn() {
     let lab = TestLab::fake("serve");
-    let twenty = ["--jvm=-Dfake.body=20", "--jvm=-Dfake.tail=20", SEED];
+    let hundred = ["--jvm=-Dfake.body=100", "--jvm=-Dfake.tail=100", SEED];
     let load = ["--rate", "400", "--duration", "1500ms", "--warmup", "0s"];
-    let (code, said) = bench(&lab, &[&twenty[..], &load].concat());
+    let (code, said) = bench(&lab, &[&hundred[..], &load].concat());
     let phases = phases_that_held(&code, &said);
     let names: Vec<&Value> = phases.iter().map(|phase| &phase["name"]).collect();
     assert_eq!(names, ["write", "read", "mixed"]);
@@ -49,7 +49,7 @@ fn what_a_bench_counts_and_times_is_what_was_drawn() {
             assert_eq!(total[count], 600, "{count} of {phase:#}");
         }
         let p50 = total["service"]["p50_us"].as_f64().expect("a median");
-        let truth = 20.0 * P50_US;
+        let truth = 100.0 * P50_US;
         assert!(
             (p50 - truth).abs() < 0.05 * truth + 100.0,
             "{p50}, not {truth}, in {}",

@@ -301,3 +301,36 @@ fn a_node_starts_beside_others_that_are_down() {
         .to_vec();
     assert_eq!(lab.states("c"), ("partly".into(), expected));
 }
+
+#[test]
+fn a_node_that_a_killed_command_had_begun_is_taken_over() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let spec = lab.cluster("c").join("node1/launch.json");
+    let written = || {
+        fs_err::metadata(&spec)
+            .and_then(|m| m.modified())
+            .expect("a time")
+    };
+    for _ in 0..5 {
+        lab.done(&["stop", "c"]);
+        let before = written();
+        let mut starting = lab.begin(&["start", "c"]);
+        // `start` has seen that nobody lives: now another shim runs for the claim, as a killed command leaves one.
+        while starting.runs() && written() == before {
+            std::hint::spin_loop();
+        }
+        let spec = spec.to_string_lossy().into_owned();
+        let mut other = lab.command(&["__node", &spec]);
+        other.stdout(std::process::Stdio::null());
+        other.stderr(std::process::Stdio::null());
+        let mut other = other.spawn().expect("a shim");
+        let said = starting.end();
+        assert_eq!(said.code, "0", "{said}");
+        assert_eq!(lab.states("c").0, "running");
+        assert_eq!(lab.node_pids().len(), 1);
+        // Whichever of the two lives.
+        lab.done(&["kill", "c"]);
+        other.wait().expect("its end");
+    }
+}
