@@ -31,10 +31,7 @@ impl Host {
         let gib = (machine.memory.as_mib() + 512) / 1024;
         let ordinary_user = !rustix::process::geteuid().is_root();
         let who = if ordinary_user { "\nordinary user" } else { "" };
-        let facts = format!(
-            "{id}\n{}\n{}\n{gib}{who}",
-            machine.processor, machine.cores
-        );
+        let facts = format!("{id}\n{}\n{}\n{gib}{who}", machine.processor, machine.cores);
         let digest = Sha256::digest(facts.as_bytes());
         Self {
             hash: digest[..3].iter().map(|b| format!("{b:02x}")).collect(),

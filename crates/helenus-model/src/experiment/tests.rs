@@ -471,10 +471,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
 
 #[test]
 fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
-    let text = WHOLE.replace(
-        "set = [\"concurrent_reads=32\"]",
-        "disk-write = \"10M\"",
-    );
+    let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", "disk-write = \"10M\"");
     let of = read(&text).unwrap();
     assert!(of.factors[1].is_of_disk() && !of.is_about_reads());
     assert_eq!(of.too_small(None, Some(4 << 30)), None);
@@ -482,13 +479,22 @@ fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
     let found = analyse(&of, &facts, None, None).unwrap();
     insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about writes to the disk, and nobody saw the nodes write any");
     let slower = |e: &Effect| e.factor == "reads";
-    assert!(found.effects.iter().filter(|e| slower(e)).all(|e| !e.testable));
+    assert!(
+        found
+            .effects
+            .iter()
+            .filter(|e| slower(e))
+            .all(|e| !e.testable)
+    );
     for fact in &mut facts {
         fact.written_bytes_per_operation = Some(90.0);
     }
     let found = analyse(&of, &facts, None, None).unwrap();
     assert!(found.answer.is_some() && found.effects.iter().all(|e| e.testable));
-    assert_eq!(found.combinations[0].written_bytes_per_operation, Some(90.0));
+    assert_eq!(
+        found.combinations[0].written_bytes_per_operation,
+        Some(90.0)
+    );
 }
 
 #[test]

@@ -315,7 +315,10 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         // Of the last phase, whatever its operations are.
         let bytes = [
             ("disk reads per operation", fact.read_bytes_per_operation),
-            ("disk writes per operation", fact.written_bytes_per_operation),
+            (
+                "disk writes per operation",
+                fact.written_bytes_per_operation,
+            ),
         ];
         for (what, bytes) in bytes {
             if let (Some(phase), Some(bytes)) = (fact.phases.last(), bytes) {

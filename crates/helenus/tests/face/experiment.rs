@@ -79,7 +79,10 @@ fn a_tip_about_numa_wants_several_nodes_of_memory() {
         &FILE.replace(r#"levels = ["64M", "96M"]"#, levels),
     );
     let plan = lab.json(&["experiment", "plan", "heap.toml"]);
-    assert!(plan["combinations"][0]["does_not_fit"].is_null(), "{plan:#}");
+    assert!(
+        plan["combinations"][0]["does_not_fit"].is_null(),
+        "{plan:#}"
+    );
     let why = plan["combinations"][2]["does_not_fit"].as_str();
     if Path::new("/sys/devices/system/node/node1").exists() {
         assert_eq!(why, None);
