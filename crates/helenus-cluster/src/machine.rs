@@ -43,6 +43,21 @@ pub fn meminfo(key: &str) -> Option<Bytes> {
     Some(Bytes(kib << 10))
 }
 
+/// Nodes of memory that its processors reach at different speeds; one where the kernel tells of none.
+pub fn numa_nodes() -> usize {
+    numa_nodes_in(Path::new("/sys/devices/system/node"))
+}
+
+fn numa_nodes_in(folder: &Path) -> usize {
+    let is_node = |name: &str| {
+        let digits = name.strip_prefix("node").unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let there = fs::read_dir(folder).into_iter().flatten().flatten();
+    let nodes = there.filter(|entry| entry.file_name().to_str().is_some_and(is_node));
+    nodes.count().max(1)
+}
+
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     text.lines()
@@ -63,4 +78,19 @@ pub fn free_space(path: &Path) -> std::io::Result<Bytes> {
     }
     let stat = rustix::fs::statvfs(place)?;
     Ok(Bytes(stat.f_bavail * stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numa_nodes_are_folders_with_a_number() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(numa_nodes_in(&dir.path().join("none")), 1);
+        for name in ["node0", "node1", "node", "nodes2", "possible", "node12"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        assert_eq!(numa_nodes_in(dir.path()), 3);
+    }
 }

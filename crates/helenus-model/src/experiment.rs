@@ -57,7 +57,7 @@ pub struct Experiment {
     pub goal: Goal,
     /// Bars to hold.
     pub bars: Vec<Bar>,
-    /// The file says that its question is about the disk; [`Self::is_about_disk`] also looks at its factors.
+    /// The file says that its question is about the disk; [`Self::is_about_reads`] also looks at its factors.
     pub needs_disk: bool,
     /// The winner is measured again with fresh restarts.
     pub announce: bool,

@@ -19,6 +19,9 @@ pub(crate) struct Host {
     pub(crate) kernel: String,
     pub(crate) jdk: String,
     pub(crate) commit: String,
+    /// Who is not root measures another machine: without control groups, with namespaces of a user's own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) ordinary_user: bool,
 }
 
 impl Host {
@@ -26,7 +29,9 @@ impl Host {
         let machine = machine::read();
         let id = fs_err::read_to_string("/etc/machine-id").unwrap_or_default();
         let gib = (machine.memory.as_mib() + 512) / 1024;
-        let facts = format!("{id}\n{}\n{}\n{gib}", machine.processor, machine.cores);
+        let ordinary_user = !rustix::process::geteuid().is_root();
+        let who = if ordinary_user { "\nordinary user" } else { "" };
+        let facts = format!("{id}\n{}\n{}\n{gib}{who}", machine.processor, machine.cores);
         let digest = Sha256::digest(facts.as_bytes());
         Self {
             hash: digest[..3].iter().map(|b| format!("{b:02x}")).collect(),
@@ -36,6 +41,7 @@ impl Host {
             kernel: machine.kernel,
             jdk,
             commit: commit(root),
+            ordinary_user,
         }
     }
 }

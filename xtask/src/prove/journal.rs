@@ -202,6 +202,7 @@ mod tests {
             kernel: "k".into(),
             jdk: "j".into(),
             commit: "c".into(),
+            ordinary_user: false,
         }
     }
 

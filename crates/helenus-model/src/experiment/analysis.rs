@@ -101,6 +101,8 @@ pub struct Cell {
     pub values: BTreeMap<Measure, f64>,
     /// Bytes read from the disk for each operation, where known.
     pub read_bytes_per_operation: Option<f64>,
+    /// The same of what was written.
+    pub written_bytes_per_operation: Option<f64>,
 }
 
 /// Settings that can be an answer: what a person would set, with the combinations that show what they do.
@@ -133,7 +135,9 @@ pub fn analyse(
         found.extend(effects(of, &all, &logs, other));
     }
     let mut together = interactions(of, &all, &logs, measure);
-    let not_testable = not_testable.or_else(|| unread(of, facts));
+    let not_testable = not_testable
+        .or_else(|| unread(of, facts))
+        .or_else(|| unwritten(of, facts));
     if not_testable.is_some() {
         withhold(of, &mut found, &mut together);
     }
@@ -181,13 +185,20 @@ fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
     all
 }
 
+/// Why a question about writes has no answer by what was written.
+fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
+    let wrote = |fact: &Fact| fact.written_bytes_per_operation.is_some_and(|b| b > 0.0);
+    (of.is_about_writes() && !facts.iter().any(wrote))
+        .then(|| "it is about writes to the disk, and nobody saw the nodes write any".to_owned())
+}
+
 /// Why a question about the disk has no answer by what was read.
 fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let seen: Vec<f64> = facts
         .iter()
         .filter_map(|fact| fact.read_bytes_per_operation)
         .collect();
-    if !of.is_about_disk() || seen.iter().any(|bytes| *bytes > 0.0) {
+    if !of.is_about_reads() || seen.iter().any(|bytes| *bytes > 0.0) {
         return None;
     }
     Some(match seen.len() {
@@ -399,16 +410,17 @@ fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Ve
                 .collect();
             Some((measure, mean(&logs)?.exp()))
         };
-        let reads: Vec<f64> = own
-            .iter()
-            .filter_map(|fact| fact.read_bytes_per_operation)
-            .collect();
+        let bytes = |of: fn(&Fact) -> Option<f64>| {
+            let seen: Vec<f64> = own.iter().filter_map(|fact| of(fact)).collect();
+            mean(&seen)
+        };
         Cell {
             levels: levels.clone(),
             label: of.label(levels),
             runs: own.len(),
             values: Measure::EVERY.into_iter().filter_map(of_measure).collect(),
-            read_bytes_per_operation: mean(&reads),
+            read_bytes_per_operation: bytes(|fact| fact.read_bytes_per_operation),
+            written_bytes_per_operation: bytes(|fact| fact.written_bytes_per_operation),
         }
     });
     each.collect()

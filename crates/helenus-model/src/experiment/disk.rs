@@ -1,11 +1,14 @@
 //! Whether an experiment asks something of the disk, and whether its data is large enough that the disk answers.
-//! Refuses *no difference* where everything that was read was in memory.
+//! Refuses *no difference* where everything that was read was in memory, or nothing was written.
 
 use super::{Experiment, Factor, Setting};
 use crate::units::Bytes;
 
-/// Keys that are about the disk whatever their value.
-const KEYS: [&str; 4] = ["disk-read", "disk-write", "disk-iops", "read-ahead"];
+/// Keys that are about reads of the disk, whatever their value.
+const KEYS: [&str; 3] = ["disk-read", "disk-iops", "read-ahead"];
+
+/// The key that is about writes alone: what is written comes to the disk however small the data is.
+const WRITES: &str = "disk-write";
 
 /// What keys of cassandra.yaml that say how files are read have in their names.
 const YAML: [&str; 2] = ["disk_access_mode", "disk_optimization"];
@@ -19,12 +22,21 @@ const TIMES_MEMORY: u64 = 2;
 impl Factor {
     /// Whether it is about the disk: its speed, how it is read, chunk length, compression.
     pub fn is_of_disk(&self) -> bool {
+        self.asks(is_of_reads) || self.is_of_writes()
+    }
+
+    /// Whether it is about how fast the disk takes what is written, and about nothing that is read.
+    fn is_of_writes(&self) -> bool {
+        self.asks(|setting| setting.key == WRITES) && !self.asks(is_of_reads)
+    }
+
+    fn asks(&self, what: impl Fn(&Setting) -> bool) -> bool {
         let mut settings = self.levels.iter().flat_map(|level| &level.settings);
-        settings.any(is_of_disk)
+        settings.any(what)
     }
 }
 
-fn is_of_disk(setting: &Setting) -> bool {
+fn is_of_reads(setting: &Setting) -> bool {
     let one_of = |known: &[&str]| {
         let words = words(&setting.value);
         let mut names = words.iter().filter_map(|word| word.split('=').next());
@@ -46,9 +58,14 @@ fn words(value: &toml::Value) -> Vec<&str> {
 }
 
 impl Experiment {
-    /// Whether its question is about the disk: the file says so, or a factor is.
-    pub fn is_about_disk(&self) -> bool {
-        self.needs_disk || self.factors.iter().any(Factor::is_of_disk)
+    /// Whether its question is about reads of the disk: the file says so, or a factor is.
+    pub fn is_about_reads(&self) -> bool {
+        self.needs_disk || self.factors.iter().any(|factor| factor.asks(is_of_reads))
+    }
+
+    /// Whether it asks how fast the disk takes what is written.
+    pub(super) fn is_about_writes(&self) -> bool {
+        self.factors.iter().any(Factor::is_of_writes)
     }
 
     /// Whether nothing may be said of a factor where the disk did not answer.
@@ -60,7 +77,7 @@ impl Experiment {
     /// Why its question about the disk has no answer by the size of its data: `dataset` bytes on the disks of nodes that
     /// may use `memory` bytes, page cache and all. None where it has one, or asks nothing of the disk.
     pub fn too_small(&self, dataset: Option<u64>, memory: Option<u64>) -> Option<String> {
-        if !self.is_about_disk() {
+        if !self.is_about_reads() {
             return None;
         }
         let Some((dataset, memory)) = dataset.zip(memory) else {

@@ -4,7 +4,7 @@
 use super::order::Planned;
 use crate::comparison::{ALL, Measure};
 use crate::doubt::{DoubtKind, Severity, Verdict};
-use crate::result::RunResult;
+use crate::result::{Around, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,8 @@ pub struct Fact {
     pub values: Values,
     /// Bytes that the nodes read from the disk for each operation of the last phase; none where nobody looked.
     pub read_bytes_per_operation: Option<f64>,
+    /// The same of what they wrote.
+    pub written_bytes_per_operation: Option<f64>,
     /// Texts of its doubts, each once.
     pub doubts: Vec<String>,
 }
@@ -57,7 +59,8 @@ impl Fact {
                 .map(|phase| phase.name.clone())
                 .collect(),
             values: values(result),
-            read_bytes_per_operation: reads(result),
+            read_bytes_per_operation: per_operation(result, |around| around.nodes_read_bytes),
+            written_bytes_per_operation: per_operation(result, |around| around.nodes_written_bytes),
             doubts,
         }
     }
@@ -86,8 +89,8 @@ pub fn values(result: &RunResult) -> Values {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-fn reads(result: &RunResult) -> Option<f64> {
+fn per_operation(result: &RunResult, of: impl Fn(&Around) -> Option<u64>) -> Option<f64> {
     let last = result.phases.last()?;
-    let bytes = last.around.nodes_read_bytes?;
+    let bytes = of(&last.around)?;
     (last.total.completed > 0).then(|| bytes as f64 / last.total.completed as f64)
 }

@@ -247,6 +247,7 @@ fn simulated(
                 phases: vec!["main".into()],
                 values: Values::from([("main".into(), measures)]),
                 read_bytes_per_operation: None,
+                written_bytes_per_operation: None,
                 doubts: vec![],
             }
         })
@@ -427,7 +428,7 @@ heap = "dies"
 
 #[test]
 fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
-    assert!(!read(WHOLE).unwrap().is_about_disk());
+    assert!(!read(WHOLE).unwrap().is_about_reads());
     let settings = [
         "set = [\"disk_access_mode=mmap\"]",
         "set = [\"commitlog_disk_access_mode=legacy\"]",
@@ -440,7 +441,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     for setting in settings {
         let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", setting);
         let of = read(&text).unwrap();
-        assert!(of.is_about_disk(), "{setting}");
+        assert!(of.is_about_reads(), "{setting}");
         assert!(!of.factors[0].is_of_disk() && of.factors[1].is_of_disk());
     }
     let of = read(&WHOLE.replace("set = [\"concurrent_reads=32\"]", settings[5])).unwrap();
@@ -466,6 +467,34 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     assert!(open("heap") && open("rate") && !open("reads"));
     assert!(found.interactions.iter().any(|both| both.testable));
     assert!(found.interactions.iter().any(|both| !both.testable));
+}
+
+#[test]
+fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
+    let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", "disk-write = \"10M\"");
+    let of = read(&text).unwrap();
+    assert!(of.factors[1].is_of_disk() && !of.is_about_reads());
+    assert_eq!(of.too_small(None, Some(4 << 30)), None);
+    let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about writes to the disk, and nobody saw the nodes write any");
+    let slower = |e: &Effect| e.factor == "reads";
+    assert!(
+        found
+            .effects
+            .iter()
+            .filter(|e| slower(e))
+            .all(|e| !e.testable)
+    );
+    for fact in &mut facts {
+        fact.written_bytes_per_operation = Some(90.0);
+    }
+    let found = analyse(&of, &facts, None, None).unwrap();
+    assert!(found.answer.is_some() && found.effects.iter().all(|e| e.testable));
+    assert_eq!(
+        found.combinations[0].written_bytes_per_operation,
+        Some(90.0)
+    );
 }
 
 #[test]

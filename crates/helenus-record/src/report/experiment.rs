@@ -313,8 +313,17 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
             }
         }
         // Of the last phase, whatever its operations are.
-        if let (Some(phase), Some(bytes)) = (fact.phases.last(), fact.read_bytes_per_operation) {
-            row(phase, "disk reads per operation", "B", bytes);
+        let bytes = [
+            ("disk reads per operation", fact.read_bytes_per_operation),
+            (
+                "disk writes per operation",
+                fact.written_bytes_per_operation,
+            ),
+        ];
+        for (what, bytes) in bytes {
+            if let (Some(phase), Some(bytes)) = (fact.phases.last(), bytes) {
+                row(phase, what, "B", bytes);
+            }
         }
     }
     out

@@ -259,19 +259,20 @@ fn combinations(found: &Analysis) -> Sheet {
     let columns = columns(found);
     let mut heads = vec!["settings".to_owned(), ">runs".to_owned()];
     heads.extend(columns.iter().map(|m| format!(">{}", words::measure(*m))));
-    heads.push(">disk reads/op".to_owned());
+    heads.extend([">disk reads/op", ">disk writes/op"].map(str::to_owned));
     let rows = found.combinations.iter().map(|cell| {
         let mut row = vec![cell.label.clone(), cell.runs.to_string()];
         row.extend(columns.iter().map(|measure| {
             let value = cell.values.get(measure);
             value.map_or("–".to_owned(), |v| words::value(*measure, *v))
         }));
-        row.push(
-            cell.read_bytes_per_operation
-                .map_or("–".to_owned(), |bytes| {
-                    format!("{} B", words::digits(bytes))
-                }),
-        );
+        let bytes = |of: Option<f64>| {
+            of.map_or("–".to_owned(), |bytes| {
+                format!("{} B", words::digits(bytes))
+            })
+        };
+        row.push(bytes(cell.read_bytes_per_operation));
+        row.push(bytes(cell.written_bytes_per_operation));
         row
     });
     let rows = rows.collect();

@@ -90,6 +90,7 @@ pub(crate) fn made() -> Made {
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),
             read_bytes_per_operation: None,
+            written_bytes_per_operation: None,
             doubts: vec![],
         });
     }

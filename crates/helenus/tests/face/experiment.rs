@@ -71,6 +71,28 @@ fn a_plan_says_what_would_run() {
 }
 
 #[test]
+fn a_tip_about_numa_wants_several_nodes_of_memory() {
+    let lab = lab();
+    let levels = r#"levels = ["64M", { label = "numa", jvm = "-XX:+UseNUMA", heap = "64M" }]"#;
+    lab.write(
+        "heap.toml",
+        &FILE.replace(r#"levels = ["64M", "96M"]"#, levels),
+    );
+    let plan = lab.json(&["experiment", "plan", "heap.toml"]);
+    assert!(
+        plan["combinations"][0]["does_not_fit"].is_null(),
+        "{plan:#}"
+    );
+    let why = plan["combinations"][2]["does_not_fit"].as_str();
+    if Path::new("/sys/devices/system/node/node1").exists() {
+        assert_eq!(why, None);
+    } else {
+        let one = "-XX:+UseNUMA wants several NUMA nodes, and this machine has one";
+        assert_eq!(why, Some(one));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_left_out_by_name() {
     let lab = lab();
     lab.write("heap.toml", &FILE.replace("\"96M\"", "\"900G\""));

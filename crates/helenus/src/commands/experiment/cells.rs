@@ -23,6 +23,9 @@ const WORKLOAD: &str = "workload";
 /// The key of the distance: of the cluster, and changed while its nodes run.
 const RTT: &str = "rtt";
 
+/// The JVM's flag for memory of several speeds, which says nothing where there is one.
+const USE_NUMA: &str = "-XX:+UseNUMA";
+
 /// Flags that make no sense in a file whose clusters come and go.
 const NOT_HERE: [&str; 10] = [
     "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
@@ -187,6 +190,10 @@ pub(super) fn all(
 
 /// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
 fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> {
+    if up.jvm.iter().any(|flag| flag == USE_NUMA) && machine::numa_nodes() == 1 {
+        let why = format!("{USE_NUMA} wants several NUMA nodes, and this machine has one");
+        return Ok(Some(why));
+    }
     let error = match hands.dry_run(up) {
         Ok(_) => return Ok(None),
         Err(ClusterError::Plan(error)) => error,

@@ -215,8 +215,7 @@ fn too_small(of: &Experiment, combinations: &[Combination], hands: &Hands) -> Op
         let nodes = up.topology.nodes() as u64;
         limit.map_or(machine, |limit| machine.min(limit.0.saturating_mul(nodes)))
     });
-    let about_disk = of.is_about_disk();
-    about_disk
+    of.is_about_reads()
         .then(|| of.too_small(least, memory.max()))
         .flatten()
 }
