@@ -285,45 +285,6 @@ fn links_that_were_set_for_a_run_are_put_back_even_where_it_fails() {
 }
 
 #[test]
-fn ctrl_c_in_a_run_puts_its_links_back() {
-    if !networks() {
-        return;
-    }
-    let lab = TestLab::fake("serve");
-    lab.done(&WAN);
-    let links = || lab.json(&["link", "wan"])["network"]["links"].clone();
-    let before = links();
-    let mut running = lab.begin(&[
-        "run",
-        "standard1",
-        "--ops",
-        "write=1",
-        "--cluster",
-        "wan",
-        "--rate",
-        "100",
-        "--duration",
-        "10m",
-        "--rtt",
-        "10ms",
-    ]);
-    look::wait_for("other links", PATIENCE, || {
-        assert!(running.runs(), "{}", running.err());
-        let now = links();
-        if now == before {
-            Err(format!("{now:#}"))
-        } else {
-            Ok(())
-        }
-    });
-    running.signal(rustix::process::Signal::INT);
-    let said = running.end();
-    assert_eq!(said.code, "130", "{said}");
-    assert_eq!(links(), before);
-    assert_eq!(lab.states("wan").0, "running");
-}
-
-#[test]
 fn a_network_that_is_gone_is_told_and_made_anew() {
     if !networks() {
         return;

@@ -2,7 +2,9 @@
 //! Refuses to say how near measurement and model are: a busy machine adds to every time.
 
 use crate::home::Home;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::time::{Duration, Instant};
 
 /// Half of the round trip between all data centres, in milliseconds.
 const HALF_MS: f64 = 10.0;
@@ -72,5 +74,19 @@ pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
         ])
         .ok();
     assert!(!cells.stdout.contains("lv_7"), "{cells}");
+    assert_eq!(links(&home)["network"]["links"], before);
+
+    // Ctrl-C in a run with links of its own puts them back, too.
+    let head = ["run", "standard1", "--ops", "write=1", "--cluster", "wan"];
+    let tail = ["--rtt", "20ms", "--rate", "50", "--duration", "10m"];
+    let mut running = home.start(&[&head[..], &tail].concat());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while links(&home)["network"]["links"] == before {
+        let ended = running.try_wait().expect("a child");
+        assert!(ended.is_none() && Instant::now() < deadline, "{ended:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    kill_process(Pid::from_child(&running), Signal::INT).expect("a signal");
+    assert_eq!(running.wait().expect("its end").code(), Some(130));
     assert_eq!(links(&home)["network"]["links"], before);
 }
