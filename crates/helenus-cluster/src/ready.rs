@@ -141,6 +141,7 @@ pub fn wait(
         .unwrap_or_else(Instant::now);
     let mut clients: BTreeMap<String, Client> = BTreeMap::new();
     let mut last = "no connection yet".to_owned();
+    let mut told = last.clone();
     loop {
         if cancel.is_set() {
             return Err(ReadyError::Interrupted);
@@ -181,6 +182,10 @@ pub fn wait(
                 }
                 Err(state) => last = state,
             }
+        }
+        if told != last {
+            tracing::debug!(after = ?begin.elapsed(), "{last}");
+            told.clone_from(&last);
         }
         if begin.elapsed() > limit {
             return Err(timed_out(plan, started, &clients, begin.elapsed(), last));
@@ -270,12 +275,12 @@ fn complete(
 ) -> Result<BTreeMap<String, String>, String> {
     let mut host_ids = BTreeMap::new();
     let mut schemas = BTreeMap::new();
-    let mut sights = BTreeMap::new();
-    for (name, client) in clients.iter_mut() {
-        let sight = look(client).map_err(|e| format!("{name} cannot be asked: {e}"))?;
+    let sights = each(clients, |name, client| {
+        look(client).map_err(|e| format!("{name} cannot be asked: {e}"))
+    })?;
+    for (name, sight) in &sights {
         host_ids.insert(name.clone(), sight.host_id.clone());
         schemas.insert(sight.schema.clone(), name.clone());
-        sights.insert(name.clone(), sight);
     }
     for (name, sight) in &sights {
         // A node that is down is listed still: those that run must be, others may.
@@ -299,12 +304,31 @@ fn complete(
     }
     if clients.len() > 1 {
         let tokens = reachable_tokens(plan, |name| host_ids.contains_key(name));
-        for (name, client) in clients.iter_mut() {
-            reach_all(&tokens, client)
-                .map_err(|e| format!("{name} does not reach every peer: {e}"))?;
-        }
+        each(clients, |name, client| {
+            reach_all(&tokens, client).map_err(|e| format!("{name} does not reach every peer: {e}"))
+        })?;
     }
     Ok(host_ids)
+}
+
+/// Asks all nodes at once: what waits for a far data centre is waited for once, and not once for each node.
+fn each<T: Send>(
+    clients: &mut BTreeMap<String, Client>,
+    ask: impl Fn(&str, &mut Client) -> Result<T, String> + Sync,
+) -> Result<BTreeMap<String, T>, String> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = clients
+            .iter_mut()
+            .map(|(name, client)| (name, scope.spawn(|| ask(name, client))))
+            .collect();
+        let told = asked.into_iter().map(|(name, answer)| {
+            let answer = answer
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((name.clone(), answer?))
+        });
+        told.collect()
+    })
 }
 
 fn look(client: &mut Client) -> Result<Sight, ClientError> {
