@@ -120,7 +120,8 @@ fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     })
 }
 
-fn pids(nodes: &Value) -> Result<Vec<u32>, Box<dyn Error>> {
+/// Processes of nodes, as `up` and `list` tell them.
+pub(super) fn pids(nodes: &Value) -> Result<Vec<u32>, Box<dyn Error>> {
     let nodes = nodes.as_array().into_iter().flatten();
     let pid = |node: &Value| -> Result<u32, Box<dyn Error>> {
         Ok(u32::try_from(
@@ -130,7 +131,8 @@ fn pids(nodes: &Value) -> Result<Vec<u32>, Box<dyn Error>> {
     nodes.map(pid).collect()
 }
 
-fn cpu(pids: &[u32]) -> Result<f64, Box<dyn Error>> {
+/// Seconds of processor that they have used.
+pub(super) fn cpu(pids: &[u32]) -> Result<f64, Box<dyn Error>> {
     let lives: Result<Vec<Life>, _> = pids.iter().map(|pid| Life::of(*pid)).collect();
     Ok(lives?.iter().map(|life| life.cpu).sum())
 }

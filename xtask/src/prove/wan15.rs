@@ -2,7 +2,7 @@
 //! Refuses a start that some node does not see whole: `up` waits for every view.
 
 use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
-use super::fifteen::anonymous_gb;
+use super::fifteen::{anonymous_gb, cpu, pids};
 use super::host::Watch;
 use super::rig::Rig;
 use super::start;
@@ -47,9 +47,9 @@ fn trial(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
 fn measure(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
     let begin = Instant::now();
-    rig.run(&UP)?;
+    let ready = rig.json(&UP)?;
     let up = begin.elapsed().as_secs_f64();
-    let pressure = watch.end(0.0)?;
+    let pressure = watch.end(cpu(&pids(&ready["nodes"])?)?)?;
     std::thread::sleep(IDLE);
     let measures = [
         ("up_s", (up * 10.0).round() / 10.0),
