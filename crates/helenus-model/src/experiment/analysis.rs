@@ -135,12 +135,12 @@ pub fn analyse(
         found.extend(effects(of, &all, &logs, other));
     }
     let mut together = interactions(of, &all, &logs, measure);
-    let not_testable = not_testable
-        .or_else(|| unread(of, facts))
-        .or_else(|| unwritten(of, facts));
-    if not_testable.is_some() {
-        withhold(of, &mut found, &mut together);
-    }
+    let unread = not_testable.or_else(|| unread(of, facts));
+    let unwritten = unwritten(of, facts);
+    withhold(&mut found, &mut together, |factor| {
+        of.withholds(factor, unread.is_some(), unwritten.is_some())
+    });
+    let not_testable = unread.or(unwritten);
     let answer = answer(of, &all, facts, &logs, (&phase, measure));
     Some(Analysis {
         blocks: logs.blocks().len(),

@@ -20,14 +20,14 @@ const PARAMETERS: [&str; 2] = ["compression", "chunk"];
 const TIMES_MEMORY: u64 = 2;
 
 impl Factor {
-    /// Whether it is about the disk: its speed, how it is read, chunk length, compression.
-    pub fn is_of_disk(&self) -> bool {
-        self.asks(is_of_reads) || self.is_of_writes()
+    /// Whether it is about what the disk gives: its speed, how it is read, chunk length, compression.
+    pub(super) fn is_of_reads(&self) -> bool {
+        self.asks(is_of_reads)
     }
 
     /// Whether it is about how fast the disk takes what is written, and about nothing that is read.
-    fn is_of_writes(&self) -> bool {
-        self.asks(|setting| setting.key == WRITES) && !self.asks(is_of_reads)
+    pub(super) fn is_of_writes(&self) -> bool {
+        self.asks(|setting| setting.key == WRITES) && !self.is_of_reads()
     }
 
     fn asks(&self, what: impl Fn(&Setting) -> bool) -> bool {
@@ -60,7 +60,7 @@ fn words(value: &toml::Value) -> Vec<&str> {
 impl Experiment {
     /// Whether its question is about reads of the disk: the file says so, or a factor is.
     pub fn is_about_reads(&self) -> bool {
-        self.needs_disk || self.factors.iter().any(|factor| factor.asks(is_of_reads))
+        self.needs_disk || self.factors.iter().any(Factor::is_of_reads)
     }
 
     /// Whether it asks how fast the disk takes what is written.
@@ -68,10 +68,12 @@ impl Experiment {
         self.factors.iter().any(Factor::is_of_writes)
     }
 
-    /// Whether nothing may be said of a factor where the disk did not answer.
-    pub(super) fn withholds(&self, factor: &str) -> bool {
+    /// Whether nothing may be said of a factor where the disk gave nothing (`unread`), or took nothing (`unwritten`).
+    pub(super) fn withholds(&self, factor: &str, unread: bool, unwritten: bool) -> bool {
         let own = self.factors.iter().find(|own| own.name == factor);
-        self.needs_disk || own.is_some_and(Factor::is_of_disk)
+        let of_reads = self.needs_disk || own.is_some_and(Factor::is_of_reads);
+        let of_writes = own.is_some_and(Factor::is_of_writes);
+        (unread && of_reads) || (unwritten && of_writes)
     }
 
     /// Why its question about the disk has no answer by the size of its data: `dataset` bytes on the disks of nodes that

@@ -243,12 +243,16 @@ fn corners(
 }
 
 /// Takes back what was said of factors of the disk: it did not answer.
-pub(super) fn withhold(of: &Experiment, effects: &mut [Effect], interactions: &mut [Interaction]) {
-    for effect in effects.iter_mut().filter(|e| of.withholds(&e.factor)) {
+pub(super) fn withhold(
+    effects: &mut [Effect],
+    interactions: &mut [Interaction],
+    withholds: impl Fn(&str) -> bool,
+) {
+    for effect in effects.iter_mut().filter(|e| withholds(&e.factor)) {
         (effect.claim, effect.testable) = (Claim::None, false);
     }
     for both in interactions {
-        if of.withholds(&both.one[0]) || of.withholds(&both.other[0]) {
+        if withholds(&both.one[0]) || withholds(&both.other[0]) {
             (both.claim, both.testable) = (Claim::None, false);
         }
     }

@@ -442,7 +442,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
         let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", setting);
         let of = read(&text).unwrap();
         assert!(of.is_about_reads(), "{setting}");
-        assert!(!of.factors[0].is_of_disk() && of.factors[1].is_of_disk());
+        assert!(!of.factors[0].is_of_reads() && of.factors[1].is_of_reads());
     }
     let of = read(&WHOLE.replace("set = [\"concurrent_reads=32\"]", settings[5])).unwrap();
     let gib = |n: u64| Some(n << 30);
@@ -473,7 +473,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
 fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
     let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", "disk-write = \"10M\"");
     let of = read(&text).unwrap();
-    assert!(of.factors[1].is_of_disk() && !of.is_about_reads());
+    assert!(of.factors[1].is_of_writes() && !of.is_about_reads());
     assert_eq!(of.too_small(None, Some(4 << 30)), None);
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, None).unwrap();
@@ -489,6 +489,9 @@ fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
     for fact in &mut facts {
         fact.written_bytes_per_operation = Some(90.0);
     }
+    // What is known against reads says nothing of writes.
+    let small = analyse(&of, &facts, None, Some("too small".into())).unwrap();
+    assert!(small.answer.is_none() && small.effects.iter().all(|e| e.testable));
     let found = analyse(&of, &facts, None, None).unwrap();
     assert!(found.answer.is_some() && found.effects.iter().all(|e| e.testable));
     assert_eq!(
