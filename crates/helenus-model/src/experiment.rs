@@ -8,6 +8,7 @@ mod disk;
 mod effects;
 mod facts;
 mod file;
+mod growth;
 mod limit;
 mod order;
 mod progress;
@@ -21,6 +22,7 @@ pub use design::{DesignError, Whole};
 pub use effects::{Effect, Interaction};
 pub use facts::{Fact, Values, values};
 pub use file::read;
+pub use growth::Growth;
 pub use order::{Planned, Stage, more, order};
 pub use progress::{Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
@@ -36,6 +38,9 @@ pub const DEFAULT_REPEATS: usize = 6;
 
 /// Most blocks with `until` where nobody says.
 pub const DEFAULT_MAX_REPEATS: usize = 30;
+
+/// Most factors of which a combination of a listed design tells each; of more it tells what differs from the first.
+const TOLD_MOST: usize = 3;
 
 /// Keys that may be given several times: a level adds to what the file says for all.
 pub const REPEATED: [&str; 4] = ["set", "jvm", "param", "with"];
@@ -91,6 +96,8 @@ pub struct Factor {
     pub name: String,
     /// What it costs to change.
     pub kind: Kind,
+    /// Nobody chooses its level: the answer is looked for at all of them together.
+    pub given: bool,
     /// Its levels, at least two; the first is what the others are compared with.
     pub levels: Vec<Level>,
     /// Its line in the file.
@@ -163,35 +170,37 @@ impl Experiment {
 
     /// A combination in one line, such as `heap=64M rate=1000`.
     pub fn label(&self, levels: &[usize]) -> String {
-        self.words(levels, &Kind::EVERY)
+        self.words(levels, |_| true)
     }
 
     /// A restart's settings in one line; *as it is* where no factor is of restarts.
     pub fn whole_label(&self, levels: &[usize]) -> String {
-        self.words(levels, &[Kind::Restart, Kind::Schema])
+        self.words(levels, |place| self.factors[place].kind.is_whole())
     }
 
     /// What the run of a restart is set to; *as it is* where no factor is of phases.
     pub fn phase_label(&self, levels: &[usize]) -> String {
-        self.words(levels, &[Kind::Phase])
+        self.words(levels, |place| !self.factors[place].kind.is_whole())
     }
 
-    /// Of a design that lists its combinations only what differs from the first of them is said.
-    fn words(&self, levels: &[usize], kinds: &[Kind]) -> String {
+    /// Of a design that lists its combinations, and has many factors, only what differs from the first of them is said.
+    fn words(&self, levels: &[usize], tells: impl Fn(usize) -> bool) -> String {
+        let own = (0..self.factors.len())
+            .filter(|place| tells(*place))
+            .count();
         let reference = match &self.design {
-            Design::Listed(listed) => listed.first(),
-            Design::Full | Design::Fraction(_) => None,
+            Design::Listed(listed) if own > TOLD_MOST => listed.first(),
+            Design::Listed(_) | Design::Full | Design::Fraction(_) => None,
         };
         let differs = |place: usize| reference.is_none_or(|first| first[place] != levels[place]);
-        let each = self.factors.iter().zip(self.labels(levels)).enumerate();
+        let each = self.labels(levels).into_iter().enumerate();
         let words: Vec<String> = each
-            .filter(|(place, (factor, _))| kinds.contains(&factor.kind) && differs(*place))
-            .map(|(_, (_, (name, label)))| format!("{name}={label}"))
+            .filter(|(place, _)| tells(*place) && differs(*place))
+            .map(|(_, (name, label))| format!("{name}={label}"))
             .collect();
-        let any = self.factors.iter().any(|f| kinds.contains(&f.kind));
-        match (words.is_empty(), reference) {
-            (true, Some(_)) if any => "reference".to_owned(),
-            (true, _) => "as it is".to_owned(),
+        match (words.is_empty(), own) {
+            (true, 0) => "as it is".to_owned(),
+            (true, _) => "reference".to_owned(),
             (false, _) => words.join(" "),
         }
     }

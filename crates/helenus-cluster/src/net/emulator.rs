@@ -11,12 +11,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// While packets come, they are collected this long before the next look: it bounds the wakes of a busy link to
-/// 5,000 a second, and costs no accuracy, for the kernel stamps what comes in.
-const COLLECT_NS: u64 = 200_000;
+/// While packets come, they are collected at most this long before the next look: a wake costs more than a packet. It
+/// costs no accuracy, for the kernel stamps what comes in, as long as it is well below every delay.
+const COLLECT_NS: u64 = 1_000_000;
+
+/// Of the shortest delay, as a divisor: how long packets are collected at most.
+const COLLECT_SHARE: u64 = 8;
+
+/// Packets that are due within this time are let go together with those that are due now.
+const TOGETHER_NS: u64 = 100_000;
+
+/// Of the shortest delay, as a divisor: how far packets may be from their time at most.
+const TOGETHER_SHARE: u64 = 40;
+
+/// A processor that slept for long wakes late, and the later the longer it slept: it is woken this much before it is
+/// needed, and sleeps once more.
+const BEFORE_NS: [u64; 2] = [1_500_000, 300_000];
+
+/// Sleeps from this length on are divided so.
+const LONG_NS: u64 = 3_000_000;
+
+/// What a packet needs from its sender to its receiver where nothing holds it, in nanoseconds: it is taken off its
+/// delay.
+const WAY_NS: u64 = 50_000;
 
 /// What went over one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,6 +89,7 @@ pub(super) struct Shared {
     work: Mutex<Work>,
     begin_ns: u64,
     wake: OwnedFd,
+    processor: AtomicUsize,
 }
 
 impl Shared {
@@ -82,7 +103,13 @@ impl Shared {
             work: Mutex::new(Work::default()),
             begin_ns: monotonic_ns(),
             wake: rustix::event::eventfd(0, flags)?,
+            processor: AtomicUsize::new(0),
         })
+    }
+
+    /// The processor that the emulator was last seen on.
+    pub(super) fn processor(&self) -> usize {
+        self.processor.load(Ordering::Relaxed)
     }
 
     /// The links as they are.
@@ -127,6 +154,52 @@ struct Held {
     carried: Carried,
 }
 
+/// When it looks, and how far from its time a packet may be let go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pace {
+    /// While packets come, nanoseconds between two looks.
+    collect: u64,
+    /// Packets that are due within so many nanoseconds go now.
+    together: u64,
+    /// By how many nanoseconds a wake is late as a rule: it is asked for that much earlier.
+    lead: u64,
+    /// What packets need by themselves, in nanoseconds.
+    way: u64,
+    /// Woken before it is needed, and not yet for the last time.
+    warming: bool,
+}
+
+impl Pace {
+    /// For links whose shortest delay this is, in nanoseconds; none where nothing gets through.
+    fn of(shortest: Option<u64>) -> Self {
+        let shortest = shortest.unwrap_or(0);
+        Self {
+            collect: COLLECT_NS.min(shortest / COLLECT_SHARE),
+            together: TOGETHER_NS.min(shortest / TOGETHER_SHARE),
+            lead: 0,
+            way: WAY_NS.min(shortest / TOGETHER_SHARE),
+            warming: false,
+        }
+    }
+
+    /// A wake that was asked for at one time came at another: the mean of what was seen follows by an eighth.
+    fn woke(&mut self, asked: u64, now: u64) {
+        let late = now.saturating_sub(asked).min(self.together * 2);
+        self.lead = ((self.lead * 7 + late) / 8).min(self.together);
+    }
+
+    /// How long to sleep where something is due in so many nanoseconds, and whether it is due then.
+    fn nap(&mut self, left: u64) -> (u64, bool) {
+        let [first, second] = BEFORE_NS;
+        let warming = std::mem::replace(&mut self.warming, left >= LONG_NS);
+        match left {
+            left if left >= LONG_NS => (left - first, false),
+            left if warming && left > 2 * second => (left - second, false),
+            left => (left.saturating_sub(self.lead), true),
+        }
+    }
+}
+
 /// The emulator at work.
 pub(super) struct Emulator<'a> {
     queues: Queues,
@@ -134,6 +207,7 @@ pub(super) struct Emulator<'a> {
     held: Vec<Held>,
     version: u64,
     work: Work,
+    pace: Pace,
     /// Keeps the kernel stamping what comes in.
     _stamps: Option<OwnedFd>,
 }
@@ -159,8 +233,10 @@ impl<'a> Emulator<'a> {
             shared,
             version: 0,
             work: Work::default(),
+            pace: Pace::of(None),
             _stamps: stamps,
         };
+        emulator.pace = emulator.paced();
         emulator.work.realtime = before_others();
         for (queue, held) in (0_u16..).zip(&emulator.held) {
             emulator.segment(queue, held.carrier.link());
@@ -221,7 +297,8 @@ impl<'a> Emulator<'a> {
         let came = came.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(now);
         let came = came.clamp(now.saturating_sub(10_000_000), now);
         self.work.stamped |= packet.came_us.is_some();
-        match held.carrier.carry(came, packet.bytes, packet.flow) {
+        let from = came.saturating_sub(self.pace.way);
+        match held.carrier.carry(from, packet.bytes, packet.flow) {
             Fate::Lost => {
                 held.carried.lost += 1;
                 self.work.verdicts += 1;
@@ -244,12 +321,13 @@ impl<'a> Emulator<'a> {
         for (queue, held) in (0_u16..).zip(&mut self.held) {
             let mut last = None;
             while let Some(&(due, id, bytes)) = held.waiting.front() {
-                if due > now {
+                if due > now + self.pace.together {
                     next = Some(next.map_or(due, |n| n.min(due)));
                     break;
                 }
                 held.waiting.pop_front();
-                let late_us = (now - due) / 1_000;
+                // Early is as wrong as late.
+                let late_us = now.abs_diff(due) / 1_000;
                 self.work.packets += 1;
                 self.work.late_us += late_us;
                 self.work.lateness.add(late_us);
@@ -275,30 +353,33 @@ impl<'a> Emulator<'a> {
     }
 
     /// Until something is due or comes in; while packets come, until enough of them may have.
-    fn sleep(&self, next: Option<u64>, collect: bool) -> io::Result<()> {
+    fn sleep(&mut self, next: Option<u64>, collect: bool) -> io::Result<()> {
         let now = monotonic_ns();
-        let left = next.map(|next| next.saturating_sub(now));
-        let awake = |left: u64| {
-            i64::try_from(left).map_or(None, |left| {
-                Some(Timespec {
-                    tv_sec: left / 1_000_000_000,
-                    tv_nsec: left % 1_000_000_000,
-                })
-            })
-        };
+        let nap = next.map(|next| self.pace.nap(next.saturating_sub(now)));
         let interrupted = |done: rustix::io::Result<usize>| match done {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(e) => Err(e.into()),
         };
-        if collect {
-            let left = left.unwrap_or(COLLECT_NS).min(COLLECT_NS);
-            return interrupted(poll(&mut [], awake(left).as_ref()));
+        if collect && self.pace.collect > 0 {
+            let nap = nap.map(|(nap, _)| nap).unwrap_or(self.pace.collect);
+            return interrupted(poll(&mut [], time(nap.min(self.pace.collect)).as_ref()));
         }
         let mut both = [
             PollFd::from_borrowed_fd(self.queues.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.shared.wake.as_fd(), PollFlags::IN),
         ];
-        interrupted(poll(&mut both, left.and_then(awake).as_ref()))
+        let done = poll(&mut both, nap.and_then(|(nap, _)| time(nap)).as_ref());
+        if let (Ok(0), Some((nap, true))) = (done, nap) {
+            self.pace.woke(now + nap, monotonic_ns());
+        }
+        interrupted(done)
+    }
+
+    /// The pace of the links as they are.
+    fn paced(&self) -> Pace {
+        let links = self.held.iter().map(|held| held.carrier.link());
+        let open = links.filter(|link| !link.cut);
+        Pace::of(open.map(|link| link.delay_us * 1_000).min())
     }
 
     fn change(&mut self) {
@@ -311,6 +392,7 @@ impl<'a> Emulator<'a> {
             }
             self.segment(queue, link);
         }
+        self.pace = self.paced();
     }
 
     /// Packets are handed over uncut where all are only delayed: bulk then costs one decision for up to 64 KB.
@@ -323,6 +405,8 @@ impl<'a> Emulator<'a> {
     fn tell(&mut self) {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         self.work.cpu_us = nanos(time) / 1_000;
+        let processor = rustix::thread::sched_getcpu();
+        self.shared.processor.store(processor, Ordering::Relaxed);
         *self
             .shared
             .work
@@ -367,6 +451,13 @@ fn before_others() -> bool {
     }
 }
 
+fn time(nanos: u64) -> Option<Timespec> {
+    i64::try_from(nanos).ok().map(|nanos| Timespec {
+        tv_sec: nanos / 1_000_000_000,
+        tv_nsec: nanos % 1_000_000_000,
+    })
+}
+
 /// The wall clock less the monotonic one.
 fn wall_offset_ns() -> i128 {
     i128::from(nanos(clock_gettime(ClockId::Realtime))) - i128::from(monotonic_ns())
@@ -379,4 +470,40 @@ pub(super) fn monotonic_ns() -> u64 {
 fn nanos(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_links_are_looked_at_often_and_long_ones_seldom() {
+        let pace = Pace::of(Some(20_000_000));
+        assert_eq!((pace.collect, pace.together), (1_000_000, 100_000));
+        let near = Pace::of(Some(200_000));
+        assert_eq!((near.collect, near.together), (25_000, 5_000));
+        for nothing in [Pace::of(Some(0)), Pace::of(None)] {
+            assert_eq!((nothing.collect, nothing.together), (0, 0));
+        }
+    }
+
+    #[test]
+    fn wakes_are_asked_for_as_much_earlier_as_they_come_late() {
+        let mut pace = Pace::of(Some(20_000_000));
+        assert_eq!(pace.nap(1_000_000), (1_000_000, true));
+        for _ in 0..100 {
+            pace.woke(5_000_000, 5_060_000);
+        }
+        assert!((55_000..=60_000).contains(&pace.lead), "{pace:?}");
+        assert_eq!(pace.nap(1_000_000), (1_000_000 - pace.lead, true));
+        assert_eq!(pace.nap(10), (0, true));
+        // A stall is none of its rules, and no packet leaves earlier than those that go together.
+        for _ in 0..100 {
+            pace.woke(5_000_000, 95_000_000);
+        }
+        assert!(pace.lead <= pace.together);
+        assert_eq!(pace.nap(40_000_000), (38_500_000, false));
+        assert_eq!(pace.nap(1_400_000), (1_100_000, false));
+        assert!(pace.nap(1_400_000).1, "it was woken twice before");
+    }
 }

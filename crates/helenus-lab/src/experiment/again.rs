@@ -104,15 +104,14 @@ impl Sitting<'_> {
     }
 }
 
-/// The restarts of these settings: two, or one where they differ in their phases only.
+/// The restarts of these settings, each with those of its combinations that are of them.
 fn of_answer(of: &Experiment, settings: [&Vec<usize>; 2]) -> Vec<Whole> {
     let all = of.combinations();
     let mut wholes = of.wholes(&all);
-    if wholes.len() == 1 {
-        let wanted = |place: &usize| settings.contains(&&all[*place]);
-        wholes[0].combinations.retain(wanted);
-    } else {
-        wholes.retain(|whole| settings.contains(&&whole.levels));
+    for whole in &mut wholes {
+        let wanted = |place: &usize| settings.contains(&&of.chosen(&all, &all[*place]));
+        whole.combinations.retain(wanted);
     }
+    wholes.retain(|whole| !whole.combinations.is_empty());
     wholes
 }

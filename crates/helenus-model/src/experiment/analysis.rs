@@ -4,6 +4,7 @@
 use super::Experiment;
 use super::effects::{Effect, Interaction, Logs, effects, interactions, judge, withhold};
 use super::facts::Fact;
+use super::growth::{Growth, growth};
 use super::limit::generator_limit;
 use super::order::Stage;
 use super::promise::{Tip, tips};
@@ -38,6 +39,8 @@ pub struct Analysis {
     pub interactions: Vec<Interaction>,
     /// The same settings twice, the second over the first: what chance alone does here.
     pub noise: Option<Estimate>,
+    /// From where on more of a factor of numbers gives no more.
+    pub growth: Vec<Growth>,
     /// At which settings the generator was the limit, in words such as `from in-flight=32 on`; none where at none.
     pub generator_limit: Option<String>,
     /// Each combination.
@@ -105,6 +108,23 @@ pub struct Cell {
     pub written_bytes_per_operation: Option<f64>,
 }
 
+impl Cell {
+    /// Processors that the nodes kept busy: their time for each operation by operations a second.
+    pub fn node_processors(&self) -> Option<f64> {
+        self.processors(Measure::NodeCpu)
+    }
+
+    /// Processors that the generator kept busy.
+    pub fn generator_processors(&self) -> Option<f64> {
+        self.processors(Measure::GeneratorCpu)
+    }
+
+    fn processors(&self, of: Measure) -> Option<f64> {
+        let rate = self.values.get(&Measure::Throughput)?;
+        Some(self.values.get(&of)? * rate / 1e6)
+    }
+}
+
 /// Settings that can be an answer: what a person would set, with the combinations that show what they do.
 #[derive(Debug, Clone)]
 struct Candidate {
@@ -142,6 +162,7 @@ pub fn analyse(
     });
     let not_testable = unread.or(unwritten);
     let answer = answer(of, &all, facts, &logs, (&phase, measure));
+    let combinations = cells(of, &all, facts, &phase);
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer: answer.filter(|_| not_testable.is_none()),
@@ -152,7 +173,8 @@ pub fn analyse(
         interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
         generator_limit: generator_limit(of, &all, facts),
-        combinations: cells(of, &all, facts, &phase),
+        growth: growth(of, &combinations, measure),
+        combinations,
         left_out: left_out(facts),
         phase,
         measure,
@@ -209,48 +231,46 @@ fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
     })
 }
 
-/// Restarts' settings where there are several, else those of phases.
+/// The settings that the answer chooses from, each with its combinations, in the order of the file.
 fn candidates(of: &Experiment, all: &[Vec<usize>]) -> Vec<Candidate> {
-    let wholes = of.wholes(all);
-    if wholes.len() > 1 {
-        let each = wholes.into_iter().map(|whole| Candidate {
-            levels: whole.levels,
-            combinations: whole.combinations,
-        });
-        return each.collect();
+    let mut found: Vec<Candidate> = Vec::new();
+    for (place, levels) in all.iter().enumerate() {
+        let levels = of.chosen(all, levels);
+        match found.iter_mut().find(|one| one.levels == levels) {
+            Some(one) => one.combinations.push(place),
+            None => found.push(Candidate {
+                levels,
+                combinations: vec![place],
+            }),
+        }
     }
-    let each = all.iter().enumerate().map(|(place, levels)| Candidate {
-        levels: levels.clone(),
-        combinations: vec![place],
-    });
-    each.collect()
+    found
 }
 
 /// Candidates with what all of them were run at, in the same order; none where they have nothing in common.
 fn comparable(of: &Experiment, all: &[Vec<usize>], logs: &Logs) -> Vec<Candidate> {
     let mut found = candidates(of, all);
-    if found.iter().all(|one| one.combinations.len() == 1) && of.wholes(all).len() == 1 {
-        found.retain(|one| logs.lives(one.combinations[0]));
-        return found;
-    }
-    let phases = |combination: usize| -> Vec<usize> {
-        let each = of.factors.iter().zip(&all[combination]);
-        each.map(|(factor, level)| if factor.kind.is_whole() { 0 } else { *level })
-            .collect()
+    // Levels of what nobody chooses: loads, and what is given.
+    let circumstances = |combination: usize| -> Vec<usize> {
+        let chosen = of.chosen(all, &all[combination]);
+        let each = all[combination].iter().zip(chosen);
+        each.map(|(level, chosen)| level - chosen).collect()
     };
     // What died, or never kept up, is no candidate; the others are compared at what they share.
     found.retain(|one| one.combinations.iter().all(|c| logs.lives(*c)));
     let Some(first) = found.first() else {
         return found;
     };
-    let mut shared: Vec<Vec<usize>> = first.combinations.iter().map(|c| phases(*c)).collect();
+    let each = first.combinations.iter().map(|c| circumstances(*c));
+    let mut shared: Vec<Vec<usize>> = each.collect();
     shared.retain(|at| {
-        let has = |one: &Candidate| one.combinations.iter().any(|c| phases(*c) == *at);
+        let has = |one: &Candidate| one.combinations.iter().any(|c| circumstances(*c) == *at);
         found.iter().all(has)
     });
     for one in &mut found {
-        one.combinations.retain(|c| shared.contains(&phases(*c)));
-        one.combinations.sort_by_key(|c| phases(*c));
+        one.combinations
+            .retain(|c| shared.contains(&circumstances(*c)));
+        one.combinations.sort_by_key(|c| circumstances(*c));
     }
     found.retain(|one| !one.combinations.is_empty());
     found
@@ -289,9 +309,9 @@ fn answer(
         (of_logs(logs), of_logs(&again))
     };
     Some(Answer {
-        winner_label: of.label_of(&winner.levels, all),
+        winner_label: of.chosen_label(all, &winner.levels),
         winner: winner.levels.clone(),
-        reference_label: of.label_of(&reference.levels, all),
+        reference_label: of.chosen_label(all, &reference.levels),
         reference: reference.levels.clone(),
         estimate,
         claim,
@@ -313,16 +333,6 @@ impl Analysis {
         });
         each.max_by_key(|(blocks, _)| *blocks)
             .unwrap_or((self.blocks, String::new()))
-    }
-}
-
-impl Experiment {
-    /// A candidate in words: the factors of restarts where there are several of these, else all.
-    fn label_of(&self, levels: &[usize], all: &[Vec<usize>]) -> String {
-        match self.wholes(all).len() {
-            0 | 1 => self.label(levels),
-            _ => self.whole_label(levels),
-        }
     }
 }
 

@@ -155,4 +155,35 @@ impl Experiment {
         each.map(|(factor, level)| if factor.kind.is_whole() { *level } else { 0 })
             .collect()
     }
+
+    /// By factor whether the answer chooses its level: what restarts set, where any of them differs, else what phases
+    /// set; never what is given.
+    fn choices(&self, combinations: &[Vec<usize>]) -> Vec<bool> {
+        let differs = |place: usize| {
+            let mut each = combinations.iter().map(|levels| levels[place]);
+            let first = each.next();
+            each.any(|level| Some(level) != first)
+        };
+        let open = |place: usize| !self.factors[place].given && differs(place);
+        let whole = |place: usize| self.factors[place].kind.is_whole();
+        let places = 0..self.factors.len();
+        let of_restarts = places.clone().any(|place| open(place) && whole(place));
+        places
+            .map(|place| !self.factors[place].given && (whole(place) || !of_restarts))
+            .collect()
+    }
+
+    /// The levels of what the answer chooses; 0 at all other factors.
+    pub fn chosen(&self, combinations: &[Vec<usize>], levels: &[usize]) -> Vec<usize> {
+        let choices = self.choices(combinations);
+        let each = choices.iter().zip(levels);
+        each.map(|(choice, level)| if *choice { *level } else { 0 })
+            .collect()
+    }
+
+    /// What the answer chooses in one line.
+    pub(super) fn chosen_label(&self, combinations: &[Vec<usize>], levels: &[usize]) -> String {
+        let choices = self.choices(combinations);
+        self.words(levels, |place| choices[place])
+    }
 }

@@ -28,7 +28,7 @@ const TOP: [&str; 15] = [
     "factor",
     "combination",
 ];
-const FACTOR: [&str; 4] = ["name", "kind", "key", "levels"];
+const FACTOR: [&str; 5] = ["name", "kind", "key", "given", "levels"];
 
 /// Most blocks that a file may ask for.
 const REPEATS_MOST: i64 = 1000;
@@ -182,6 +182,12 @@ impl Reader<'_> {
             }
             factors.push(factor);
         }
+        if !factors.is_empty() && factors.iter().all(|factor| factor.given) {
+            return Err(FileError {
+                hint: Some("leave `given` out at the factor that is the question".into()),
+                ..self.wrong(0, "every factor is given: nothing is left to choose")
+            });
+        }
         Ok(factors)
     }
 
@@ -227,6 +233,7 @@ impl Reader<'_> {
         Ok(Factor {
             name: name.into_owned(),
             kind,
+            given: self.yes(table, "given")?.unwrap_or(false),
             levels,
             line,
         })

@@ -520,6 +520,100 @@ fn from_where_on_the_generator_was_the_limit_is_told() {
     assert_eq!(one.as_deref(), Some("at heap=128M reads=few rate=1000"));
 }
 
+/// Slots and processes at two mixes, listed: processes at the most slots only.
+const CLIENTS: &str = r#"
+name = "clients"
+measure = "throughput"
+[[factor]]
+name = "mix"
+kind = "phase"
+given = true
+levels = [{ label = "write", ops = "write=1" }, { label = "read", ops = "read=1" }]
+[[factor]]
+key = "in-flight"
+kind = "phase"
+levels = [1, 8, 32, 64]
+[[factor]]
+key = "processes"
+kind = "phase"
+levels = [1, 2, 4]
+"#;
+
+fn clients() -> Experiment {
+    let mut text = CLIENTS.to_owned();
+    for mix in ["write", "read"] {
+        for (slots, processes) in [(1, 1), (8, 1), (32, 1), (64, 1), (64, 2), (64, 4)] {
+            text.push_str(&format!(
+                "[[combination]]\nmix = \"{mix}\"\nin-flight = {slots}\nprocesses = {processes}\n"
+            ));
+        }
+    }
+    read(&text).unwrap()
+}
+
+#[test]
+fn where_throughput_stops_growing_is_told_with_what_was_busy_there() {
+    let of = clients();
+    // A read is twice as fast; nothing grows behind 32 slots, and processes take a little away.
+    let mut facts = simulated(&of, Seed(5), 0.001, |levels| {
+        let by_slots = [1_000.0, 5_000.0, 9_000.0, 9_200.0][levels[1]];
+        by_slots * (1 + levels[0]) as f64 * [1.0, 0.98, 0.9][levels[2]]
+    });
+    for fact in &mut facts {
+        let values = fact.values.get_mut("main").unwrap();
+        let rate = values[&Measure::ResponseP99];
+        *values = BTreeMap::from([
+            (Measure::Throughput, rate),
+            (Measure::NodeCpu, 100.0),
+            (Measure::GeneratorCpu, 20.0),
+        ]);
+    }
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let told: Vec<String> = found
+        .growth
+        .iter()
+        .map(|g| {
+            let busy = [g.node_processors, g.generator_processors].map(Option::unwrap);
+            format!(
+                "{} from {} until {} ({:.1} times) at {}: {:.1} and {:.2} busy",
+                g.factor, g.from, g.until, g.times, g.at, busy[0], busy[1]
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    in-flight from 1 until 32 (9.0 times) at mix=write processes=1: 0.9 and 0.18 busy
+    in-flight from 1 until 32 (9.0 times) at mix=read processes=1: 1.8 and 0.36 busy
+    processes from 1 until 1 (1.0 times) at mix=write in-flight=64: 0.9 and 0.18 busy
+    processes from 1 until 1 (1.0 times) at mix=read in-flight=64: 1.8 and 0.37 busy
+    ");
+    assert!(found.growth.iter().all(|g| !g.is_last));
+    // The mean by slots is over one process only: with more there were 64 slots and nothing else.
+    let along = found.along(Measure::Throughput, (1, 4), |levels| levels[0] == 0);
+    let last = along[3].unwrap();
+    assert!((last / 9_200.0 - 1.0).abs() < 0.01, "{along:?}");
+}
+
+#[test]
+fn what_is_given_is_not_chosen() {
+    let of = clients();
+    let all = of.combinations();
+    let facts = simulated(&of, Seed(5), 0.001, |levels| {
+        // Fewer are better, and writes are; the mix is none of the answer all the same.
+        (100.0 + 10.0 * levels[1] as f64) * (1 + levels[0]) as f64 * (1.0 + levels[2] as f64)
+    });
+    let of = Experiment {
+        goal: Goal::default(),
+        ..of
+    };
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let answer = found.answer.unwrap();
+    assert_eq!(answer.winner_label, "in-flight=1 processes=1");
+    assert_eq!(of.chosen(&all, &[1, 2, 0]), [0, 2, 0]);
+    let none = CLIENTS.replace("kind = \"phase\"\n", "kind = \"phase\"\ngiven = true\n");
+    let none = none.replace("given = true\ngiven = true", "given = true");
+    insta::assert_snapshot!(refused(&none), @"line 1: every factor is given: nothing is left to choose (leave `given` out at the factor that is the question)");
+}
+
 #[test]
 fn the_first_blocks_say_how_many_a_narrower_interval_needs() {
     let of = read(WHOLE).unwrap();

@@ -9,7 +9,7 @@ use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Bar, BarCell, Experiment, Fact, Kept, Progress, RunState, Stage, Tip,
+    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Kept, Progress, RunState, Stage, Tip,
 };
 use std::fmt::Write as _;
 
@@ -52,6 +52,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
             lines.extend(again);
             lines.extend(bars(report.experiment, found));
             lines.extend(tips_line(&found.tips));
+            lines.extend(found.growth.iter().map(growth_line));
             lines.extend(found.generator_limit.as_ref().map(|at| {
                 format!(
                     "the generator was the limit {at}: what the nodes can do there was not seen"
@@ -125,6 +126,37 @@ fn again(found: &Analysis, answer: &Answer) -> Option<String> {
             "; the difference did not come again"
         }
     ))
+}
+
+/// From where on more of something gives no more, and how busy the processors are there.
+fn growth_line(growth: &Growth) -> String {
+    let Growth {
+        factor,
+        at,
+        from,
+        until,
+        ..
+    } = growth;
+    let times = words::digits(growth.times);
+    let mut line = if until == from {
+        format!("throughput does not grow with {factor}")
+    } else if growth.is_last {
+        format!("throughput grows up to {factor}={until}, the last level ({times} × {from})")
+    } else {
+        format!("throughput grows up to {factor}={until} ({times} × {from})")
+    };
+    if at != "as it is" {
+        let _infallible = write!(line, " at {at}");
+    }
+    if let (Some(nodes), Some(generator)) = (growth.node_processors, growth.generator_processors) {
+        let _infallible = write!(
+            line,
+            "; there the nodes keep {} processors busy, the generator {}",
+            words::digits(nodes),
+            words::digits(generator)
+        );
+    }
+    line
 }
 
 /// Of each bar the least settings that hold it, by the order of the file, and the least that hold it with room to spare.

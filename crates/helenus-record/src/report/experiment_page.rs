@@ -252,11 +252,12 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             json!({"rangemode": "tozero", "title": {"text": unit(found.measure)}}),
         );
         for line in 0..lines {
-            let at = |level: usize| {
-                let pass = |l: &[usize]| l[place] == level && by.is_none_or(|by| l[by] == line);
-                mean(found, found.measure, &pass).map(|v| scaled(found.measure, v))
-            };
-            let y: Vec<Option<f64>> = (0..factor.levels.len()).map(at).collect();
+            let pass = |l: &[usize]| by.is_none_or(|by| l[by] == line);
+            let along = found.along(found.measure, (place, factor.levels.len()), pass);
+            let along = along.into_iter();
+            let y: Vec<Option<f64>> = along
+                .map(|value| value.map(|v| scaled(found.measure, v)))
+                .collect();
             let name = by.map_or_else(String::new, |by| {
                 format!(
                     "{}={}",

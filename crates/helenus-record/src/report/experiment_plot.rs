@@ -86,9 +86,7 @@ pub(super) fn by_level(of: &Experiment, found: &Analysis) -> String {
         if factor.kind != Kind::Phase {
             continue;
         }
-        let values: Vec<Option<f64>> = (0..factor.levels.len())
-            .map(|level| mean(found, found.measure, &|levels| levels[place] == level))
-            .collect();
+        let values = found.along(found.measure, (place, factor.levels.len()), |_| true);
         let most = values.iter().flatten().copied().fold(0.0, f64::max);
         if most <= 0.0 {
             continue;

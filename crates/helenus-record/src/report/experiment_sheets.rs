@@ -259,13 +259,21 @@ fn combinations(found: &Analysis) -> Sheet {
     let columns = columns(found);
     let mut heads = vec!["settings".to_owned(), ">runs".to_owned()];
     heads.extend(columns.iter().map(|m| format!(">{}", words::measure(*m))));
-    heads.extend([">disk reads/op", ">disk writes/op"].map(str::to_owned));
+    let heads_behind = [
+        ">nodes' processors",
+        ">generator's",
+        ">disk reads/op",
+        ">disk writes/op",
+    ];
+    heads.extend(heads_behind.map(str::to_owned));
     let rows = found.combinations.iter().map(|cell| {
         let mut row = vec![cell.label.clone(), cell.runs.to_string()];
         row.extend(columns.iter().map(|measure| {
             let value = cell.values.get(measure);
             value.map_or("–".to_owned(), |v| words::value(*measure, *v))
         }));
+        let busy = [cell.node_processors(), cell.generator_processors()];
+        row.extend(busy.map(|busy| busy.map_or("–".to_owned(), words::digits)));
         let bytes = |of: Option<f64>| {
             of.map_or("–".to_owned(), |bytes| {
                 format!("{} B", words::digits(bytes))

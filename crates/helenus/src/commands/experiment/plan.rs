@@ -59,6 +59,7 @@ struct Shown<'a> {
 struct ShownFactor<'a> {
     name: &'a str,
     kind: Kind,
+    given: bool,
     levels: Vec<&'a str>,
 }
 
@@ -264,6 +265,7 @@ fn shown<'a>(
     let factors = of.factors.iter().map(|factor| ShownFactor {
         name: &factor.name,
         kind: factor.kind,
+        given: factor.given,
         levels: factor.levels.iter().map(|l| l.label.as_str()).collect(),
     });
     let each = all.iter().zip(combinations);
@@ -288,7 +290,9 @@ fn text(shown: &Shown<'_>) -> String {
     let mut factors = Table::new(&["factor", "kind", "levels"]);
     for factor in &shown.factors {
         let levels = factor.levels.join(", ");
-        factors.row([factor.name, factor.kind.word(), &levels]);
+        let given = if factor.given { ", given" } else { "" };
+        let kind = format!("{}{given}", factor.kind.word());
+        factors.row([factor.name, kind.as_str(), &levels]);
     }
     let mut text = format!("{}\n{}", shown.name, factors.render());
     let mut line = |words: String| {

@@ -1,0 +1,127 @@
+//! A measure along the levels of a factor, by like and like, and from where on more of it gives no more.
+//! Refuses means over settings that were run at some of the levels only: they would say more of the settings.
+
+use super::Experiment;
+use super::analysis::{Analysis, Cell};
+use crate::comparison::Measure;
+use crate::stats::mean;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What is less than this above a level is no growth.
+const GROWS_BY: f64 = 0.05;
+
+/// Levels that show where growth ends; with two there is a difference, and no curve.
+const LEAST_LEVELS: usize = 3;
+
+/// Throughput along a factor of numbers, at some settings of the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Growth {
+    /// The factor.
+    pub factor: String,
+    /// The settings of the others, in words.
+    pub at: String,
+    /// The first level.
+    pub from: String,
+    /// The least level above which nothing is 5 % better.
+    pub until: String,
+    /// It is the last one: the end was not seen.
+    pub is_last: bool,
+    /// Throughput there over that of the first level.
+    pub times: f64,
+    /// Processors that the nodes kept busy there.
+    pub node_processors: Option<f64>,
+    /// Processors that the generator kept busy there.
+    pub generator_processors: Option<f64>,
+}
+
+/// Combinations that differ in one factor only.
+fn likes<'a>(cells: &[&'a Cell], factor: usize) -> Vec<Vec<&'a Cell>> {
+    let rest = |cell: &Cell| {
+        let mut levels = cell.levels.clone();
+        levels[factor] = 0;
+        levels
+    };
+    let mut groups: Vec<Vec<&Cell>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|own| rest(own[0]) == rest(cell)) {
+            Some(own) => own.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups
+}
+
+impl Analysis {
+    /// Geometric means by level of a factor of so many, over the combinations that pass. Where some settings of the
+    /// other factors were run at each of its levels, over these only.
+    pub fn along(
+        &self,
+        measure: Measure,
+        (factor, levels): (usize, usize),
+        pass: impl Fn(&[usize]) -> bool,
+    ) -> Vec<Option<f64>> {
+        let passes = |cell: &&Cell| pass(&cell.levels) && cell.values.contains_key(&measure);
+        let own: Vec<&Cell> = self.combinations.iter().filter(passes).collect();
+        let lives: BTreeSet<usize> = own.iter().map(|cell| cell.levels[factor]).collect();
+        let groups = likes(&own, factor).into_iter();
+        let whole = groups.filter(|group| group.len() == lives.len());
+        let mut kept: Vec<&Cell> = whole.flatten().collect();
+        if kept.is_empty() {
+            kept = own;
+        }
+        let of_level = |level: usize| {
+            let at = kept.iter().filter(|cell| cell.levels[factor] == level);
+            let logs: Vec<f64> = at.map(|cell| cell.values[&measure].ln()).collect();
+            mean(&logs).map(f64::exp)
+        };
+        (0..levels).map(of_level).collect()
+    }
+}
+
+/// From where on each factor of phases with rising numbers gives no more, at each setting of the others; of
+/// throughput only.
+pub(super) fn growth(of: &Experiment, cells: &[Cell], measure: Measure) -> Vec<Growth> {
+    if measure != Measure::Throughput {
+        return Vec::new();
+    }
+    let own: Vec<&Cell> = cells
+        .iter()
+        .filter(|cell| cell.values.contains_key(&measure))
+        .collect();
+    let mut found = Vec::new();
+    for (place, factor) in of.factors.iter().enumerate() {
+        let numbers = factor.levels.iter().map(|l| l.label.parse::<f64>().ok());
+        let rise = numbers
+            .collect::<Option<Vec<f64>>>()
+            .is_some_and(|all| all.is_sorted());
+        if factor.kind.is_whole() || !rise {
+            continue;
+        }
+        let groups = likes(&own, place).into_iter();
+        found.extend(groups.filter_map(|group| along_one(of, place, group)));
+    }
+    found
+}
+
+fn along_one(of: &Experiment, place: usize, mut group: Vec<&Cell>) -> Option<Growth> {
+    group.sort_by_key(|cell| cell.levels[place]);
+    if group.len() < LEAST_LEVELS {
+        return None;
+    }
+    let rate = |cell: &Cell| cell.values[&Measure::Throughput];
+    let best_behind = |at: usize| group[at + 1..].iter().map(|c| rate(c)).fold(0.0, f64::max);
+    let flat = |at: &usize| best_behind(*at) <= rate(group[*at]) * (1.0 + GROWS_BY);
+    let at = (0..group.len()).find(flat)?;
+    let level = |cell: &Cell| of.factors[place].levels[cell.levels[place]].label.clone();
+    Some(Growth {
+        factor: of.factors[place].name.clone(),
+        at: of.words(&group[at].levels, |other| other != place),
+        from: level(group[0]),
+        until: level(group[at]),
+        is_last: at + 1 == group.len(),
+        times: rate(group[at]) / rate(group[0]),
+        node_processors: group[at].node_processors(),
+        generator_processors: group[at].generator_processors(),
+    })
+}
