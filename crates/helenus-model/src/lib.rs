@@ -102,6 +102,7 @@ pub mod populate;
 pub mod run_shape;
 
 pub mod experiment;
+pub mod pace;
 
 // Other people's words for all this.
 pub mod stress;

@@ -9,6 +9,8 @@ use helenus_cluster::net::client::{self, Keeper, NetError};
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::flags::TopologyFlags;
 use std::error::Error;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Round trips of a trial.
 const SAMPLES: u32 = 1000;
@@ -18,6 +20,9 @@ const PACKETS: (u32, u32, u32) = (10_000, 1_000, 10);
 
 /// Seconds of the trial of bulk; the first half is not counted.
 const BULK_SECONDS: u32 = 10;
+
+/// One way of 40 ms.
+const SLEEP: Duration = Duration::from_millis(20);
 
 const BETWEEN: (&str, &str) = ("DC1", "DC2");
 
@@ -34,8 +39,9 @@ const fn at_most(variant: &'static str, measure: &'static str, at_most: f64) -> 
 
 pub(crate) const WAN: Campaign = Campaign {
     name: "wan",
-    about: "emulated distance: 1,000 round trips at 10, 40, 80 and 150 ms, 10,000 packets of 1 KB a second, bulk at 40 ms",
-    variants: &["10ms", "40ms", "80ms", "150ms", "packets", "bulk"],
+    about: "emulated distance: 1,000 round trips at 10, 40, 80 and 150 ms, 10,000 packets of 1 KB a second, bulk at 40 ms, \
+            and the machine's own sleeps",
+    variants: &["10ms", "40ms", "80ms", "150ms", "packets", "bulk", "timer"],
     bars: &[
         at_most("10ms", "p50_off", 1.0),
         at_most("40ms", "p50_off", 1.0),
@@ -56,6 +62,12 @@ pub(crate) const WAN: Campaign = Campaign {
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
+    if variant == "timer" {
+        let watch = Watch::begin()?;
+        let measures = timer();
+        let pressure = watch.end(0.0)?;
+        return Ok(Outcome { measures, pressure });
+    }
     let rtt = match variant {
         "packets" | "bulk" => "40ms",
         rtt => rtt,
@@ -89,17 +101,43 @@ fn named<const N: usize>(measures: [(&str, f64); N]) -> Measures {
         .into()
 }
 
-/// The error of the delay; `p50_off` is in parts of what is allowed, the greater of 2 % and 0.5 ms.
+/// What no emulator can better: by how much sleeps of 20 ms end late where nothing else is done.
+fn timer() -> Measures {
+    let mut late: Vec<f64> = (0..SAMPLES)
+        .map(|_| {
+            let begin = Instant::now();
+            thread::sleep(SLEEP);
+            (begin.elapsed() - SLEEP).as_secs_f64() * 1e3
+        })
+        .collect();
+    late.sort_by(f64::total_cmp);
+    let at = |share: usize| late[late.len() * share / 100];
+    named([("sleep_p50_late_ms", at(50)), ("sleep_p99_late_ms", at(99))])
+}
+
+/// The error of the delay; `p50_off` is in parts of what is allowed, the greater of 2 % and 0.5 ms. What the emulator let
+/// go late is counted apart from what both ends waited for by themselves.
 #[expect(clippy::cast_precision_loss, reason = "at most a second")]
 fn delay(keeper: &Keeper) -> Result<Measures, NetError> {
+    let before = keeper.status()?.work;
     let echo = keeper.echo(BETWEEN.0, BETWEEN.1, SAMPLES)?;
+    let after = keeper.status()?.work;
     let asked = echo.asked_us as f64;
     let allowed = (asked * 0.02).max(500.0);
     let p99 = echo.p99_us.unwrap_or(echo.max_us);
+    let late = after.lateness.since(&before.lateness).below_us(0.99);
     Ok(named([
         ("p50_error_ms", (echo.p50_us - asked) / 1e3),
         ("p50_off", (echo.p50_us - asked).abs() / allowed),
         ("p99_error_ms", (p99 - asked) / 1e3),
+        (
+            "emulator_p99_ms",
+            late.unwrap_or(after.latest_us) as f64 / 1e3,
+        ),
+        (
+            "emulator_late_1ms",
+            (after.late_1ms - before.late_1ms) as f64,
+        ),
     ]))
 }
 

@@ -56,19 +56,13 @@ pub(super) struct Way<'a> {
     pub(super) asked_us: u64,
 }
 
-/// Measures, beside the emulator on its processor.
-pub(super) fn measure(way: &Way<'_>, samples: u32, processor: usize) -> io::Result<Echo> {
+/// Measures, as any application would: nothing is done for its threads that a node's would not have.
+pub(super) fn measure(way: &Way<'_>, samples: u32) -> io::Result<Echo> {
     let listener = within(way.to.1, || TcpListener::bind((way.to.2, 0)))?;
     let to = listener.local_addr()?;
     let times = thread::scope(|scope| {
-        let answering = scope.spawn(move || {
-            beside(processor);
-            answer(&listener)
-        });
-        let times = within(way.from.1, || {
-            beside(processor);
-            ask(to, samples)
-        });
+        let answering = scope.spawn(move || answer(&listener));
+        let times = within(way.from.1, || ask(to, samples));
         // Whoever asked has closed: the answers end with it, or with the connection that never came.
         if times.is_err() {
             let _awake = within(way.to.1, || {
@@ -100,21 +94,6 @@ pub(super) fn measure(way: &Way<'_>, samples: u32, processor: usize) -> io::Resu
         min_us: at(0.0),
         max_us: at(1.0),
     })
-}
-
-/// The nicest to itself that a thread may be.
-const FIRST: i32 = -20;
-
-/// Puts this thread on the emulator's processor, ahead of what else is there. A byte that was let go then finds a
-/// processor awake, and its time is the network's. Whoever may not go ahead stays where the system puts it: on a busy
-/// processor it would wait for others.
-fn beside(processor: usize) {
-    let ahead = rustix::process::setpriority_process(None, FIRST).is_ok();
-    if ahead && processor < rustix::thread::CpuSet::MAX_CPU {
-        let mut only = rustix::thread::CpuSet::new();
-        only.set(processor);
-        let _anywhere = rustix::thread::sched_setaffinity(None, &only);
-    }
 }
 
 /// Runs something on a thread that stands in a network namespace.

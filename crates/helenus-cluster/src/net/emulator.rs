@@ -3,6 +3,7 @@
 
 use super::queue::{Packet, Queues};
 use helenus_model::distance::{Carrier, Fate, Lateness};
+use helenus_model::pace::Pace;
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Link;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -11,32 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// While packets come, they are collected at most this long before the next look: a wake costs more than a packet. It
-/// costs no accuracy, for the kernel stamps what comes in, as long as it is well below every delay.
-const COLLECT_NS: u64 = 1_000_000;
-
-/// Of the shortest delay, as a divisor: how long packets are collected at most.
-const COLLECT_SHARE: u64 = 8;
-
-/// Packets that are due within this time are let go together with those that are due now.
-const TOGETHER_NS: u64 = 100_000;
-
-/// Of the shortest delay, as a divisor: how far packets may be from their time at most.
-const TOGETHER_SHARE: u64 = 40;
-
-/// A processor that slept for long wakes late, and the later the longer it slept: it is woken this much before it is
-/// needed, and sleeps once more.
-const BEFORE_NS: [u64; 2] = [1_500_000, 300_000];
-
-/// Sleeps from this length on are divided so.
-const LONG_NS: u64 = 3_000_000;
-
-/// What a packet needs from its sender to its receiver where nothing holds it, in nanoseconds: it is taken off its
-/// delay.
-const WAY_NS: u64 = 50_000;
 
 /// What went over one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -89,7 +66,6 @@ pub(super) struct Shared {
     work: Mutex<Work>,
     begin_ns: u64,
     wake: OwnedFd,
-    processor: AtomicUsize,
 }
 
 impl Shared {
@@ -103,13 +79,7 @@ impl Shared {
             work: Mutex::new(Work::default()),
             begin_ns: monotonic_ns(),
             wake: rustix::event::eventfd(0, flags)?,
-            processor: AtomicUsize::new(0),
         })
-    }
-
-    /// The processor that the emulator was last seen on.
-    pub(super) fn processor(&self) -> usize {
-        self.processor.load(Ordering::Relaxed)
     }
 
     /// The links as they are.
@@ -152,52 +122,6 @@ struct Held {
     /// Whether one that came later is due before one that came earlier: then each gets a verdict of its own.
     mixed: bool,
     carried: Carried,
-}
-
-/// When it looks, and how far from its time a packet may be let go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pace {
-    /// While packets come, nanoseconds between two looks.
-    collect: u64,
-    /// Packets that are due within so many nanoseconds go now.
-    together: u64,
-    /// By how many nanoseconds a wake is late as a rule: it is asked for that much earlier.
-    lead: u64,
-    /// What packets need by themselves, in nanoseconds.
-    way: u64,
-    /// Woken before it is needed, and not yet for the last time.
-    warming: bool,
-}
-
-impl Pace {
-    /// For links whose shortest delay this is, in nanoseconds; none where nothing gets through.
-    fn of(shortest: Option<u64>) -> Self {
-        let shortest = shortest.unwrap_or(0);
-        Self {
-            collect: COLLECT_NS.min(shortest / COLLECT_SHARE),
-            together: TOGETHER_NS.min(shortest / TOGETHER_SHARE),
-            lead: 0,
-            way: WAY_NS.min(shortest / TOGETHER_SHARE),
-            warming: false,
-        }
-    }
-
-    /// A wake that was asked for at one time came at another: the mean of what was seen follows by an eighth.
-    fn woke(&mut self, asked: u64, now: u64) {
-        let late = now.saturating_sub(asked).min(self.together * 2);
-        self.lead = ((self.lead * 7 + late) / 8).min(self.together);
-    }
-
-    /// How long to sleep where something is due in so many nanoseconds, and whether it is due then.
-    fn nap(&mut self, left: u64) -> (u64, bool) {
-        let [first, second] = BEFORE_NS;
-        let warming = std::mem::replace(&mut self.warming, left >= LONG_NS);
-        match left {
-            left if left >= LONG_NS => (left - first, false),
-            left if warming && left > 2 * second => (left - second, false),
-            left => (left.saturating_sub(self.lead), true),
-        }
-    }
 }
 
 /// The emulator at work.
@@ -405,8 +329,6 @@ impl<'a> Emulator<'a> {
     fn tell(&mut self) {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         self.work.cpu_us = nanos(time) / 1_000;
-        let processor = rustix::thread::sched_getcpu();
-        self.shared.processor.store(processor, Ordering::Relaxed);
         *self
             .shared
             .work
@@ -470,40 +392,4 @@ pub(super) fn monotonic_ns() -> u64 {
 fn nanos(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_links_are_looked_at_often_and_long_ones_seldom() {
-        let pace = Pace::of(Some(20_000_000));
-        assert_eq!((pace.collect, pace.together), (1_000_000, 100_000));
-        let near = Pace::of(Some(200_000));
-        assert_eq!((near.collect, near.together), (25_000, 5_000));
-        for nothing in [Pace::of(Some(0)), Pace::of(None)] {
-            assert_eq!((nothing.collect, nothing.together), (0, 0));
-        }
-    }
-
-    #[test]
-    fn wakes_are_asked_for_as_much_earlier_as_they_come_late() {
-        let mut pace = Pace::of(Some(20_000_000));
-        assert_eq!(pace.nap(1_000_000), (1_000_000, true));
-        for _ in 0..100 {
-            pace.woke(5_000_000, 5_060_000);
-        }
-        assert!((55_000..=60_000).contains(&pace.lead), "{pace:?}");
-        assert_eq!(pace.nap(1_000_000), (1_000_000 - pace.lead, true));
-        assert_eq!(pace.nap(10), (0, true));
-        // A stall is none of its rules, and no packet leaves earlier than those that go together.
-        for _ in 0..100 {
-            pace.woke(5_000_000, 95_000_000);
-        }
-        assert!(pace.lead <= pace.together);
-        assert_eq!(pace.nap(40_000_000), (38_500_000, false));
-        assert_eq!(pace.nap(1_400_000), (1_100_000, false));
-        assert!(pace.nap(1_400_000).1, "it was woken twice before");
-    }
 }

@@ -208,9 +208,7 @@ fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
             }
             Ask::Echo { from, to, samples } => {
                 let samples = samples.min(100_000);
-                let processor = kept.shared.processor();
-                let measure = |way: &Way<'_>| echo::measure(way, samples, processor);
-                let measured = kept.between(&from, &to, measure);
+                let measured = kept.between(&from, &to, |way| echo::measure(way, samples));
                 let answer = match measured {
                     Ok(echo) => Answer::Echo(echo),
                     Err(error) => refused(&error),

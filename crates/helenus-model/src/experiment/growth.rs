@@ -19,8 +19,8 @@ const LEAST_LEVELS: usize = 3;
 pub struct Growth {
     /// The factor.
     pub factor: String,
-    /// The settings of the others, in words.
-    pub at: String,
+    /// The settings of the other factors, in words; none where it is the only one.
+    pub at: Option<String>,
     /// The first level.
     pub from: String,
     /// The least level above which nothing is 5 % better.
@@ -116,7 +116,7 @@ fn along_one(of: &Experiment, place: usize, mut group: Vec<&Cell>) -> Option<Gro
     let level = |cell: &Cell| of.factors[place].levels[cell.levels[place]].label.clone();
     Some(Growth {
         factor: of.factors[place].name.clone(),
-        at: of.words(&group[at].levels, |other| other != place),
+        at: (of.factors.len() > 1).then(|| of.words(&group[at].levels, |other| other != place)),
         from: level(group[0]),
         until: level(group[at]),
         is_last: at + 1 == group.len(),

@@ -576,7 +576,13 @@ fn where_throughput_stops_growing_is_told_with_what_was_busy_there() {
             let busy = [g.node_processors, g.generator_processors].map(Option::unwrap);
             format!(
                 "{} from {} until {} ({:.1} times) at {}: {:.1} and {:.2} busy",
-                g.factor, g.from, g.until, g.times, g.at, busy[0], busy[1]
+                g.factor,
+                g.from,
+                g.until,
+                g.times,
+                g.at.as_deref().unwrap_or("-"),
+                busy[0],
+                busy[1]
             )
         })
         .collect();

@@ -145,7 +145,7 @@ fn growth_line(growth: &Growth) -> String {
     } else {
         format!("throughput grows up to {factor}={until} ({times} × {from})")
     };
-    if at != "as it is" {
+    if let Some(at) = at {
         let _infallible = write!(line, " at {at}");
     }
     if let (Some(nodes), Some(generator)) = (growth.node_processors, growth.generator_processors) {

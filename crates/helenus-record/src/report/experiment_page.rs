@@ -3,7 +3,6 @@
 
 use crate::report::chart::{Chart, short, text};
 use crate::report::experiment::{ExperimentReport, experiment_answer};
-use crate::report::experiment_plot::mean;
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
 use crate::report::words::{self, html};
@@ -196,15 +195,13 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
     let [one, other, ..] = of.factors.as_slice() else {
         return None;
     };
-    let rows: Vec<Vec<Value>> = (0..one.levels.len())
-        .map(|a| {
-            let cell = |b: usize| {
-                let value = mean(found, found.measure, &|l| l[0] == a && l[1] == b);
-                value.map_or(Value::Null, |v| json!(scaled(found.measure, v)))
-            };
-            (0..other.levels.len()).map(cell).collect()
-        })
-        .collect();
+    let row = |a: usize| -> Vec<Value> {
+        let along = found.along(found.measure, (1, other.levels.len()), |l| l[0] == a);
+        let cell =
+            |value: Option<f64>| value.map_or(Value::Null, |v| json!(scaled(found.measure, v)));
+        along.into_iter().map(cell).collect()
+    };
+    let rows: Vec<Vec<Value>> = (0..one.levels.len()).map(row).collect();
     let labels = |levels: &[helenus_model::experiment::Level]| -> Vec<String> {
         levels.iter().map(|level| text(&level.label)).collect()
     };

@@ -2,7 +2,7 @@
 //! Refuses colours and pictures: what it draws survives a pull request and a mail.
 
 use crate::report::words;
-use helenus_model::comparison::{Estimate, Measure};
+use helenus_model::comparison::Estimate;
 use helenus_model::experiment::{Analysis, Effect, Experiment, Kind};
 use std::fmt::Write as _;
 
@@ -105,19 +105,4 @@ pub(super) fn by_level(of: &Experiment, found: &Analysis) -> String {
         }
     }
     out
-}
-
-/// Geometric mean over the combinations that pass.
-pub(super) fn mean(
-    found: &Analysis,
-    measure: Measure,
-    pass: &dyn Fn(&[usize]) -> bool,
-) -> Option<f64> {
-    let own = found.combinations.iter().filter(|cell| pass(&cell.levels));
-    let logs: Vec<f64> = own
-        .filter_map(|cell| Some(cell.values.get(&measure)?.ln()))
-        .collect();
-    #[expect(clippy::cast_precision_loss, reason = "counts of combinations")]
-    let count = logs.len() as f64;
-    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / count).exp())
 }
