@@ -1,4 +1,4 @@
-//! The distance of a run: links of a cluster set for its time, measured, put back.
+//! The distance of a run: links of a cluster borrowed for its time, set, measured, given back.
 //! Refuses to call a link set that does not measure so.
 
 use helenus_cluster::cancel::Cancel;
@@ -63,7 +63,8 @@ impl Links {
             return Ok(None);
         }
         let keeper = Keeper::call(Path::new(&state.plan.folder))?;
-        let found = keeper.status()?.links;
+        keeper.borrow_links()?;
+        let found = keeper.status()?.below;
         Ok(Some(Self {
             keeper,
             now: found.clone(),
@@ -71,7 +72,7 @@ impl Links {
         }))
     }
 
-    /// As they were found.
+    /// As they were found, without the faults over them.
     pub(crate) fn found(&self) -> &[Directed] {
         &self.found
     }
@@ -91,13 +92,14 @@ impl Links {
         Ok(())
     }
 
-    /// Sets their delays as they were found.
+    /// Gives them back as they were found.
     ///
     /// # Errors
     /// The network is gone.
     pub(crate) fn put_back(&mut self) -> Result<(), NetError> {
-        let found = self.found.clone();
-        self.change(&found).map(|_| ())
+        self.keeper.give_back()?;
+        self.now.clone_from(&self.found);
+        Ok(())
     }
 
     /// Whether any had to change.
@@ -128,11 +130,11 @@ impl Links {
     ) -> Result<Vec<RoundTrip>, ApartError> {
         let wanted = distance.put_on(&self.found)?;
         self.set(&wanted, cancel)?;
-        let cut = |link: &&Directed| !link.link.cut && link.from < link.to;
-        let pairs: Vec<(String, String)> = wanted
-            .iter()
-            .filter(cut)
-            .map(|link| (link.from.clone(), link.to.clone()))
+        // A fault may have cut one: as they are, not as they were set.
+        let links = self.keeper.status()?.links.into_iter();
+        let pairs: Vec<(String, String)> = links
+            .filter(|link| !link.link.cut && link.from < link.to)
+            .map(|link| (link.from, link.to))
             .collect();
         let mut trips = Vec::new();
         for (from, to) in pairs {

@@ -2,6 +2,7 @@
 //! Refuses to measure: a prediction is made before the first operation, from counts and delays alone.
 
 pub mod cell;
+pub mod crowded;
 pub mod distance;
 pub mod order;
 pub mod planned;
@@ -9,6 +10,7 @@ pub mod predict;
 pub mod scene;
 
 pub use cell::{Cell, Kind, Load};
+pub use crowded::Crowded;
 pub use distance::{Distance, DistanceError, RoundTrip};
 pub use order::{Slot, Wanted};
 pub use planned::{Ground, NotRun, Planned, planned};

@@ -278,7 +278,28 @@ impl Keeper {
             to: to.map(str::to_owned),
             words,
         };
-        match self.ask(&ask)?.0 {
+        self.done(&ask)
+    }
+
+    /// Borrows the links: what is changed of them through this from here on is as it was once this is gone, also where
+    /// this very process is killed. Faults over them stay, and so does what others change meanwhile.
+    ///
+    /// # Errors
+    /// The keeper is gone.
+    pub fn borrow_links(&self) -> Result<(), NetError> {
+        self.done(&Ask::Lend)
+    }
+
+    /// Gives back what was borrowed and changed, now.
+    ///
+    /// # Errors
+    /// The keeper is gone, and the links with it.
+    pub fn give_back(&self) -> Result<(), NetError> {
+        self.done(&Ask::GiveBack)
+    }
+
+    fn done(&self, ask: &Ask) -> Result<(), NetError> {
+        match self.ask(ask)?.0 {
             Answer::Done => Ok(()),
             other => Err(unexpected(other)),
         }
@@ -289,10 +310,7 @@ impl Keeper {
     /// # Errors
     /// The keeper is gone, or the kernel refuses.
     pub fn lay(&self, id: u32, over: Over) -> Result<(), NetError> {
-        match self.ask(&Ask::Lay { id, over })?.0 {
-            Answer::Done => Ok(()),
-            other => Err(unexpected(other)),
-        }
+        self.done(&Ask::Lay { id, over })
     }
 
     /// Lifts the fault with that number, if it is there.
@@ -300,10 +318,7 @@ impl Keeper {
     /// # Errors
     /// The keeper is gone, or the kernel refuses.
     pub fn lift(&self, id: u32) -> Result<(), NetError> {
-        match self.ask(&Ask::Lift { id })?.0 {
-            Answer::Done => Ok(()),
-            other => Err(unexpected(other)),
-        }
+        self.done(&Ask::Lift { id })
     }
 
     /// Measures round trips between two data centres.

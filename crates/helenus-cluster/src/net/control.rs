@@ -49,6 +49,11 @@ pub enum Ask {
         /// What becomes of them.
         words: LinkWords,
     },
+    /// Lend the links: what this conversation changes of them from here on is as it was when the conversation ends,
+    /// however it ends.
+    Lend,
+    /// Give back now what was lent and changed.
+    GiveBack,
     /// Lay a fault over the network, until it is lifted.
     Lay {
         /// Its number; one that is there already is laid anew.
@@ -140,6 +145,9 @@ pub struct Status {
     pub format: Format,
     /// Links as they are.
     pub links: Vec<Directed>,
+    /// The same without the faults that lie over them.
+    #[serde(default)]
+    pub below: Vec<Directed>,
     /// What each carried, in their order.
     pub carried: Vec<Carried>,
     /// What the emulator did.

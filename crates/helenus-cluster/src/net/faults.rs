@@ -19,6 +19,9 @@ pub(super) struct Faults {
     over: BTreeMap<u32, Over>,
 }
 
+/// Links that somebody changed for a time: their places, as they were, and as they were left.
+pub(super) type Lent = BTreeMap<usize, (Link, Link)>;
+
 impl Faults {
     /// None over these links.
     pub(super) fn new(below: Vec<Link>) -> Self {
@@ -38,6 +41,30 @@ impl Faults {
         if let Some(link) = self.below.get_mut(place) {
             *link = words.on(*link);
         }
+    }
+
+    /// The same, for a time: what it was is kept.
+    pub(super) fn lend(&mut self, place: usize, words: LinkWords, lent: &mut Lent) {
+        if let Some(link) = self.below.get_mut(place) {
+            let was = lent.get(&place).map_or(*link, |(was, _)| *was);
+            *link = words.on(*link);
+            lent.insert(place, (was, *link));
+        }
+    }
+
+    /// Takes back what was lent; what somebody else has changed since stays.
+    pub(super) fn take_back(&mut self, lent: Lent) {
+        for (place, (was, left)) in lent {
+            match self.below.get_mut(place) {
+                Some(link) if *link == left => *link = was,
+                _ => {}
+            }
+        }
+    }
+
+    /// What lies below the faults.
+    pub(super) fn below(&self) -> &[Link] {
+        &self.below
     }
 
     /// The links as they then are, in the order of `plan`.
@@ -104,6 +131,26 @@ fn port(plan: &NetworkPlan, space: &str) -> io::Result<(u32, u32)> {
 mod tests {
     use super::*;
     use helenus_model::topology::link::Layer;
+
+    #[test]
+    fn what_is_lent_comes_back_unless_somebody_else_has_changed_it() {
+        let delay = |ms: u64| LinkWords {
+            delay_us: Some(ms * 1_000),
+            ..LinkWords::default()
+        };
+        let mut faults = Faults::new(vec![Link::default(); 3]);
+        faults.change(0, delay(10));
+        let mut lent = Lent::new();
+        // Twice in one conversation: it comes back as it was before the first.
+        faults.lend(0, delay(20), &mut lent);
+        faults.lend(0, delay(30), &mut lent);
+        faults.lend(1, delay(30), &mut lent);
+        faults.lend(9, delay(30), &mut lent);
+        faults.change(1, delay(5));
+        faults.take_back(lent);
+        let delays: Vec<u64> = faults.below().iter().map(|l| l.delay_us / 1_000).collect();
+        assert_eq!(delays, [10, 5, 0]);
+    }
 
     #[test]
     fn layers_lie_over_what_people_change_and_come_off_one_by_one() {

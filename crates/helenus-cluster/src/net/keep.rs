@@ -5,7 +5,7 @@ use super::build::{self, Network};
 use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
-use super::faults::Faults;
+use super::faults::{Faults, Lent};
 use super::rules;
 use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
@@ -173,7 +173,15 @@ fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Resul
     }
 }
 
+/// A conversation; what it was lent comes back with its end, whatever that is.
 fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
+    let mut lent = None;
+    let end = answers(kept, stream, &mut lent);
+    kept.take_back(lent.take());
+    end
+}
+
+fn answers(kept: &Kept, stream: &UnixStream, lent: &mut Option<Lent>) -> io::Result<()> {
     loop {
         let (ask, _) = receive::<Ask>(stream)?;
         match ask {
@@ -195,7 +203,15 @@ fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
                 Err(error) => send(stream, &refused(&error), &[])?,
             },
             Ask::Link { from, to, words } => {
-                kept.change(from.as_deref(), to.as_deref(), words);
+                kept.change(from.as_deref(), to.as_deref(), words, lent.as_mut());
+                send(stream, &Answer::Done, &[])?;
+            }
+            Ask::Lend => {
+                lent.get_or_insert_default();
+                send(stream, &Answer::Done, &[])?;
+            }
+            Ask::GiveBack => {
+                kept.take_back(lent.as_mut().map(std::mem::take));
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::Lay { id, over } => {
@@ -276,7 +292,10 @@ impl Kept {
     }
 
     fn links(&self) -> Vec<Directed> {
-        let now = self.shared.links();
+        self.named(self.shared.links())
+    }
+
+    fn named(&self, now: Vec<Link>) -> Vec<Directed> {
         let with = |(known, link): (&Directed, Link)| Directed {
             link,
             ..known.clone()
@@ -284,16 +303,35 @@ impl Kept {
         self.plan.links.iter().zip(now).map(with).collect()
     }
 
-    fn change(&self, from: Option<&str>, to: Option<&str>, words: LinkWords) {
+    fn change(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+        words: LinkWords,
+        mut lent: Option<&mut Lent>,
+    ) {
         let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
         let _below_only = self.over(|faults| {
             for (queue, known) in self.plan.links.iter().enumerate() {
                 if is(from, &known.from) && is(to, &known.to) {
-                    faults.change(queue, words);
+                    match &mut lent {
+                        Some(lent) => faults.lend(queue, words, lent),
+                        None => faults.change(queue, words),
+                    }
                 }
             }
             Ok(())
         });
+    }
+
+    fn take_back(&self, lent: Option<Lent>) {
+        let lent = lent.unwrap_or_default();
+        if !lent.is_empty() {
+            let _below_only = self.over(|faults| {
+                faults.take_back(lent);
+                Ok(())
+            });
+        }
     }
 
     /// Changes the faults, or what is below them; the emulator follows.
@@ -339,9 +377,11 @@ impl Kept {
 
     fn status(&self) -> Status {
         let (work, carried) = self.shared.told();
+        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         Status {
             format: Format::new("network-status", STATUS_VERSION),
             links: self.links(),
+            below: self.named(faults.below().to_vec()),
             carried,
             work,
             way: match self.network.way {
@@ -351,11 +391,7 @@ impl Kept {
             .to_owned(),
             user_namespace: self.network.user.is_some(),
             settings: self.network.settings.clone(),
-            faults: self
-                .faults
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .ids(),
+            faults: faults.ids(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Refuses a cell without a prediction.
 
 use super::cell::{self, Cell, Kind};
+use super::crowded::{self, Crowded};
 use super::distance::{Distance, DistanceError};
 use super::order::{Slot, Wanted};
 use super::predict::Illegal;
@@ -35,6 +36,8 @@ pub struct Planned {
     pub cells: Vec<(Cell, Vec<Directed>)>,
     /// What cannot be run, once whatever distance and load.
     pub illegal: Vec<NotRun>,
+    /// Cells that will show a queue rather than a distance, once whatever repeat.
+    pub crowded: Vec<Crowded>,
 }
 
 /// A level at which a workload cannot be run.
@@ -60,13 +63,20 @@ pub fn planned(ground: &Ground<'_>, wanted: &Wanted, seed: Seed) -> Result<Plann
     let mut planned = Planned {
         cells: Vec::new(),
         illegal: Vec::new(),
+        crowded: Vec::new(),
     };
+    let threads = crowded::threads(ground.plan, ground.client_dc);
     for slot in wanted.order(seed) {
         let Some((scene, links)) = by_word.get(slot.distance.word.as_str()) else {
             continue;
         };
         match of_slot(ground, scene, &slot, wanted.reference()) {
-            Ok(cell) => planned.cells.push((cell, links.clone())),
+            Ok(cell) => {
+                let crowded = Crowded::of(&cell, threads);
+                let new = crowded.filter(|one| !planned.crowded.contains(one));
+                planned.crowded.extend(new);
+                planned.cells.push((cell, links.clone()));
+            }
             Err(why) => {
                 let not_run = NotRun {
                     level: slot.level,
@@ -81,6 +91,9 @@ pub fn planned(ground: &Ground<'_>, wanted: &Wanted, seed: Seed) -> Result<Plann
     }
     planned
         .illegal
+        .sort_by_key(|one| (one.workload, super::word(one.level)));
+    planned
+        .crowded
         .sort_by_key(|one| (one.workload, super::word(one.level)));
     Ok(planned)
 }

@@ -60,6 +60,9 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         planned.cells.len(),
         human_duration(render::estimate(&request, &planned))
     ));
+    for one in &planned.crowded {
+        ui.caution(&render::crowded(one, &request.client_dc));
+    }
     let mut live = render::Live::new(ui);
     let finished = lab::levels(hands, &request, &mut |event: LevelsEvent<'_>| {
         live.see(&event)

@@ -116,6 +116,41 @@ fn distance_is_held_and_changes_while_it_works() {
 }
 
 #[test]
+fn what_was_borrowed_comes_back_with_the_end_of_whoever_borrowed_it() {
+    if !networks() {
+        return;
+    }
+    let net = Alone::start(&plan("1:1", "40ms"));
+    let keeper = net.keeper();
+    let delays = || -> Vec<u64> {
+        let links = keeper.status().expect("a status").links;
+        links.iter().map(|l| l.link.delay_us).collect()
+    };
+    let to = |us| LinkWords {
+        delay_us: Some(us),
+        ..LinkWords::default()
+    };
+    for by_word in [true, false] {
+        let borrower = net.keeper();
+        borrower.borrow_links().expect("links");
+        at(to(1_000), &borrower);
+        assert_eq!(delays(), [1_000, 1_000]);
+        if by_word {
+            borrower.give_back().expect("an answer");
+            assert_eq!(delays(), [20_000, 20_000]);
+        }
+        drop(borrower);
+        look::wait_for("the links", PATIENCE, || match delays() {
+            all if all == [20_000, 20_000] => Ok(()),
+            all => Err(format!("{all:?}")),
+        });
+    }
+    // What others change stays.
+    at(to(5_000), &keeper);
+    assert_eq!(delays(), [5_000, 5_000]);
+}
+
+#[test]
 fn what_is_lost_is_counted_and_what_is_cut_arrives_nowhere() {
     if !networks() {
         return;

@@ -93,6 +93,32 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
 }
 
 #[test]
+fn more_in_flight_than_threads_is_told_before_anything_runs() {
+    let lab = lab();
+    let words = [
+        "levels",
+        "--cluster",
+        "c",
+        "--workloads",
+        "write",
+        "--dry-run",
+    ];
+    let plan = lab.json(&words);
+    assert_eq!(plan["crowded"], serde_json::json!([]), "{plan:#}");
+    let flat_out = [&words[..], &["--closed", "4096", "--cl", "ONE"]].concat();
+    let plan = lab.json(&flat_out);
+    assert_eq!(plan["crowded"][0]["waiting"], 4096.0, "{plan:#}");
+    assert_eq!(plan["crowded"].as_array().map(Vec::len), Some(1));
+    let told = lab.done(&flat_out);
+    assert!(
+        told.contains(
+            "crowded: write at ONE, links, flat out, 4096 in flight: 4096 requests wait at once"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_is_interrupted_leaves_no_keyspace_and_its_runs() {
     let lab = lab();
     let words: Vec<&str> = GRID.into_iter().filter(|word| *word != "--quiet").collect();

@@ -47,6 +47,14 @@ fn quickest(home: &Home, level: &str) -> Vec<f64> {
     of_level.map(least).collect()
 }
 
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is() {
+        assert!(Instant::now() < deadline, "no {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
     let home = Home::new();
     home.helenus(&["up", "wan", "-n", "1:1:1", "--rtt", "2ms"])
@@ -76,17 +84,21 @@ pub(crate) fn each_quorum_waits_for_the_farthest_and_local_one_does_not() {
     assert!(!cells.stdout.contains("lv_7"), "{cells}");
     assert_eq!(links(&home)["network"]["links"], before);
 
-    // Ctrl-C in a run with links of its own puts them back, too.
+    // Ctrl-C in a run with links of its own puts them back, too, and so does a keeper whose run was killed.
     let head = ["run", "standard1", "--ops", "write=1", "--cluster", "wan"];
     let tail = ["--rtt", "20ms", "--rate", "50", "--duration", "10m"];
-    let mut running = home.start(&[&head[..], &tail].concat());
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while links(&home)["network"]["links"] == before {
-        let ended = running.try_wait().expect("a child");
-        assert!(ended.is_none() && Instant::now() < deadline, "{ended:?}");
-        std::thread::sleep(Duration::from_millis(50));
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let mut running = home.start(&[&head[..], &tail].concat());
+        let mut ended = None;
+        until("links of its own", || {
+            ended = running.try_wait().expect("a child");
+            ended.is_some() || links(&home)["network"]["links"] != before
+        });
+        assert!(ended.is_none(), "{ended:?}");
+        kill_process(Pid::from_child(&running), signal).expect("a signal");
+        assert_eq!(running.wait().expect("its end").code(), code);
+        until("links as they were", || {
+            links(&home)["network"]["links"] == before
+        });
     }
-    kill_process(Pid::from_child(&running), Signal::INT).expect("a signal");
-    assert_eq!(running.wait().expect("its end").code(), Some(130));
-    assert_eq!(links(&home)["network"]["links"], before);
 }

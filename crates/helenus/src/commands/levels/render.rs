@@ -7,7 +7,7 @@ use helenus_lab::levels::{LevelsEvent, LevelsRequest};
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::level_runs::{self, Difference, Row};
-use helenus_model::levels::{Cell, NotRun, Planned, Prediction, word};
+use helenus_model::levels::{Cell, Crowded, NotRun, Planned, Prediction, word};
 use helenus_model::run_plan::Extent;
 use helenus_model::units::human_duration;
 use serde::Serialize;
@@ -34,6 +34,7 @@ struct LevelsPlan<'a> {
     /// Of one repeat, in the order of tables.
     predictions: Vec<Predicted<'a>>,
     illegal: &'a [NotRun],
+    crowded: &'a [Crowded],
 }
 
 #[derive(Serialize)]
@@ -81,6 +82,7 @@ pub(super) fn dry_run(request: &LevelsRequest, planned: &Planned, ui: &Ui) {
         about_s: estimate(request, planned).as_secs(),
         predictions: first.iter().flat_map(|cell| predicted(cell)).collect(),
         illegal: &planned.illegal,
+        crowded: &planned.crowded,
     };
     ui.result(&plan, || plan_text(&plan));
 }
@@ -150,6 +152,9 @@ fn plan_text(plan: &LevelsPlan<'_>) -> String {
     }
     text.push_str(&table.render());
     text.push_str(&not_run(plan.illegal));
+    for one in plan.crowded {
+        let _infallible = writeln!(text, "crowded: {}", crowded(one, plan.client_dc));
+    }
     text.push_str("\nnothing was run (--dry-run)\n");
     text
 }
@@ -178,6 +183,20 @@ fn not_run(illegal: &[NotRun]) -> String {
         )
     };
     illegal.iter().map(line).collect()
+}
+
+/// What keeps a cell from telling a distance, and what helps.
+pub(super) fn crowded(one: &Crowded, client_dc: &str) -> String {
+    format!(
+        "{} at {}, {}, {}: {:.0} requests wait at once, for {} threads of {client_dc}'s nodes: ask for less, or make \
+         them with --set native_transport_max_threads=N",
+        one.workload.word(),
+        word(one.level),
+        one.distance,
+        one.load.words(),
+        one.waiting.ceil(),
+        one.threads
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most minutes")]
