@@ -476,7 +476,11 @@ impl Hands {
         )?)
     }
 
-    pub(crate) fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
+    /// Whether the disk has room for so many nodes to begin with.
+    ///
+    /// # Errors
+    /// [`ClusterError::NoSpace`], or the disk cannot be asked.
+    pub fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
         let folder = self.paths.state.clone();
         let free = machine::free_space(&folder).map_err(ClusterError::io("the state folder"))?;
         let need = Bytes(DISK_PER_NODE.0 * nodes as u64);

@@ -4,11 +4,12 @@
 
 use crate::alive;
 use crate::cancel::Cancel;
+use crate::error::ClusterError;
 use crate::launch::{Started, log_tail};
 use crate::lifecycle::with_causes;
 use crate::machine;
 use crate::secure;
-use crate::state::ClusterState;
+use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{ClusterPlan, NodePlan};
@@ -59,6 +60,16 @@ pub enum ReadyError {
         /// Last lines of its log.
         tail: Vec<String>,
     },
+    /// A node that was ready is no more.
+    #[error("{node} died while it was used")]
+    Gone {
+        /// Node.
+        node: String,
+        /// Its log.
+        log: PathBuf,
+        /// Last lines of its log.
+        tail: Vec<String>,
+    },
     /// The person asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -68,7 +79,9 @@ impl ReadyError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Died { log, tail, .. } | Self::TimedOut { log, tail, .. } => {
+            Self::Died { log, tail, .. }
+            | Self::TimedOut { log, tail, .. }
+            | Self::Gone { log, tail, .. } => {
                 let why = tail.join("\n");
                 let cure = if why.contains("OutOfMemoryError") {
                     "give it more memory with --heap"
@@ -88,7 +101,7 @@ impl ReadyError {
     /// Last lines of the node's log.
     pub fn tail(&self) -> &[String] {
         match self {
-            Self::Died { tail, .. } | Self::TimedOut { tail, .. } => tail,
+            Self::Died { tail, .. } | Self::TimedOut { tail, .. } | Self::Gone { tail, .. } => tail,
             Self::Interrupted => &[],
         }
     }
@@ -238,6 +251,29 @@ fn log_of(folder: &Path) -> PathBuf {
     } else {
         folder.join("logs/console.log")
     }
+}
+
+/// Whether every node that shall run does.
+///
+/// # Errors
+/// One died: [`ReadyError::Gone`]; or its claim cannot be asked.
+pub fn still_there(state: &ClusterState) -> Result<(), ClusterError> {
+    for node in &state.plan.nodes {
+        let Some(wanted) = state.nodes.get(&node.name).map(|own| own.wanted) else {
+            continue;
+        };
+        let now = condition(node, wanted).map_err(ClusterError::io("a node's claim"))?;
+        if now.0 == NodeCondition::Died {
+            let folder = Path::new(&node.folder);
+            return Err(ReadyError::Gone {
+                node: node.name.clone(),
+                log: log_of(folder),
+                tail: tail_of(folder, 0),
+            }
+            .into());
+        }
+    }
+    Ok(())
 }
 
 fn died(started: &mut Started) -> Option<ReadyError> {

@@ -14,7 +14,7 @@ use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
-use helenus_cluster::state::StateError;
+use helenus_cluster::state::{ClusterState, StateError};
 use helenus_model::baseline::PageCache;
 use helenus_model::experiment::{Experiment, Planned, Progress, RunState, order};
 use helenus_model::seed::Seed;
@@ -118,6 +118,8 @@ pub struct Sat {
     pub progress: Progress,
     /// The person stopped it.
     pub interrupted: bool,
+    /// Why something of it is still there after that.
+    pub not_removed: Option<ExperimentError>,
 }
 
 /// Why an experiment does not go on.
@@ -138,6 +140,9 @@ pub enum ExperimentError {
     /// A run cannot be kept.
     #[error("the run cannot be kept in the history")]
     NotRecorded(#[source] HistoryError),
+    /// A cluster of a person's has the name that its restarts would have.
+    #[error("cluster {0} is yours, and this experiment's own would have its name")]
+    NameTaken(String),
     /// Rows of the data are missing or wrong after they were written.
     #[error("the data is not as it was written")]
     NotWhole,
@@ -156,7 +161,6 @@ struct Sitting<'a> {
     events: &'a mut dyn FnMut(ExperimentEvent<'_>),
     history: History,
     id: ExperimentId,
-    sitting: u32,
     runs: Vec<PlannedRun>,
 }
 
@@ -203,7 +207,7 @@ pub fn sit(
         events(ExperimentEvent::Waits(ahead))
     })?;
     let mut history = History::open(&history_file(hands))?;
-    let sitting = history.sit_down(id)?;
+    history.sit_down(id)?;
     let runs = history.planned_runs(id)?;
     let mut own = Sitting {
         hands,
@@ -211,7 +215,6 @@ pub fn sit(
         events,
         history,
         id,
-        sitting,
         runs,
     };
     own.clean_up()?;
@@ -219,10 +222,11 @@ pub fn sit(
     let interrupted = hands.cancel.is_set();
     match ended {
         Err(error) if !interrupted => Err(error),
-        _ => Ok(Sat {
+        ended => Ok(Sat {
             id,
             progress: own.progress(),
             interrupted,
+            not_removed: ended.err(),
         }),
     }
 }
@@ -248,6 +252,11 @@ impl Sitting<'_> {
         let names = self.hands.clusters.names().map_err(StateError::from);
         for name in names.map_err(ClusterError::from)? {
             if name == own || name.starts_with(&format!("{own}-")) {
+                // What a person has brought up is that person's, whatever its name.
+                let lasting = |state: ClusterState| !state.ephemeral;
+                if self.hands.clusters.load(&name).is_ok_and(lasting) {
+                    return Err(ExperimentError::NameTaken(name));
+                }
                 remove::remove(self.hands, &name)?;
                 (self.events)(ExperimentEvent::Left(&name));
             }
@@ -292,7 +301,9 @@ impl Sitting<'_> {
 
     fn begin(&mut self, place: usize) -> Result<(), ExperimentError> {
         self.history.begin_planned(self.id, place, wall_ns())?;
-        self.runs[place].state = RunState::Running;
+        let own = &mut self.runs[place];
+        own.state = RunState::Running;
+        own.attempts += 1;
         Ok(())
     }
 

@@ -104,7 +104,7 @@ pub enum LedgerFileError {
         source: ReplicationError,
     },
     /// A level that reads do not have.
-    #[error("there is no read at {}", helenus_cql::Consistency::from(*level).name())]
+    #[error("a ledger is not checked at {}", helenus_cql::Consistency::from(*level).name())]
     Level {
         /// The level.
         level: Consistency,

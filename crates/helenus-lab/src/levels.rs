@@ -119,6 +119,9 @@ pub enum LevelsError {
     /// A keyspace of a cell's name is there already, and so is somebody else's.
     #[error("keyspace {0} is there already, and is not ours")]
     Taken(String),
+    /// The history has cells of a comparison of this name: the two would be one to whoever asks for it.
+    #[error("the history has a comparison {0} already")]
+    Known(String),
     /// Rows for the reads could not be written.
     #[error("{missing} rows for the reads could not be written ({why})")]
     Fill {
@@ -218,6 +221,9 @@ pub fn levels(
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
     let target = target::ours(hands, &state).map_err(BenchError::from)?;
+    if stored(hands, &request.comparison).is_ok_and(|runs| !runs.is_empty()) {
+        return Err(LevelsError::Known(request.comparison.clone()));
+    }
     let links = Links::of(&state)?;
     let found = links.as_ref().map_or(&[][..], Links::found);
     let planned = plan(request, &state, found)?;

@@ -119,24 +119,23 @@ impl History {
         Ok(id)
     }
 
-    /// Adds runs behind those that are planned.
+    /// Adds runs behind those that are planned; with them, where it is told now, how many blocks gave the number of all.
     ///
     /// # Errors
-    /// The database cannot be written, or a place is taken.
-    pub fn plan_more(&mut self, id: ExperimentId, plan: &[Planned]) -> Result<(), HistoryError> {
+    /// The database cannot be written, or a place is taken; then neither is there.
+    pub fn plan_more(
+        &mut self,
+        id: ExperimentId,
+        plan: &[Planned],
+        first_stage: Option<usize>,
+    ) -> Result<(), HistoryError> {
         let transaction = self.writing()?;
+        if let Some(blocks) = first_stage {
+            let sql = "UPDATE experiment_file SET first_stage = ? WHERE experiment_id = ?";
+            transaction.execute(sql, params![blocks, id])?;
+        }
         insert(&transaction, id, plan)?;
         Ok(transaction.commit()?)
-    }
-
-    /// Notes how many blocks gave the number of all.
-    ///
-    /// # Errors
-    /// The database cannot be written.
-    pub fn set_first_stage(&mut self, id: ExperimentId, blocks: usize) -> Result<(), HistoryError> {
-        let sql = "UPDATE experiment_file SET first_stage = ? WHERE experiment_id = ?";
-        self.connection.execute(sql, params![blocks, id])?;
-        Ok(())
     }
 
     /// Notes the size of a dataset and what the nodes may use; the smallest dataset and the largest memory stay.

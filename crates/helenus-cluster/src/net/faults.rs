@@ -17,10 +17,12 @@ const FIRST_ISLAND: u32 = 100_000;
 pub(super) struct Faults {
     below: Vec<Link>,
     over: BTreeMap<u32, Over>,
+    /// By the number of whoever it is lent to.
+    lent: BTreeMap<u64, Lent>,
 }
 
 /// Links that somebody changed for a time: their places, as they were, and as they were left.
-pub(super) type Lent = BTreeMap<usize, (Link, Link)>;
+type Lent = BTreeMap<usize, (Link, Link)>;
 
 impl Faults {
     /// None over these links.
@@ -28,6 +30,7 @@ impl Faults {
         Self {
             below,
             over: BTreeMap::new(),
+            lent: BTreeMap::new(),
         }
     }
 
@@ -44,20 +47,31 @@ impl Faults {
     }
 
     /// The same, for a time: what it was is kept.
-    pub(super) fn lend(&mut self, place: usize, words: LinkWords, lent: &mut Lent) {
-        if let Some(link) = self.below.get_mut(place) {
-            let was = lent.get(&place).map_or(*link, |(was, _)| *was);
-            *link = words.on(*link);
-            lent.insert(place, (was, *link));
-        }
+    pub(super) fn lend(&mut self, place: usize, words: LinkWords, to: u64) {
+        let Some(link) = self.below.get_mut(place) else {
+            return;
+        };
+        let lent = self.lent.entry(to).or_default();
+        let known = lent.get(&place);
+        // What somebody else has changed since is what comes back.
+        let was = known.map_or(*link, |(was, left)| given_back(*link, *left, *was));
+        *link = words.on(*link);
+        lent.insert(place, (was, *link));
     }
 
     /// Takes back what was lent; what somebody else has changed since stays.
-    pub(super) fn take_back(&mut self, lent: Lent) {
-        for (place, (was, left)) in lent {
-            match self.below.get_mut(place) {
-                Some(link) if *link == left => *link = was,
-                _ => {}
+    pub(super) fn take_back(&mut self, from: u64) {
+        for (place, (was, left)) in self.lent.remove(&from).unwrap_or_default() {
+            // Whoever found it as it was left here is to give back what was there before.
+            for other in self
+                .lent
+                .values_mut()
+                .filter_map(|lent| lent.get_mut(&place))
+            {
+                other.0 = given_back(other.0, left, was);
+            }
+            if let Some(link) = self.below.get_mut(place) {
+                *link = given_back(*link, left, was);
             }
         }
     }
@@ -116,6 +130,20 @@ impl Faults {
     }
 }
 
+/// A link where each figure that is as it was left is as it was before.
+fn given_back(now: Link, left: Link, was: Link) -> Link {
+    fn either<T: PartialEq>(now: T, left: T, was: T) -> T {
+        if now == left { was } else { now }
+    }
+    Link {
+        delay_us: either(now.delay_us, left.delay_us, was.delay_us),
+        jitter_us: either(now.jitter_us, left.jitter_us, was.jitter_us),
+        loss_ppm: either(now.loss_ppm, left.loss_ppm, was.loss_ppm),
+        rate_bits: either(now.rate_bits, left.rate_bits, was.rate_bits),
+        cut: either(now.cut, left.cut, was.cut),
+    }
+}
+
 /// Index of a namespace's link in the router, and that of the bridge where it belongs.
 fn port(plan: &NetworkPlan, space: &str) -> io::Result<(u32, u32)> {
     let none = || io::Error::new(io::ErrorKind::NotFound, format!("no namespace {space}"));
@@ -132,24 +160,54 @@ mod tests {
     use super::*;
     use helenus_model::topology::link::Layer;
 
-    #[test]
-    fn what_is_lent_comes_back_unless_somebody_else_has_changed_it() {
-        let delay = |ms: u64| LinkWords {
+    fn delay(ms: u64) -> LinkWords {
+        LinkWords {
             delay_us: Some(ms * 1_000),
             ..LinkWords::default()
-        };
-        let mut faults = Faults::new(vec![Link::default(); 3]);
+        }
+    }
+
+    fn delays(faults: &Faults) -> Vec<u64> {
+        faults.below().iter().map(|l| l.delay_us / 1_000).collect()
+    }
+
+    #[test]
+    fn what_is_lent_comes_back_unless_somebody_else_has_changed_it() {
+        let mut faults = Faults::new(vec![Link::default(); 4]);
         faults.change(0, delay(10));
-        let mut lent = Lent::new();
         // Twice in one conversation: it comes back as it was before the first.
-        faults.lend(0, delay(20), &mut lent);
-        faults.lend(0, delay(30), &mut lent);
-        faults.lend(1, delay(30), &mut lent);
-        faults.lend(9, delay(30), &mut lent);
+        faults.lend(0, delay(20), 1);
+        faults.lend(0, delay(30), 1);
+        faults.lend(1, delay(30), 1);
+        faults.lend(2, delay(30), 1);
+        faults.lend(9, delay(30), 1);
+        // Another figure, the same one, and the same one before it is changed once more.
+        let lossy = LinkWords {
+            loss_ppm: Some(5),
+            ..LinkWords::default()
+        };
+        faults.change(0, lossy);
         faults.change(1, delay(5));
-        faults.take_back(lent);
-        let delays: Vec<u64> = faults.below().iter().map(|l| l.delay_us / 1_000).collect();
-        assert_eq!(delays, [10, 5, 0]);
+        faults.change(2, delay(6));
+        faults.lend(2, delay(40), 1);
+        faults.take_back(1);
+        assert_eq!(delays(&faults), [10, 5, 6, 0]);
+        assert_eq!(faults.below()[0].loss_ppm, 5);
+        faults.take_back(1);
+        assert_eq!(delays(&faults), [10, 5, 6, 0]);
+    }
+
+    #[test]
+    fn two_who_borrow_leave_nothing_of_either_whoever_ends_first() {
+        for (first, second) in [(1, 2), (2, 1)] {
+            let mut faults = Faults::new(vec![Link::default()]);
+            faults.change(0, delay(20));
+            faults.lend(0, delay(80), 1);
+            faults.lend(0, delay(40), 2);
+            faults.take_back(first);
+            faults.take_back(second);
+            assert_eq!(delays(&faults), [20], "{first} first");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::build::{self, Network};
 use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
-use super::faults::{Faults, Lent};
+use super::faults::Faults;
 use super::rules;
 use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
@@ -23,7 +23,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ struct Kept {
     network: Held,
     shared: Shared,
     faults: Mutex<Faults>,
+    conversations: AtomicU64,
     ending: AtomicBool,
 }
 
@@ -117,6 +118,7 @@ fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
             settings,
         },
         plan,
+        conversations: AtomicU64::new(0),
         ending: AtomicBool::new(false),
     });
     let listener = listen(folder)?;
@@ -175,13 +177,14 @@ fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Resul
 
 /// A conversation; what it was lent comes back with its end, whatever that is.
 fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
-    let mut lent = None;
-    let end = answers(kept, stream, &mut lent);
-    kept.take_back(lent.take());
+    let number = kept.conversations.fetch_add(1, Ordering::Relaxed);
+    let end = answers(kept, stream, number);
+    kept.take_back(number);
     end
 }
 
-fn answers(kept: &Kept, stream: &UnixStream, lent: &mut Option<Lent>) -> io::Result<()> {
+fn answers(kept: &Kept, stream: &UnixStream, number: u64) -> io::Result<()> {
+    let mut lent = false;
     loop {
         let (ask, _) = receive::<Ask>(stream)?;
         match ask {
@@ -203,15 +206,16 @@ fn answers(kept: &Kept, stream: &UnixStream, lent: &mut Option<Lent>) -> io::Res
                 Err(error) => send(stream, &refused(&error), &[])?,
             },
             Ask::Link { from, to, words } => {
-                kept.change(from.as_deref(), to.as_deref(), words, lent.as_mut());
+                let lent = lent.then_some(number);
+                kept.change(from.as_deref(), to.as_deref(), words, lent);
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::Lend => {
-                lent.get_or_insert_default();
+                lent = true;
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::GiveBack => {
-                kept.take_back(lent.as_mut().map(std::mem::take));
+                kept.take_back(number);
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::Lay { id, over } => {
@@ -303,19 +307,13 @@ impl Kept {
         self.plan.links.iter().zip(now).map(with).collect()
     }
 
-    fn change(
-        &self,
-        from: Option<&str>,
-        to: Option<&str>,
-        words: LinkWords,
-        mut lent: Option<&mut Lent>,
-    ) {
+    fn change(&self, from: Option<&str>, to: Option<&str>, words: LinkWords, lent: Option<u64>) {
         let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
         let _below_only = self.over(|faults| {
             for (queue, known) in self.plan.links.iter().enumerate() {
                 if is(from, &known.from) && is(to, &known.to) {
-                    match &mut lent {
-                        Some(lent) => faults.lend(queue, words, lent),
+                    match lent {
+                        Some(to) => faults.lend(queue, words, to),
                         None => faults.change(queue, words),
                     }
                 }
@@ -324,14 +322,11 @@ impl Kept {
         });
     }
 
-    fn take_back(&self, lent: Option<Lent>) {
-        let lent = lent.unwrap_or_default();
-        if !lent.is_empty() {
-            let _below_only = self.over(|faults| {
-                faults.take_back(lent);
-                Ok(())
-            });
-        }
+    fn take_back(&self, from: u64) {
+        let _below_only = self.over(|faults| {
+            faults.take_back(from);
+            Ok(())
+        });
     }
 
     /// Changes the faults, or what is below them; the emulator follows.

@@ -6,14 +6,18 @@ use super::emulator::monotonic_ns;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Between two handfuls of datagrams.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Longest wait for what is under way.
+/// Longest wait for what is under way once all was sent.
 const LAST_WITHIN: Duration = Duration::from_secs(2);
+
+/// How often the reader looks whether all was sent.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Bytes that may wait for the reader.
 const BUFFER: usize = 32 << 20;
@@ -43,13 +47,15 @@ pub(super) fn datagrams(
 ) -> io::Result<Crossed> {
     let receiver = within(way.to.1, || UdpSocket::bind((way.to.2, 0)))?;
     let to = receiver.local_addr()?;
-    receiver.set_read_timeout(Some(LAST_WITHIN))?;
+    receiver.set_read_timeout(Some(LOOK_EVERY))?;
     // What the reader is too slow for is not what the network lost.
     let _as_large_as_may_be =
         rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, BUFFER);
+    let all = &OnceLock::new();
     thread::scope(|scope| {
-        let counting = scope.spawn(move || count(&receiver));
+        let counting = scope.spawn(move || count(&receiver, all));
         let sent = within(way.from.1, || send(to, rate, bytes, time));
+        all.get_or_init(|| *sent.as_ref().unwrap_or(&0));
         let mut crossed = counting
             .join()
             .map_err(|_| io::Error::other("the counting thread ended"))??;
@@ -80,18 +86,23 @@ fn send(to: SocketAddr, rate: u32, bytes: usize, time: Duration) -> io::Result<u
     Ok(sent)
 }
 
-/// Until nothing comes any more.
-fn count(receiver: &UdpSocket) -> io::Result<Crossed> {
+/// Until all that was sent is there, or nothing comes any more: while it is being sent, a pause is the sender's.
+fn count(receiver: &UdpSocket, sent: &OnceLock<u64>) -> io::Result<Crossed> {
+    let mut quiet = Instant::now();
     let mut buffer = [0; 2048];
     let (mut received, mut bytes) = (0, 0);
     let (mut first, mut last) = (None, 0);
     loop {
+        if sent.get().is_some_and(|all| received >= *all) {
+            return Ok(crossed(received, bytes, first, last));
+        }
         match receiver.recv(&mut buffer) {
             Ok(length) => {
                 received += 1;
                 bytes += length as u64;
                 last = monotonic_ns();
                 first.get_or_insert(last);
+                quiet = Instant::now();
             }
             Err(e)
                 if matches!(
@@ -99,7 +110,11 @@ fn count(receiver: &UdpSocket) -> io::Result<Crossed> {
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
                 ) =>
             {
-                return Ok(crossed(received, bytes, first, last));
+                match sent.get() {
+                    None => quiet = Instant::now(),
+                    Some(_) if quiet.elapsed() < LAST_WITHIN => {}
+                    Some(_) => return Ok(crossed(received, bytes, first, last)),
+                }
             }
             Err(e) => return Err(e),
         }

@@ -35,16 +35,20 @@ impl Sitting<'_> {
         let Some(found) = analyse(of, &facts, first_stage, small) else {
             return Ok(false);
         };
-        let planned = if first_stage.is_none() && of.until.is_some() {
-            self.blocks(&found)?
-        } else {
-            self.winner(&found)
+        let staged = (first_stage.is_none() && of.until.is_some()).then_some(of.repeats);
+        let planned = match staged {
+            Some(_) => self.blocks(&found),
+            None => self.winner(&found),
         };
-        let Some(planned) = planned else {
+        let more = planned
+            .as_ref()
+            .map_or(&[][..], |all| &all[self.runs.len()..]);
+        if staged.is_some() || !more.is_empty() {
+            self.history.plan_more(self.id, more, staged)?;
+        }
+        if planned.is_none() {
             return Ok(false);
-        };
-        self.history
-            .plan_more(self.id, &planned[self.runs.len()..])?;
+        }
         self.runs = self.history.planned_runs(self.id)?;
         self.mark_unfit()?;
         Ok(true)
@@ -55,13 +59,12 @@ impl Sitting<'_> {
     }
 
     /// After the first stage: as many blocks as an interval of the wanted width needs.
-    fn blocks(&mut self, found: &Analysis) -> Result<Option<Vec<Planned>>, ExperimentError> {
+    fn blocks(&mut self, found: &Analysis) -> Option<Vec<Planned>> {
         let of = &self.request.experiment;
         let (needed, governed_by) = found.blocks_needed(of.until.unwrap_or(1.0));
         let blocks = needed.clamp(of.repeats, of.max_repeats.max(of.repeats));
-        self.history.set_first_stage(self.id, of.repeats)?;
         if blocks == of.repeats {
-            return Ok(self.winner(found));
+            return self.winner(found);
         }
         (self.events)(ExperimentEvent::More {
             blocks,
@@ -76,7 +79,7 @@ impl Sitting<'_> {
             blocks - of.repeats,
             Stage::Main,
         );
-        Ok(Some(plan))
+        Some(plan)
     }
 
     /// A winner that was found is measured again, once.

@@ -4,20 +4,22 @@
 use super::{ExperimentError, ExperimentEvent, Sitting, dataset, up_of};
 use crate::bench::{self, BenchError, LabEvent, Where};
 use crate::generator::GeneratorError;
+use crate::populate::PopulateError;
 use crate::target::TargetError;
 use helenus_cluster::error::{Class, ClusterError};
 use helenus_cluster::lifecycle::{UpRequest, with_causes};
+use helenus_cluster::ready;
 use helenus_cluster::remove;
 use helenus_model::experiment::{Planned, RunState};
 use helenus_model::line::Step;
-use helenus_record::RunPlace;
+use helenus_record::{PlannedRun, RunPlace};
 use std::collections::BTreeSet;
 
 /// Blocks in which a combination dies before it is no longer tried.
 const DEATHS: usize = 2;
 
-/// Numbers of restarts in the history leave room for so many sittings.
-const SITTINGS: u32 = 1000;
+/// Numbers of restarts in the history leave room for so many lives of the nodes of each.
+const LIVES: u32 = 1000;
 
 /// Lines of a dead node's log that are kept.
 const LOG_LINES: usize = 12;
@@ -31,13 +33,17 @@ impl Sitting<'_> {
             .filter(|(_, run)| run.planned.restart == first.restart && run.state.is_open())
             .map(|(place, _)| place)
             .collect();
-        if self.deaths(first) >= DEATHS {
+        let (dead, places): (Vec<usize>, Vec<usize>) = places
+            .into_iter()
+            .partition(|place| self.deaths(self.runs[*place].planned.combination) >= DEATHS);
+        for place in dead {
             let why = format!("it died in {DEATHS} blocks before, and was not tried again");
-            for place in places {
-                self.end(place, RunState::Died, None, Some(why.clone()))?;
-            }
-            return Ok(());
+            self.end(place, RunState::Died, None, Some(why))?;
         }
+        let Some(place) = places.first().copied() else {
+            return Ok(());
+        };
+        let first = self.runs[place].planned;
         let Some(up) = up_of(&self.request.combinations[first.combination]) else {
             return Ok(());
         };
@@ -51,7 +57,11 @@ impl Sitting<'_> {
             planned: first,
             of: self.runs.len(),
         });
-        let ended = self.up(&up, first).and_then(|()| self.runs_of(&places));
+        let nodes = up.topology.nodes();
+        let up = self.up(&up, first);
+        let came_up = up.is_ok();
+        let ended = up.and_then(|()| self.runs_of(&places));
+        let ended = ended.map_err(|error| self.or_no_space(error, nodes));
         let removed = self.remove();
         if self.hands.cancel.is_set() {
             self.interrupt(&places)?;
@@ -62,30 +72,43 @@ impl Sitting<'_> {
                 self.interrupt(&places)?;
                 return Err(error);
             };
+            // Nodes that do not come up do so for none of their runs; a run that kills them does it for itself, and the
+            // others come next, in another life.
+            let dies = |run: &PlannedRun| match came_up {
+                true => run.state == RunState::Running,
+                false => run.state.is_open(),
+            };
             let died: Vec<usize> = places
                 .into_iter()
-                .filter(|place| self.runs[*place].state.is_open())
+                .filter(|place| dies(&self.runs[*place]))
                 .collect();
+            let planned = died
+                .first()
+                .map_or(first, |place| self.runs[*place].planned);
             for place in died {
                 self.end(place, RunState::Died, None, Some(why.clone()))?;
             }
-            (self.events)(ExperimentEvent::Died {
-                planned: first,
-                why: &why,
-            });
+            (self.events)(ExperimentEvent::Died { planned, why: &why });
         }
         Ok(removed?)
     }
 
-    /// Blocks in which runs of this restart's settings died.
-    fn deaths(&self, planned: Planned) -> usize {
-        let of = &self.request.experiment;
-        let all = of.combinations();
-        let whole = |planned: &Planned| of.whole_levels(&all[planned.combination]);
-        let own = whole(&planned);
+    /// The error; where nodes died of it and there is no room for them, that there is none: the next ones would die, too.
+    fn or_no_space(&self, error: ExperimentError, nodes: usize) -> ExperimentError {
+        match own_fault(&error) {
+            Some(_) => match self.hands.check_disk(nodes) {
+                Err(full @ ClusterError::NoSpace { .. }) => full.into(),
+                _ => error,
+            },
+            None => error,
+        }
+    }
+
+    /// Blocks in which runs of this combination died.
+    fn deaths(&self, combination: usize) -> usize {
         let died = self.runs.iter().filter(|run| run.state == RunState::Died);
         let blocks: BTreeSet<usize> = died
-            .filter(|run| whole(&run.planned) == own)
+            .filter(|run| run.planned.combination == combination)
             .map(|run| run.planned.block)
             .collect();
         blocks.len()
@@ -99,7 +122,19 @@ impl Sitting<'_> {
         bring_up(self, up)
     }
 
+    /// A number of these nodes' life that no other life of the same restart has: how often its runs were begun so far.
+    /// Each life begins one at least.
+    fn life(&self, places: &[usize]) -> u32 {
+        let restart = places
+            .first()
+            .map(|place| self.runs[*place].planned.restart);
+        let own = self.runs.iter();
+        let own = own.filter(|run| Some(run.planned.restart) == restart);
+        own.map(|run| run.attempts).sum()
+    }
+
     fn runs_of(&mut self, places: &[usize]) -> Result<(), ExperimentError> {
+        let life = self.life(places);
         for (number, place) in places.iter().enumerate() {
             if self.hands.cancel.is_set() {
                 return Ok(());
@@ -111,12 +146,12 @@ impl Sitting<'_> {
                     of: self.runs.len(),
                 });
             }
-            self.one(*place)?;
+            self.one(*place, life)?;
         }
         Ok(())
     }
 
-    fn one(&mut self, place: usize) -> Result<(), ExperimentError> {
+    fn one(&mut self, place: usize, life: u32) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
         let mut bench = combination.bench.clone();
@@ -133,8 +168,8 @@ impl Sitting<'_> {
             trial: self.trial(planned),
             restart: u32::try_from(planned.restart)
                 .unwrap_or_default()
-                .saturating_mul(SITTINGS)
-                .saturating_add(self.sitting),
+                .saturating_mul(LIVES)
+                .saturating_add(life),
         });
         let events = &mut self.events;
         let finished = bench::run(self.hands, &bench, &mut |e| {
@@ -146,6 +181,9 @@ impl Sitting<'_> {
         if let Some(error) = finished.not_recorded {
             return Err(ExperimentError::NotRecorded(error));
         }
+        // A generator outlives the nodes that its load has killed.
+        let state = self.hands.clusters.load(&self.cluster());
+        ready::still_there(&state.map_err(ClusterError::from)?)?;
         self.end(place, RunState::Done, finished.run, None)?;
         (self.events)(ExperimentEvent::Ended {
             planned,
@@ -208,12 +246,21 @@ fn own_fault(error: &ExperimentError) -> Option<String> {
         }
         BenchError::Generator(GeneratorError::Read(_))
         | BenchError::Target(TargetError::Unreachable { .. })
+        | BenchError::Prepare { .. }
         | BenchError::NoRate => Some(with_causes(error)),
+        _ => None,
+    };
+    let of_data = |error: &PopulateError| match error {
+        PopulateError::Bench(error) => of_bench(error),
+        PopulateError::Failed { .. }
+        | PopulateError::Counter { .. }
+        | PopulateError::Unread { .. } => Some(with_causes(error)),
         _ => None,
     };
     match error {
         ExperimentError::Cluster(error) => of_cluster(error),
         ExperimentError::Bench(error) => of_bench(error),
+        ExperimentError::Populate(error) => of_data(error),
         _ => None,
     }
 }

@@ -285,7 +285,16 @@ fn answer(
 ) -> Option<Answer> {
     let found = comparable(of, all, logs);
     let reference = found.first()?;
-    let level = |one: &Candidate| mean(&logs.contrasts(&[(1.0, one.combinations.clone())]));
+    let every: Vec<usize> = found
+        .iter()
+        .flat_map(|one| one.combinations.clone())
+        .collect();
+    let shared = logs.shared(&every);
+    let level = |one: &Candidate| {
+        let found = shared.contrasts(&[(1.0, one.combinations.clone())]);
+        let values: Vec<f64> = found.into_iter().map(|(_, value)| value).collect();
+        mean(&values)
+    };
     let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
     let levels = found
         .iter()
@@ -375,7 +384,7 @@ fn bars(
             let each = logs.each(place);
             let interval = interval(&each).map(|i| i.ends(ALPHA).map(f64::exp));
             let answer = match interval {
-                // Who cannot keep up has no time at all.
+                // Who cannot keep up has no time at all, and the runs that could are those with luck.
                 _ if behind > each.len() => BarAnswer::Crossed,
                 Some([low, high]) if each.len() >= LEAST_OF_A_BAR => {
                     let (bad, good) = if bar.below {
@@ -385,7 +394,7 @@ fn bars(
                     };
                     match (bad, good) {
                         (true, _) => BarAnswer::Crossed,
-                        (_, true) => BarAnswer::Holds,
+                        (_, true) if behind == 0 => BarAnswer::Holds,
                         _ => BarAnswer::CannotTell,
                     }
                 }

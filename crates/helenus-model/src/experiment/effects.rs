@@ -54,6 +54,9 @@ pub(super) struct Logs {
     first_stage: Option<usize>,
 }
 
+/// Sums by block.
+pub(super) type ByBlock = Vec<(usize, f64)>;
+
 /// A term: its sign, and the combinations that it is a mean of.
 type Term = (f64, Vec<usize>);
 
@@ -90,12 +93,24 @@ impl Logs {
         self.by.get(&(block, combination)).copied()
     }
 
-    /// Whether a combination has a number in any block.
+    /// Whether a combination has a number in most blocks: one that came through once by luck would leave all that it is
+    /// compared with in that one block.
     pub(super) fn lives(&self, combination: usize) -> bool {
-        let blocks = self.blocks.iter();
-        blocks
-            .into_iter()
-            .any(|b| self.at(*b, combination).is_some())
+        self.each(combination).len() * 2 > self.blocks.len()
+    }
+
+    /// The same in those blocks alone in which all of these have a number; as it is where there is none.
+    pub(super) fn shared(&self, combinations: &[usize]) -> Self {
+        let mut blocks = self.blocks.clone();
+        blocks.retain(|b| combinations.iter().all(|c| self.at(*b, *c).is_some()));
+        if blocks.is_empty() {
+            blocks.clone_from(&self.blocks);
+        }
+        Self {
+            by: self.by.clone(),
+            blocks,
+            first_stage: self.first_stage,
+        }
     }
 
     /// Logarithms of a combination, by block.
@@ -105,22 +120,27 @@ impl Logs {
     }
 
     /// By block the sum of the terms; a block that lacks one of their runs is left out.
-    pub(super) fn contrasts(&self, terms: &[Term]) -> Vec<f64> {
+    pub(super) fn contrasts(&self, terms: &[Term]) -> ByBlock {
         let of = |block: &usize| {
             let each = terms.iter().map(|(sign, combinations)| {
                 let logs = combinations.iter().map(|c| self.at(*block, *c));
                 Some(sign * mean(&logs.collect::<Option<Vec<f64>>>()?)?)
             });
-            each.sum::<Option<f64>>()
+            Some((*block, each.sum::<Option<f64>>()?))
         };
         self.blocks.iter().filter_map(of).collect()
     }
 
     /// The interval of such sums, as a ratio.
-    pub(super) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
+    pub(super) fn estimate(&self, found: &ByBlock) -> Option<Estimate> {
+        let values: Vec<f64> = found.iter().map(|(_, value)| *value).collect();
         let interval = match self.first_stage {
-            Some(first) => two_stage_interval(values, first),
-            None => interval(values),
+            // Of its first blocks some may be missing.
+            Some(first) => {
+                let first = found.iter().filter(|(block, _)| *block < first).count();
+                two_stage_interval(&values, first)
+            }
+            None => interval(&values),
         };
         interval.map(|found| estimate(&found))
     }
@@ -154,8 +174,8 @@ pub(super) fn effects(
     effects
 }
 
-/// The level less the first one. Where each combination has its like at the other level, these are compared, and what
-/// has no number in any block takes its like with it; otherwise all of one level with all of the other.
+/// The level less the first one. Where combinations have their like at the other level, these are compared, and what
+/// has no number takes its like with it; otherwise all of one level with all of the other, where that is fair.
 fn against_first(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> Vec<Term> {
     let mut likes: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
     for (first, levels) in all.iter().enumerate().filter(|(_, l)| l[factor] == 0) {
@@ -170,20 +190,57 @@ fn against_first(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -
         }
     }
     if likes[0].is_empty() {
-        for (place, levels) in all
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| logs.lives(*place))
-        {
-            match levels[factor] {
-                0 => likes[0].push(place),
-                own if own == level => likes[1].push(place),
-                _ => {}
-            }
-        }
+        likes = unlike(all, logs, factor, level);
     }
     let [first, other] = likes;
     vec![(1.0, other), (-1.0, first)]
+}
+
+/// All combinations of the first level and all of another, as a fraction balances them. Where some have no numbers, the
+/// levels of one other factor at which they have none are left out, and what remains must be balanced still: none at all
+/// where it cannot be, for the difference would be that of another factor.
+fn unlike(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> [Vec<usize>; 2] {
+    let factors = all.first().map_or(0, Vec::len);
+    let own = || {
+        let each = all.iter().enumerate();
+        each.filter(move |(_, l)| l[factor] == 0 || l[factor] == level)
+    };
+    let sides = |left_out: Option<usize>| -> Option<[Vec<usize>; 2]> {
+        let dead = |at: usize| {
+            let missing = own().filter(|(place, _)| !logs.lives(*place));
+            left_out.is_some_and(|other| missing.into_iter().any(|(_, l)| l[other] == at))
+        };
+        let kept = own().filter(|(_, l)| left_out.is_none_or(|other| !dead(l[other])));
+        let mut sides = [Vec::new(), Vec::new()];
+        for (place, levels) in kept {
+            if !logs.lives(place) {
+                return None;
+            }
+            sides[usize::from(levels[factor] != 0)].push(place);
+        }
+        let [first, other] = &sides;
+        (!first.is_empty() && balanced(all, factor, first, other)).then_some(sides)
+    };
+    let others = (0..factors).filter(|other| *other != factor);
+    let fewer = others.filter_map(|other| sides(Some(other)));
+    sides(None)
+        .or_else(|| fewer.max_by_key(|sides| sides[0].len() + sides[1].len()))
+        .unwrap_or_default()
+}
+
+/// Whether each level of each other factor has the same share of both.
+fn balanced(all: &[Vec<usize>], factor: usize, one: &[usize], other: &[usize]) -> bool {
+    let factors = all.first().map_or(0, Vec::len);
+    let count = |of: &[usize], factor: usize, level: usize| {
+        of.iter()
+            .filter(|place| all[**place][factor] == level)
+            .count()
+    };
+    let levels = |factor: usize| all.iter().map(|l| l[factor]).max().unwrap_or(0);
+    (0..factors).filter(|f| *f != factor).all(|f| {
+        (0..=levels(f))
+            .all(|level| count(one, f, level) * other.len() == count(other, f, level) * one.len())
+    })
 }
 
 /// The interactions of each two factors, level by level, where all four corners were run.

@@ -368,25 +368,47 @@ impl Reader<'_> {
     /// A key that two factors set would leave it to their order which of them holds.
     fn one_value_a_key(&self, of: &Experiment) -> Result<(), FileError> {
         for (place, factor) in of.factors.iter().enumerate() {
-            let keys = factor.levels.iter().flat_map(|level| &level.settings);
-            for setting in keys.filter(|s| !super::REPEATED.contains(&s.key.as_str())) {
-                let sets = |other: &&Factor| {
-                    let settings = other.levels.iter().flat_map(|level| &level.settings);
-                    settings.into_iter().any(|s| s.key == setting.key)
-                };
-                if let Some(other) = of.factors[..place].iter().find(sets) {
-                    return Err(FileError {
-                        line: setting.line,
-                        what: format!(
-                            "{} and {} both set {}",
-                            other.name, factor.name, setting.key
-                        ),
-                        hint: Some("make one factor of them, whose levels set several keys".into()),
-                    });
+            for setting in factor.levels.iter().flat_map(|level| &level.settings) {
+                for key in keys(setting) {
+                    let sets = |other: &&Factor| {
+                        let settings = other.levels.iter().flat_map(|level| &level.settings);
+                        settings.into_iter().any(|s| keys(s).contains(&key))
+                    };
+                    if let Some(other) = of.factors[..place].iter().find(sets) {
+                        return Err(FileError {
+                            line: setting.line,
+                            what: format!("{} and {} both set {key}", other.name, factor.name),
+                            hint: Some(
+                                "make one factor of them, whose levels set several keys".into(),
+                            ),
+                        });
+                    }
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// What a setting sets: its own key, or, where that may be given several times, each key that it is given for.
+fn keys(of: &Setting) -> Vec<String> {
+    if !super::REPEATED.contains(&of.key.as_str()) {
+        return vec![of.key.clone()];
+    }
+    let one = |value: &toml::Value| {
+        let words = words(value);
+        let name = match (of.key.as_str(), words.strip_prefix("-XX:")) {
+            // -XX:+UseThis and -XX:-UseThis are one flag, and so are all sizes of -Xmx.
+            ("jvm", Some(flag)) => flag.trim_start_matches(['+', '-']).to_owned(),
+            ("jvm", None) if words.starts_with("-X") => words.chars().take(4).collect(),
+            _ => words.clone(),
+        };
+        let name = name.split_once('=').map_or(name.as_str(), |(name, _)| name);
+        format!("{} {}", of.key, name.trim())
+    };
+    match &of.value {
+        toml::Value::Array(list) => list.iter().map(one).collect(),
+        value => vec![one(value)],
     }
 }
 

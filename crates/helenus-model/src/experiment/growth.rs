@@ -25,8 +25,10 @@ pub struct Growth {
     pub from: String,
     /// The least level above which nothing is 5 % better.
     pub until: String,
-    /// It is the last one: the end was not seen.
+    /// No level behind it has a number: the end was not seen.
     pub is_last: bool,
+    /// Levels behind the last one with a number that were planned and have none.
+    pub without_numbers: Vec<String>,
     /// Throughput there over that of the first level.
     pub times: f64,
     /// Processors that the nodes kept busy there.
@@ -99,12 +101,17 @@ pub(super) fn growth(of: &Experiment, cells: &[Cell], measure: Measure) -> Vec<G
             continue;
         }
         let groups = likes(&own, place).into_iter();
-        found.extend(groups.filter_map(|group| along_one(of, place, group)));
+        found.extend(groups.filter_map(|group| along_one(of, cells, place, group)));
     }
     found
 }
 
-fn along_one(of: &Experiment, place: usize, mut group: Vec<&Cell>) -> Option<Growth> {
+fn along_one(
+    of: &Experiment,
+    cells: &[Cell],
+    place: usize,
+    mut group: Vec<&Cell>,
+) -> Option<Growth> {
     group.sort_by_key(|cell| cell.levels[place]);
     if group.len() < LEAST_LEVELS {
         return None;
@@ -114,12 +121,19 @@ fn along_one(of: &Experiment, place: usize, mut group: Vec<&Cell>) -> Option<Gro
     let flat = |at: &usize| best_behind(*at) <= rate(group[*at]) * (1.0 + GROWS_BY);
     let at = (0..group.len()).find(flat)?;
     let level = |cell: &Cell| of.factors[place].levels[cell.levels[place]].label.clone();
+    let last = group.last()?;
+    let alike = |cell: &&Cell| likes(&[*cell, *last], place).len() == 1;
+    let behind = cells
+        .iter()
+        .filter(|c| c.levels[place] > last.levels[place]);
+    let without_numbers: Vec<String> = behind.filter(alike).map(level).collect();
     Some(Growth {
         factor: of.factors[place].name.clone(),
         at: (of.factors.len() > 1).then(|| of.words(&group[at].levels, |other| other != place)),
         from: level(group[0]),
         until: level(group[at]),
         is_last: at + 1 == group.len(),
+        without_numbers,
         times: rate(group[at]) / rate(group[0]),
         node_processors: group[at].node_processors(),
         generator_processors: group[at].generator_processors(),

@@ -1,6 +1,8 @@
 //! Files, designs, orders, resumes and effects of planted sizes.
 //! Refuses to trust a seed: what is random is tried with many.
 
+mod luck;
+
 use super::*;
 use crate::comparison::{BarAnswer, Claim, Measure};
 use crate::doubt::Verdict;
@@ -89,6 +91,8 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"a=1\" }, { label = \"y\", set = [\"c=1\", \"a=2\"] }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"b=1\" }, { label = \"y\", set = \"a = 3\" }]\n"), @"line 9: b and d both set set a (make one factor of them, whose levels set several keys)");
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:+UseZGC\" }, { label = \"y\", jvm = \"-Xss1m\" }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:-UseZGC\" }, { label = \"y\", jvm = \"-ea\" }]\n"), @"line 9: b and d both set jvm UseZGC (make one factor of them, whose levels set several keys)");
 }
 
 #[test]

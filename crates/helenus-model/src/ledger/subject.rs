@@ -72,7 +72,7 @@ impl SubjectError {
     pub fn hint(&self) -> String {
         match self {
             Self::Expected(ExpectedError::Custom { .. }) => {
-                "describe the table in a profile: `helenus workload draft` begins one".to_owned()
+                "describe the table in a profile: `helenus workload new` begins one".to_owned()
             }
             Self::Expected(_) => "`helenus workload check` says more".to_owned(),
             Self::Counter { .. } | Self::Timeless { .. } => {
@@ -314,7 +314,7 @@ mod tests {
             }],
         });
         let error = of(&custom, &["write"]).expect_err("its rows are not known");
-        assert!(error.hint().contains("workload draft"), "{error}");
+        assert!(error.hint().contains("workload new"), "{error}");
         let changed = of(&profile(|_, _| {}), &["insert", "set"]);
         assert!(matches!(changed, Err(SubjectError::Changes { .. })));
         let conditional = profile(|profile, _| {

@@ -33,9 +33,12 @@ pub struct Crowded {
     pub threads: u32,
 }
 
-/// Threads for requests of a data centre's nodes.
+/// Threads for requests of the nodes that coordinate where the client stands: those that do nothing else, where there
+/// are any.
 pub fn threads(plan: &ClusterPlan, data_center: &str) -> u32 {
-    let nodes = plan.nodes.iter().filter(|n| n.data_center == data_center);
+    let near = || plan.nodes.iter().filter(|n| n.data_center == data_center);
+    let only = near().any(|node| node.coordinator);
+    let nodes = near().filter(|node| node.coordinator == only);
     let of = |yaml: &str| setting(yaml, THREADS_KEY).and_then(|value| value.parse().ok());
     nodes
         .map(|node| of(&node.yaml).unwrap_or(STOCK_THREADS))

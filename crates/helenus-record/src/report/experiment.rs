@@ -140,8 +140,13 @@ fn growth_line(growth: &Growth) -> String {
     let times = words::digits(growth.times);
     let mut line = if until == from {
         format!("throughput does not grow with {factor}")
-    } else if growth.is_last {
+    } else if growth.is_last && growth.without_numbers.is_empty() {
         format!("throughput grows up to {factor}={until}, the last level ({times} × {from})")
+    } else if growth.is_last {
+        format!(
+            "throughput grows up to {factor}={until} ({times} × {from}), and {} has no number that counts",
+            growth.without_numbers.join(", ")
+        )
     } else {
         format!("throughput grows up to {factor}={until} ({times} × {from})")
     };

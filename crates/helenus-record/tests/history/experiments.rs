@@ -84,8 +84,9 @@ fn what_was_cut_off_is_next_and_what_ended_stays() {
     );
     let mut longer: Vec<Planned> = runs.iter().map(|run| run.planned).collect();
     more(&mut longer, SEED, &wholes(), 1, Stage::Again);
-    history.plan_more(id, &longer[6..]).expect("plans more");
-    history.set_first_stage(id, 2).expect("notes");
+    history
+        .plan_more(id, &longer[6..], Some(2))
+        .expect("plans more");
     let again = history.planned_runs(id).expect("reads");
     assert_eq!(
         again.iter().map(|run| run.planned).collect::<Vec<_>>(),

@@ -69,7 +69,8 @@ pub(crate) struct Cells {
     /// [default: 0ms,links; links where there is no distance]
     #[arg(long, value_name = "RTT,…", value_delimiter = ',', value_parser = parse_distance)]
     pub(crate) rtts: Vec<Distance>,
-    /// Operations a second at a fixed rate [default: 100, unless --closed is given alone]
+    /// Operations a second at a fixed rate [default: 100, or less where that many would wait for threads of the nodes; none
+    /// where --closed is given alone]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Flat out, with so many operations in flight; with --rate both are run

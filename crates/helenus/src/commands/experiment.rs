@@ -12,7 +12,7 @@ use crate::commands::{bench, populate};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
 use helenus_model::experiment::{self as model, Experiment, Progress};
 use helenus_model::secret::command_line;
@@ -217,7 +217,11 @@ fn sit(
     })?;
     if sat.interrupted {
         let Progress { done, left, .. } = sat.progress;
-        let text = format!("interrupted, and cleaned up: {done} runs are done, {left} are left");
+        let how = match &sat.not_removed {
+            Some(error) => format!("interrupted, and not cleaned up ({})", with_causes(error)),
+            None => "interrupted, and cleaned up".to_owned(),
+        };
+        let text = format!("{how}: {done} runs are done, {left} are left");
         return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("go on: {}", go_on())));
     }
     report::show(id, hands, ui)
@@ -232,6 +236,10 @@ fn failure(error: ExperimentError) -> CommandError {
         ExperimentError::NotRecorded(ref source) => {
             let hint = source.hint();
             CommandError::of(code::ENVIRONMENT, &error).hint(hint)
+        }
+        ExperimentError::NameTaken(ref name) => {
+            let hint = format!("`helenus rm {name}`, or another HELENUS_HOME for the experiment");
+            CommandError::of(code::USAGE, &error).hint(hint)
         }
         ExperimentError::NotWhole => CommandError::of(code::CLUSTER, &error),
     }

@@ -14,7 +14,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_lab::levels::{self as lab, LevelsError, LevelsEvent, LevelsFinished, LevelsRequest};
 use helenus_model::level_runs::phases::Lasts;
 use helenus_model::level_runs::{self, CellRun};
-use helenus_model::levels::{Distance, DistanceError, Load, NotRun, Wanted, scene};
+use helenus_model::levels::{Distance, DistanceError, Load, NotRun, Planned, Wanted, scene};
 use helenus_model::run_plan::Extent;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
@@ -26,6 +26,9 @@ use std::path::Path;
 
 /// Operations a second where nobody says: low, so that no queue adds to the wait.
 const RATE_PER_S: f64 = 100.0;
+
+/// Lower ones, for clusters whose nodes have few threads for requests that wait.
+const LOWER_RATES_PER_S: [f64; 6] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0];
 
 /// Most operations in flight at a rate: more than any level holds at this rate.
 const IN_FLIGHT: u32 = 1_024;
@@ -42,7 +45,7 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let state = hands.clusters.load(name)?;
     let links = lab::links(&state).map_err(ClusterError::from)?;
     let request = request(flags, &state, &links)?;
-    let planned = lab::plan(&request, &state, &links).map_err(|e| wrong_distance(&e))?;
+    let (request, planned) = uncrowded(flags, request, &state, &links)?;
     if flags.dry_run {
         render::dry_run(&request, &planned, ui);
         return Ok(0);
@@ -54,10 +57,11 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         );
     }
     ui.note(&format!(
-        "{}, seed {}; {} cells, about {}",
+        "{}, seed {}; {} cells, {}, about {}",
         request.comparison,
         request.seed.0,
         planned.cells.len(),
+        render::loads(&request.wanted.loads),
         human_duration(render::estimate(&request, &planned))
     ));
     for one in &planned.crowded {
@@ -70,6 +74,28 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     drop(live);
     let finished = finished.map_err(failure)?;
     ended(finished, planned.illegal, &request, flags, ui)
+}
+
+/// The plan; where nobody said how much to ask for, at the highest rate at which nothing is crowded.
+fn uncrowded(
+    flags: &Levels,
+    mut request: LevelsRequest,
+    state: &ClusterState,
+    links: &[Directed],
+) -> Result<(LevelsRequest, Planned), CommandError> {
+    let plan =
+        |request: &LevelsRequest| lab::plan(request, state, links).map_err(|e| wrong_distance(&e));
+    let mut planned = plan(&request)?;
+    if flags.cells.rate.is_none() && flags.cells.closed.is_none() {
+        for rate in LOWER_RATES_PER_S {
+            if planned.crowded.is_empty() {
+                break;
+            }
+            request.wanted.loads = vec![Load::Rate(rate)];
+            planned = plan(&request)?;
+        }
+    }
+    Ok((request, planned))
 }
 
 /// What remains to be told, then the table, then how it ended.
@@ -235,6 +261,9 @@ fn failure(error: LevelsError) -> CommandError {
             let cure = source.hint().map(str::to_owned);
             CommandError::of(code::CLUSTER, &error).hint(cure)
         }
+        LevelsError::Known(_) => CommandError::of(code::USAGE, &error).hint(
+            "take another --seed or --tag; `helenus levels --from` shows that one".to_owned(),
+        ),
         LevelsError::Taken(_) => CommandError::of(code::USAGE, &error)
             .hint("take another --seed or --tag, or drop it yourself".to_owned()),
         LevelsError::Fill { .. } => CommandError::of(code::CLUSTER, &error)

@@ -148,7 +148,7 @@ fn levels_that_reads_do_not_have() {
     shot!(lab.run(&["ledger", "check", "r1", "--cl", "EACH_QUORUM"]), @"
     exit code: 2
     --- standard error
-    error: there is no read at EACH_QUORUM
+    error: a ledger is not checked at EACH_QUORUM
     hint: QUORUM or ALL read every data centre
     ");
     shot!(lab.run(&["ledger", "check", "r1", "--client-dc", "DC9"]), @r#"

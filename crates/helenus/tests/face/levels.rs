@@ -31,8 +31,9 @@ fn help() {
           --rtts <RTT,…>        Distances: links as they are, a round trip between all such as 80ms, or
                                 DC1:DC2=20ms+DC1:DC3=80ms [default: 0ms,links; links where there is no
                                 distance]
-          --rate <RATE>         Operations a second at a fixed rate [default: 100, unless --closed is
-                                given alone]
+          --rate <RATE>         Operations a second at a fixed rate [default: 100, or less where that
+                                many would wait for threads of the nodes; none where --closed is given
+                                alone]
           --closed <N>          Flat out, with so many operations in flight; with --rate both are run
           --repeats <N>         How often each cell is run, in another order each time [default: 5]
           --duration <TIME>     Measured stretch of each cell [default: 10s]

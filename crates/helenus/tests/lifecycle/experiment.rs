@@ -305,6 +305,64 @@ fn settings_that_kill_their_nodes_are_told_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_load_that_kills_its_nodes_dies_and_the_others_of_the_restart_run() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    let file = r#"
+name = "lethal"
+seed = 5
+repeats = 3
+measure = "service.p50"
+bars = ["service.p50 < 1ms at rate=4000", "service.p50 < 1s at rate=100"]
+
+[cluster]
+jvm = ["-Dfake.dies=150"]
+
+[workload]
+workload = "standard1"
+ops = "write=1"
+warmup = "100ms"
+duration = "600ms"
+
+[[factor]]
+key = "rate"
+kind = "phase"
+levels = [100, 4000]
+"#;
+    lab.write("lethal.toml", file);
+    let text = ended(&lab, &["experiment", "run", "lethal.toml"]);
+    assert!(text.contains("dies: rate=4000"), "{text}");
+    let status = status(&lab, "lethal");
+    let runs = runs(&status);
+    let count = |state: &str| runs.iter().filter(|(s, _)| s == state).count();
+    // Three blocks, each with its twin: what lives is done, whichever came first, and nothing is left open.
+    assert_eq!((count("done"), count("died")), (6, 6), "{status:#}");
+    let whys = status["runs"].as_array().expect("runs").iter();
+    let whys: Vec<&str> = whys.filter_map(|run| run["why"].as_str()).collect();
+    let told = |words: &str| whys.iter().any(|why| why.contains(words));
+    assert!(
+        told("too many operations") && told("died in 2 blocks"),
+        "{whys:?}"
+    );
+    assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
+}
+
+#[test]
+fn a_person_s_cluster_of_the_experiment_s_name_stays() {
+    let _turn = turn();
+    let lab = lab(1, "");
+    lab.done(&["up", "exp1"]);
+    shot!(lab.run(&["experiment", "run", "body.toml"]), @"
+    exit code: 2
+    --- standard error
+    what has run is kept; to go on: helenus experiment resume e1
+    error: e1 stopped: cluster exp1 is yours, and this experiment's own would have its name
+    hint: `helenus rm exp1`, or another HELENUS_HOME for the experiment
+    ");
+    assert_eq!(lab.states("exp1").1, ["running"]);
+}
+
+#[test]
 fn ctrl_c_cleans_up_and_says_how_to_go_on() {
     let _turn = turn();
     let lab = lab(1, "");

@@ -80,6 +80,13 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
     for row in rows.iter().filter(|row| row["operation"] != "all") {
         assert_eq!(row["predicted"]["high_us"], 0, "{row:#}");
     }
+    // A second comparison of the name would be one with the first.
+    shot!(lab.run(&GRID), @"
+    exit code: 2
+    --- standard error
+    error: the history has a comparison lv-7 already
+    hint: take another --seed or --tag; `helenus levels --from` shows that one
+    ");
     let again = table(&lab, &["levels", "--from", "lv-7"]);
     let runs = |table: &Value| -> Vec<Value> {
         let rows = table["rows"].as_array().expect("rows").iter();
@@ -171,7 +178,7 @@ fn a_dry_run_says_what_each_level_waits_for() {
     shot!(lab.run(&[&["levels"], &arguments[..]].concat()), @"
     exit code: 0
     --- standard output
-    lv-7: 5 cells in 1 repeat on c, about 1 min 25 s; seed 7
+    lv-7: 5 cells in 1 repeat on c, 100/s, about 1 min 25 s; seed 7
     client in datacenter1; replicas datacenter1 1; inter_dc_tcp_nodelay true
 
     distance  workload  op     level  on the way  waits for

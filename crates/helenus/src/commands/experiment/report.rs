@@ -8,7 +8,7 @@ use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
-use helenus_model::experiment::{Analysis, Fact, Progress, VERSION, analyse};
+use helenus_model::experiment::{Analysis, Fact, Progress, RunState, VERSION, analyse};
 use helenus_model::format::Format;
 use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
@@ -158,6 +158,15 @@ fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> St
     text
 }
 
+/// Whether all runs of a combination died, or did not fit the machine.
+fn never_ran(report: &ExperimentReport<'_>, combination: usize) -> bool {
+    let mut own = report
+        .runs
+        .iter()
+        .filter(|run| run.planned.combination == combination);
+    own.all(|run| matches!(run.state, RunState::Died | RunState::DoesNotFit))
+}
+
 /// What the bars say: 0 where each is held by some settings, 1 where one is held by none, 6 where that cannot be told,
 /// or where the question has no answer here.
 fn exit_code(report: &ExperimentReport<'_>) -> u8 {
@@ -169,10 +178,11 @@ fn exit_code(report: &ExperimentReport<'_>) -> u8 {
     }
     let bars = report.experiment.bars.iter().map(|bar| {
         let own = found.bars.iter().filter(|cell| cell.bar == bar.text);
-        // The best that any settings make of it.
-        own.map(|cell| cell.answer)
+        // The best that any settings make of it; what never came up makes nothing of it.
+        own.filter(|cell| !never_ran(report, cell.combination))
+            .map(|cell| cell.answer)
             .min()
-            .unwrap_or(BarAnswer::CannotTell)
+            .unwrap_or(BarAnswer::Crossed)
     });
     bars.max().map_or(0, BarAnswer::exit_code)
 }

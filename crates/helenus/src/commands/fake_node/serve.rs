@@ -25,6 +25,9 @@ const READ_BYTES: usize = 16 << 10;
 /// milliseconds are little.
 const EARLY_NS: u64 = 40_000;
 
+/// A tenth of a second.
+const TENTH_NS: u64 = 100_000_000;
+
 /// Serves until the process is ended.
 pub(super) fn run(me: Me) -> io::Result<()> {
     let truth =
@@ -53,11 +56,18 @@ pub(super) fn run(me: Me) -> io::Result<()> {
         connections: BTreeMap::new(),
         due: BinaryHeap::new(),
         first_ns: None,
+        tenth: (0, 0),
+        dead: false,
         operations: 0,
         numbered: 0,
     };
     loop {
         server.turn()?;
+        if server.dead {
+            return Err(io::Error::other(
+                "too many operations at once, as it was told",
+            ));
+        }
     }
 }
 
@@ -120,6 +130,9 @@ struct Server {
     due: BinaryHeap<Reverse<Due>>,
     /// When the first operation was read.
     first_ns: Option<u64>,
+    /// When the tenth of a second began that is counted, and its operations.
+    tenth: (u64, u64),
+    dead: bool,
     /// Operations read so far.
     operations: u64,
     /// Connections so far.
@@ -259,6 +272,11 @@ impl Server {
                     bytes: encoded(stream, &response),
                 }));
                 self.operations += 1;
+                if read_ns - self.tenth.0 > TENTH_NS {
+                    self.tenth = (read_ns, 0);
+                }
+                self.tenth.1 += 1;
+                self.dead |= self.life.dies_of(self.tenth.1);
                 if let Some(burner) = &self.burner {
                     // It lives as long as the process.
                     let _sent = burner.send(());

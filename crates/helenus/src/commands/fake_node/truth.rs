@@ -22,7 +22,7 @@ const SETTLE_NS: f64 = 1e9;
 const PREFIX: &str = "-Dfake.";
 
 /// Properties: name, least and greatest value.
-const PROPERTIES: [(&str, f64, f64); 9] = [
+const PROPERTIES: [(&str, f64, f64); 10] = [
     ("body", 0.01, 1000.0),
     ("tail", 0.01, 1000.0),
     ("cpu_us", 0.0, 100_000.0),
@@ -31,6 +31,7 @@ const PROPERTIES: [(&str, f64, f64); 9] = [
     ("settle", 0.1, 1000.0),
     ("fail", 0.0, 1.0),
     ("lose", 0.0, 1.0),
+    ("dies", 1.0, 1e9),
     // What a float holds exactly.
     ("seed", 0.0, 9_007_199_254_740_992.0),
 ];
@@ -91,6 +92,8 @@ pub(crate) struct Truth {
     pub(crate) fail: f64,
     /// Share of writes that are acknowledged and not kept.
     pub(crate) lose: f64,
+    /// Operations within a tenth of a second of which the process dies.
+    pub(crate) dies: f64,
     /// Seed of the draws; none takes another one for each life.
     pub(crate) seed: Option<u64>,
 }
@@ -106,6 +109,7 @@ impl Default for Truth {
             settle: 1.0,
             fail: 0.0,
             lose: 0.0,
+            dies: f64::INFINITY,
             seed: None,
         }
     }
@@ -142,6 +146,7 @@ impl Truth {
                 "settle" => truth.settle = number,
                 "fail" => truth.fail = number,
                 "lose" => truth.lose = number,
+                "dies" => truth.dies = number,
                 _ => truth.seed = Some(number as u64),
             }
         }
@@ -191,6 +196,11 @@ impl Life {
     /// Whether operation `number`, a write, is answered as if it were kept, and is not.
     pub(crate) fn loses(&self, number: u64) -> bool {
         uniform(self.lose, number) < self.truth.lose
+    }
+
+    /// Whether so many operations within a tenth of a second are too many for it.
+    pub(crate) fn dies_of(&self, operations: u64) -> bool {
+        operations as f64 > self.truth.dies
     }
 
     /// What happens to operation `number`, read so many nanoseconds after the first.

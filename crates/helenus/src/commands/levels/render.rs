@@ -7,7 +7,7 @@ use helenus_lab::levels::{LevelsEvent, LevelsRequest};
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::level_runs::{self, Difference, Row};
-use helenus_model::levels::{Cell, Crowded, NotRun, Planned, Prediction, word};
+use helenus_model::levels::{Cell, Crowded, Load, NotRun, Planned, Prediction, word};
 use helenus_model::run_plan::Extent;
 use helenus_model::units::human_duration;
 use serde::Serialize;
@@ -29,6 +29,7 @@ struct LevelsPlan<'a> {
     replicas: &'a BTreeMap<String, u32>,
     tcp_nodelay: Option<bool>,
     repeats: u32,
+    loads: &'a [Load],
     cells: usize,
     about_s: u64,
     /// Of one repeat, in the order of tables.
@@ -78,6 +79,7 @@ pub(super) fn dry_run(request: &LevelsRequest, planned: &Planned, ui: &Ui) {
         replicas: &request.replicas,
         tcp_nodelay: first.first().and_then(|cell| cell.tcp_nodelay),
         repeats: request.wanted.repeats,
+        loads: &request.wanted.loads,
         cells: planned.cells.len(),
         about_s: estimate(request, planned).as_secs(),
         predictions: first.iter().flat_map(|cell| predicted(cell)).collect(),
@@ -123,11 +125,12 @@ fn predicted<'a>(cell: &'a Cell) -> impl Iterator<Item = Predicted<'a>> {
 
 fn plan_text(plan: &LevelsPlan<'_>) -> String {
     let mut text = format!(
-        "{}: {} cells in {} on {}, about {}; seed {}\n{}\n\n",
+        "{}: {} cells in {} on {}, {}, about {}; seed {}\n{}\n\n",
         plan.comparison,
         plan.cells,
         repeats(plan.repeats),
         plan.cluster,
+        loads(plan.loads),
         human_duration(Duration::from_secs(plan.about_s)),
         plan.seed,
         stands(plan.client_dc, plan.replicas, plan.tcp_nodelay)
@@ -157,6 +160,12 @@ fn plan_text(plan: &LevelsPlan<'_>) -> String {
     }
     text.push_str("\nnothing was run (--dry-run)\n");
     text
+}
+
+/// `100/s`, or `100/s and flat out, 50 in flight`.
+pub(super) fn loads(all: &[Load]) -> String {
+    let each: Vec<String> = all.iter().map(|load| load.words()).collect();
+    each.join(" and ")
 }
 
 fn repeats(n: u32) -> String {

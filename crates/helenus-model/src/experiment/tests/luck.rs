@@ -1,0 +1,129 @@
+//! What dies, falls behind or comes through by luck: it decides nothing of what it is compared with.
+//! Refuses other noise than that of the simulated runs.
+
+use super::*;
+
+/// Takes its numbers from a run: it fell behind.
+fn falls_behind(fact: &mut Fact) {
+    (fact.verdict, fact.behind) = (Verdict::Invalid, true);
+}
+
+#[test]
+fn a_bar_is_not_held_by_the_runs_that_had_luck() {
+    let of = read(WHOLE).unwrap();
+    let all = simulated(&of, Seed(5), 0.01, |_| 1_000.0);
+    let of_the_first = |behind: usize| {
+        let mut facts = all.clone();
+        let place = analyse(&of, &all, None, None).unwrap().bars[0].combination;
+        let own = facts
+            .iter_mut()
+            .filter(|f| f.planned.combination == place && f.planned.stage == Stage::Main);
+        own.take(behind).for_each(falls_behind);
+        analyse(&of, &facts, None, None).unwrap().bars[0].answer
+    };
+    assert_eq!(of_the_first(0), BarAnswer::Holds);
+    assert_eq!(of_the_first(1), BarAnswer::CannotTell);
+    assert_eq!(of_the_first(3), BarAnswer::CannotTell);
+    assert_eq!(of_the_first(4), BarAnswer::Crossed);
+}
+
+#[test]
+fn one_run_that_came_through_by_luck_takes_no_block_from_the_others() {
+    let of = read(WHOLE).unwrap();
+    let mut facts = simulated(&of, Seed(5), 0.01, |levels| {
+        if levels[0] == 1 { 5_000.0 } else { 10_000.0 }
+    });
+    // The last combination keeps up in one block of six, and is quick there.
+    let mut own: Vec<&mut Fact> = facts
+        .iter_mut()
+        .filter(|f| f.planned.combination == 7 && f.planned.stage == Stage::Main)
+        .collect();
+    let quick = own.remove(0).values.get_mut("main").unwrap();
+    quick.insert(Measure::ResponseP99, 10.0);
+    own.into_iter().for_each(falls_behind);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let heap = &found.effects[0];
+    assert_eq!((heap.blocks_left_out, heap.claim), (0, Claim::Lower));
+    let answer = found.answer.unwrap();
+    assert_eq!(answer.winner_label, "heap=128M reads=few");
+    assert_eq!(answer.claim, Claim::Lower);
+}
+
+#[test]
+fn a_fraction_with_the_dead_in_it_compares_no_other_loads() {
+    let of = of_levels(&[2, 2, 2, 4], "half");
+    let all = of.combinations();
+    // The first factor halves the times, the last one's levels are loads: ten times as long each.
+    let truth = |levels: &[usize]| {
+        1_000.0 * 10_f64.powi(levels[3] as i32) / if levels[0] == 1 { 2.0 } else { 1.0 }
+    };
+    let mut facts = simulated(&of, Seed(5), 0.01, truth);
+    // At its first level nothing keeps up with the highest load.
+    for fact in &mut facts {
+        if let [0, _, _, 3] = all[fact.planned.combination][..] {
+            falls_behind(fact);
+        }
+    }
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let own = found
+        .effects
+        .iter()
+        .find(|e| e.measure == found.measure)
+        .unwrap();
+    let ratio = own.estimate.unwrap().ratio;
+    assert!((ratio - 0.5).abs() < 0.02, "{ratio}");
+    // And where it is all of one level, nothing is compared.
+    facts.retain(|fact| all[fact.planned.combination][0] == 1);
+    let found = analyse(&of, &facts, None, None).unwrap();
+    assert_eq!(found.effects[0].estimate, None);
+}
+
+#[test]
+fn two_corners_of_a_square_compare_nothing() {
+    let text = r#"
+name = "corners"
+[[factor]]
+key = "heap"
+kind = "restart"
+levels = ["64M", "128M"]
+[[factor]]
+name = "reads"
+kind = "restart"
+levels = [{ label = "few", set = "a=1" }, { label = "many", set = "a=2" }]
+[[combination]]
+heap = "64M"
+[[combination]]
+heap = "128M"
+reads = "many"
+"#;
+    let of = read(text).unwrap();
+    let facts = simulated(&of, Seed(5), 0.01, |levels| {
+        1_000.0 * (1.0 + levels[0] as f64)
+    });
+    let found = analyse(&of, &facts, None, None).unwrap();
+    assert!(found.effects.iter().all(|e| e.estimate.is_none()));
+    // The settings as a whole are compared all the same.
+    assert_eq!(found.answer.unwrap().claim, Claim::None);
+}
+
+#[test]
+fn a_missing_block_of_the_first_stage_gives_no_degrees_of_the_second() {
+    let of = Experiment {
+        repeats: 12,
+        ..read(WHOLE).unwrap()
+    };
+    let all = simulated(&of, Seed(5), 0.02, |_| 10_000.0);
+    let degrees = |blocks_left_out: &[usize]| {
+        let mut facts = all.clone();
+        for fact in &mut facts {
+            if blocks_left_out.contains(&fact.planned.block) {
+                falls_behind(fact);
+            }
+        }
+        let found = analyse(&of, &facts, Some(6), None).unwrap();
+        found.effects[0].estimate.unwrap().degrees
+    };
+    assert_eq!(degrees(&[]), 5);
+    assert_eq!(degrees(&[1, 4]), 3);
+    assert_eq!(degrees(&[7, 8]), 5);
+}
