@@ -353,15 +353,26 @@ fn a_dry_run_says_what_would_run() {
     assert!(!lab.path("home/state/history.db").exists());
 }
 
-#[test]
-fn two_single_runs_stand_side_by_side() {
+/// Three runs that count; none where the host was too busy for one of them.
+fn three_runs() -> Option<TestLab> {
     let lab = with_sides();
     for tag in ["before", "after", "after"] {
         let load = ["--rate", "400", "--duration", "300ms", "--warmup", "0s"];
         let slow = ["--jvm=-Dfake.body=20", "--jvm=-Dfake.tail=20"];
         let bench = ["bench", "--phases", "write", "--max-errors", "1", "--tag"];
-        lab.measured(&[&bench[..], &[tag], &load, &slow].concat());
+        let said = lab.run(&[&bench[..], &[tag], &load, &slow].concat());
+        assert!(["0", "5"].contains(&said.code.as_str()), "{said}");
+        if said.code != "0" {
+            return None;
+        }
     }
+    Some(lab)
+}
+
+#[test]
+fn two_single_runs_stand_side_by_side() {
+    let mut tries = std::iter::repeat_with(three_runs).take(12);
+    let lab = tries.find_map(|lab| lab).expect("three runs that count");
     let made = lab.json(&["compare", "before", "r2"]);
     assert_eq!(made["format"], "helenus.comparison/1");
     assert_eq!(made["comparison_id"], "cmp1");
