@@ -127,3 +127,29 @@ fn a_missing_block_of_the_first_stage_gives_no_degrees_of_the_second() {
     assert_eq!(degrees(&[1, 4]), 3);
     assert_eq!(degrees(&[7, 8]), 5);
 }
+
+#[test]
+fn growth_that_ends_for_want_of_numbers_says_so() {
+    let of = clients();
+    let all = of.combinations();
+    let mut facts = simulated(&of, Seed(5), 0.001, |_| 1.0);
+    for fact in &mut facts {
+        let levels = &all[fact.planned.combination];
+        let rate = [1_000.0, 5_000.0, 9_000.0, 20_000.0][levels[1]];
+        *fact.values.get_mut("main").unwrap() = BTreeMap::from([(Measure::Throughput, rate)]);
+        // The generator was the limit of writes with the most slots.
+        if levels[0] == 0 && levels[1] == 3 {
+            falls_behind(fact);
+        }
+    }
+    let found = analyse(&of, &facts, None, None).unwrap();
+    let own = |at: &str| {
+        let mut each = found.growth.iter();
+        each.find(|g| g.factor == "in-flight" && g.at.as_deref().is_some_and(|a| a.contains(at)))
+            .unwrap()
+    };
+    let (write, read) = (own("mix=write"), own("mix=read"));
+    assert!(write.is_last && read.is_last);
+    assert_eq!(write.without_numbers, ["64"]);
+    assert!(read.without_numbers.is_empty());
+}
