@@ -50,8 +50,9 @@ fn what_a_bench_counts_and_times_is_what_was_drawn() {
         }
         let p50 = total["service"]["p50_us"].as_f64().expect("a median");
         let truth = 100.0 * P50_US;
+        // By chance 5 % either way; a host whose processors are taken away only adds.
         assert!(
-            (p50 - truth).abs() < 0.05 * truth + 100.0,
+            (0.95 * truth - 100.0..1.15 * truth + 100.0).contains(&p50),
             "{p50}, not {truth}, in {}",
             phase["name"]
         );
