@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 mod disk;
-mod facts;
+pub(crate) mod facts;
 mod files;
 mod own;
 mod places;

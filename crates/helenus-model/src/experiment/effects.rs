@@ -219,7 +219,8 @@ fn unlike(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> [Vec<
             sides[usize::from(levels[factor] != 0)].push(place);
         }
         let [first, other] = &sides;
-        (!first.is_empty() && balanced(all, factor, first, other)).then_some(sides)
+        let both = !first.is_empty() && !other.is_empty();
+        (both && balanced(all, factor, first, other)).then_some(sides)
     };
     let others = (0..factors).filter(|other| *other != factor);
     let fewer = others.filter_map(|other| sides(Some(other)));

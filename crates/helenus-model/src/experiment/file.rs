@@ -6,6 +6,7 @@ use super::{DEFAULT_MAX_REPEATS, DEFAULT_REPEATS, Design, Experiment, Factor, Ki
 use super::{DesignError, Promise, Setting};
 use crate::comparison::LEAST_PAIRS;
 use crate::nearest::nearest;
+use crate::plan::facts::split;
 use crate::seed::Seed;
 use crate::toml_file::{FileError, Reader};
 use toml::Spanned;
@@ -397,14 +398,13 @@ fn keys(of: &Setting) -> Vec<String> {
     }
     let one = |value: &toml::Value| {
         let words = words(value);
-        let name = match (of.key.as_str(), words.strip_prefix("-XX:")) {
-            // -XX:+UseThis and -XX:-UseThis are one flag, and so are all sizes of -Xmx.
-            ("jvm", Some(flag)) => flag.trim_start_matches(['+', '-']).to_owned(),
-            ("jvm", None) if words.starts_with("-X") => words.chars().take(4).collect(),
-            _ => words.clone(),
+        // -XX:+UseThis and -XX:-UseThis are one flag, and so are all sizes of -Xmx.
+        let name = match (of.key.as_str(), words.split_once('=')) {
+            ("jvm", _) => split(&words).0,
+            (_, Some((name, _))) => name.trim().to_owned(),
+            (_, None) => words,
         };
-        let name = name.split_once('=').map_or(name.as_str(), |(name, _)| name);
-        format!("{} {}", of.key, name.trim())
+        format!("{} {name}", of.key)
     };
     match &of.value {
         toml::Value::Array(list) => list.iter().map(one).collect(),

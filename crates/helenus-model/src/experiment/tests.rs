@@ -92,7 +92,7 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"a=1\" }, { label = \"y\", set = [\"c=1\", \"a=2\"] }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"b=1\" }, { label = \"y\", set = \"a = 3\" }]\n"), @"line 9: b and d both set set a (make one factor of them, whose levels set several keys)");
-    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:+UseZGC\" }, { label = \"y\", jvm = \"-Xss1m\" }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:-UseZGC\" }, { label = \"y\", jvm = \"-ea\" }]\n"), @"line 9: b and d both set jvm UseZGC (make one factor of them, whose levels set several keys)");
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:+UseZGC\" }, { label = \"y\", jvm = \"-Xss1m\" }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:-UseZGC\" }, { label = \"y\", jvm = \"-ea\" }]\n"), @"line 9: b and d both set jvm -XX:UseZGC (make one factor of them, whose levels set several keys)");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::*;
 use crate::doubt::{Doubt, DoubtKind, Verdict};
 use crate::histogram::Histogram;
-use crate::levels::{Distance, Paxos, Place, Scene, cell};
+use crate::levels::{Distance, Scene, cell};
 use crate::result::{Distribution, OperationResult, PhaseResult};
 use crate::run_plan::Pacing;
 use crate::sample::{Standing, StartMeans};
@@ -68,17 +68,7 @@ fn result(kind: Kind, ms: f64) -> RunResult {
 }
 
 fn run(kind: Kind, level: Consistency, again: bool, repeat: u32, ms: f64) -> CellRun {
-    let place = |name: &str, round_trip_us| Place {
-        name: name.into(),
-        replicas: 3,
-        round_trip_us,
-    };
-    let scene = Scene {
-        client: "DC1".into(),
-        places: vec![place("DC1", 0), place("DC2", 20_000), place("DC3", 80_000)],
-        paxos: Paxos::V1,
-        badness: 1.0,
-    };
+    let scene = Scene::wan();
     let replicas = scene.places.iter().map(|p| (p.name.clone(), p.replicas));
     let round_trips = scene
         .places

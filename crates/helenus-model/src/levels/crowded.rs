@@ -16,6 +16,29 @@ const STOCK_THREADS: u32 = 128;
 /// From this share of the threads on, what comes at random finds none free too often.
 const CROWDED: f64 = 0.5;
 
+/// Operations a second where nobody says, the highest first: low, so that no queue adds to the wait.
+const RATES_PER_S: [f64; 7] = [100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0];
+
+/// The highest of the rates that are asked for by default at which nothing is crowded, with its plan; the lowest where
+/// all are.
+///
+/// # Errors
+/// What a plan can fail with.
+pub fn at_ease<T, E>(
+    mut plan: impl FnMut(f64) -> Result<T, E>,
+    is_crowded: impl Fn(&T) -> bool,
+) -> Result<T, E> {
+    let [first, lower @ ..] = RATES_PER_S;
+    let mut found = plan(first)?;
+    for rate in lower {
+        if !is_crowded(&found) {
+            break;
+        }
+        found = plan(rate)?;
+    }
+    Ok(found)
+}
+
 /// A cell whose latency will be that of a queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Crowded {
@@ -81,21 +104,11 @@ fn waiting(cell: &Cell) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::levels::{Distance, Paxos, Place, Scene, cell};
+    use crate::levels::{Distance, Scene, cell};
     use std::collections::BTreeMap;
 
     fn cell(workload: Kind, level: Consistency, load: Load) -> Cell {
-        let place = |name: &str, round_trip_us| Place {
-            name: name.into(),
-            replicas: 3,
-            round_trip_us,
-        };
-        let scene = Scene {
-            client: "DC1".into(),
-            places: vec![place("DC1", 0), place("DC2", 20_000), place("DC3", 80_000)],
-            paxos: Paxos::V1,
-            badness: 1.0,
-        };
+        let scene = Scene::wan();
         Cell {
             comparison: "lv-1".into(),
             repeat: 0,
@@ -124,6 +137,15 @@ mod tests {
         assert!(near(at(Kind::Lwt, Quorum, Load::Rate(50.0)), 4.0));
         assert!(near(at(Kind::Write, LocalQuorum, Load::Rate(1e5)), 0.0));
         assert!(near(at(Kind::Write, LocalQuorum, Load::Closed(50)), 50.0));
+    }
+
+    #[test]
+    fn the_rate_is_the_highest_at_which_nothing_is_crowded() {
+        let easy = |threads: f64| {
+            let plan = |rate: f64| Ok::<f64, ()>(rate);
+            at_ease(plan, |rate| rate * 0.08 > threads * CROWDED).expect("a rate")
+        };
+        assert_eq!([128.0, 12.0, 4.0, 0.0].map(easy), [100.0, 50.0, 20.0, 1.0]);
     }
 
     #[test]

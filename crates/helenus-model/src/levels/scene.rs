@@ -76,6 +76,24 @@ impl Scene {
     }
 }
 
+#[cfg(test)]
+impl Scene {
+    /// Three copies in each of three data centres, the second 20 ms and the third 80 ms from the client's.
+    pub(crate) fn wan() -> Self {
+        let place = |name: &str, round_trip_us| Place {
+            name: name.into(),
+            replicas: 3,
+            round_trip_us,
+        };
+        Self {
+            client: "DC1".into(),
+            places: vec![place("DC1", 0), place("DC2", 20_000), place("DC3", 80_000)],
+            paxos: Paxos::V1,
+            badness: 1.0,
+        }
+    }
+}
+
 /// There and back between two data centres, in microseconds.
 pub fn round_trip_us(links: &[Directed], from: &str, to: &str) -> u64 {
     let way = |from: &str, to: &str| {

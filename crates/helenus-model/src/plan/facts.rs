@@ -88,7 +88,7 @@ fn settings(yaml: &str) -> Vec<(String, String)> {
 }
 
 /// A flag of the JVM as a name and a value.
-fn split(flag: &str) -> (String, String) {
+pub(crate) fn split(flag: &str) -> (String, String) {
     if let Some(rest) = flag.strip_prefix("-XX:+") {
         return (format!("-XX:{rest}"), "on".to_owned());
     }

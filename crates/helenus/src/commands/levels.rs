@@ -14,7 +14,9 @@ use helenus_cluster::state::ClusterState;
 use helenus_lab::levels::{self as lab, LevelsError, LevelsEvent, LevelsFinished, LevelsRequest};
 use helenus_model::level_runs::phases::Lasts;
 use helenus_model::level_runs::{self, CellRun};
-use helenus_model::levels::{Distance, DistanceError, Load, NotRun, Planned, Wanted, scene};
+use helenus_model::levels::{
+    Distance, DistanceError, Load, NotRun, Planned, Wanted, crowded, scene,
+};
 use helenus_model::run_plan::Extent;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
@@ -23,12 +25,6 @@ use helenus_model::topology::name_hint;
 use helenus_model::units::human_duration;
 use helenus_record::report;
 use std::path::Path;
-
-/// Operations a second where nobody says: low, so that no queue adds to the wait.
-const RATE_PER_S: f64 = 100.0;
-
-/// Lower ones, for clusters whose nodes have few threads for requests that wait.
-const LOWER_RATES_PER_S: [f64; 6] = [50.0, 20.0, 10.0, 5.0, 2.0, 1.0];
 
 /// Most operations in flight at a rate: more than any level holds at this rate.
 const IN_FLIGHT: u32 = 1_024;
@@ -76,26 +72,26 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     ended(finished, planned.illegal, &request, flags, ui)
 }
 
-/// The plan; where nobody said how much to ask for, at the highest rate at which nothing is crowded.
+/// The plan; where nobody said how much to ask for, at a rate at which nothing is crowded.
 fn uncrowded(
     flags: &Levels,
-    mut request: LevelsRequest,
+    request: LevelsRequest,
     state: &ClusterState,
     links: &[Directed],
 ) -> Result<(LevelsRequest, Planned), CommandError> {
-    let plan =
-        |request: &LevelsRequest| lab::plan(request, state, links).map_err(|e| wrong_distance(&e));
-    let mut planned = plan(&request)?;
-    if flags.cells.rate.is_none() && flags.cells.closed.is_none() {
-        for rate in LOWER_RATES_PER_S {
-            if planned.crowded.is_empty() {
-                break;
-            }
-            request.wanted.loads = vec![Load::Rate(rate)];
-            planned = plan(&request)?;
-        }
+    let plan = |request: LevelsRequest| {
+        let planned = lab::plan(&request, state, links).map_err(|e| wrong_distance(&e))?;
+        Ok((request, planned))
+    };
+    if flags.cells.rate.is_some() || flags.cells.closed.is_some() {
+        return plan(request);
     }
-    Ok((request, planned))
+    let at = |rate: f64| {
+        let mut request = request.clone();
+        request.wanted.loads = vec![Load::Rate(rate)];
+        plan(request)
+    };
+    crowded::at_ease(at, |(_, planned)| !planned.crowded.is_empty())
 }
 
 /// What remains to be told, then the table, then how it ended.
@@ -221,8 +217,8 @@ fn wanted(cells: &Cells, links: &[Directed]) -> Wanted {
         distances.extend(far.then(Distance::none));
         distances.push(Distance::as_they_are());
     }
-    let rate = cells.rate.or(cells.closed.is_none().then_some(RATE_PER_S));
-    let loads = rate.map(Load::Rate).into_iter();
+    // Where neither is said, the plan finds a rate.
+    let loads = cells.rate.map(Load::Rate).into_iter();
     let mut wanted = Wanted {
         levels: cells.cl.clone(),
         workloads: cells.workloads.iter().map(|kind| (*kind).into()).collect(),

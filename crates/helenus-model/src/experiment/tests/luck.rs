@@ -80,23 +80,9 @@ fn a_fraction_with_the_dead_in_it_compares_no_other_loads() {
 
 #[test]
 fn two_corners_of_a_square_compare_nothing() {
-    let text = r#"
-name = "corners"
-[[factor]]
-key = "heap"
-kind = "restart"
-levels = ["64M", "128M"]
-[[factor]]
-name = "reads"
-kind = "restart"
-levels = [{ label = "few", set = "a=1" }, { label = "many", set = "a=2" }]
-[[combination]]
-heap = "64M"
-[[combination]]
-heap = "128M"
-reads = "many"
-"#;
-    let of = read(text).unwrap();
+    let corners = "[[combination]]\n[[combination]]\nheap = \"128M\"\nreads = \"many\"\n";
+    let text = format!("{WHOLE}\n{corners}");
+    let of = read(&text).unwrap();
     let facts = simulated(&of, Seed(5), 0.01, |levels| {
         1_000.0 * (1.0 + levels[0] as f64)
     });

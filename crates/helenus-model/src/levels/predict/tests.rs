@@ -19,11 +19,6 @@ fn scene(client: usize, places: &[(u32, u64)]) -> Scene {
     }
 }
 
-/// 3/3/3, the second 20 ms and the third 80 ms from the first.
-fn wan() -> Scene {
-    scene(1, &[(3, 0), (3, 20), (3, 80)])
-}
-
 fn ms(found: Result<Prediction, Illegal>) -> (u64, u64) {
     let found = found.expect("legal");
     (found.low_us / 1000, found.high_us / 1000)
@@ -32,7 +27,7 @@ fn ms(found: Result<Prediction, Illegal>) -> (u64, u64) {
 #[test]
 fn a_write_waits_for_the_slowest_acknowledgement_that_it_counts() {
     use Consistency as C;
-    let wan = wan();
+    let wan = Scene::wan();
     let waits = EVERY.map(|level| ms(wan.write(level)).0);
     // ANY, LOCAL_ONE, ONE, TWO, THREE, LOCAL_QUORUM, QUORUM, EACH_QUORUM, ALL.
     assert_eq!(waits, [0, 0, 0, 0, 0, 0, 20, 80, 80]);
@@ -71,7 +66,7 @@ fn levels_that_cannot_be_are_told() {
 
 #[test]
 fn a_read_asks_its_own_first_and_the_nearer_of_the_others_once_they_are_told_apart() {
-    let wan = wan();
+    let wan = Scene::wan();
     assert_eq!(ms(wan.read(Consistency::Quorum)), (20, 20));
     assert_eq!(ms(wan.read(Consistency::LocalQuorum)), (0, 0));
     assert_eq!(ms(wan.read(Consistency::EachQuorum)), (80, 80));
@@ -93,7 +88,7 @@ fn a_read_asks_its_own_first_and_the_nearer_of_the_others_once_they_are_told_apa
 
 #[test]
 fn a_transaction_is_its_rounds_one_after_the_other() {
-    let wan = wan();
+    let wan = Scene::wan();
     let all = |scene: &Scene, level| ms(scene.lwt(level, serial_of(level))).0;
     assert_eq!(all(&wan, Consistency::LocalQuorum), 0);
     // Prepare, read, propose at 20 each, commit at 20 or 80.
