@@ -1,7 +1,7 @@
 //! One request, one response over a stream: numbering, framing, deadlines.
 //! Refuses to know what is asked; that is the client's.
 
-use super::dial::Stream;
+use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use super::tls::is_of_tls;
 use crate::codec::envelope::{Envelope, Header, Version};
@@ -125,7 +125,7 @@ impl Conversation {
             match written {
                 Ok(0) => return Err(ClientError::Closed { during }),
                 Ok(count) => bytes = &bytes[count..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if cut_short(&error, deadline) => {}
                 Err(error) => {
                     self.broken = true;
                     return Err(of_io(during, limit, error));
@@ -165,7 +165,7 @@ impl Conversation {
             match read {
                 Ok(0) => return Err(ClientError::Closed { during }),
                 Ok(count) => self.inbox.push(&self.buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if cut_short(&error, deadline) => {}
                 Err(error) => {
                     let error = of_io(during, limit, error);
                     if matches!(error, ClientError::TimedOut { .. }) {

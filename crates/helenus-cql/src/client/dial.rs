@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A connected stream whose blocking calls can be limited in time.
 pub trait Stream: Read + Write + Send {
@@ -18,6 +18,17 @@ impl Stream for TcpStream {
     fn limit(&mut self, limit: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(limit))?;
         self.set_write_timeout(Some(limit))
+    }
+}
+
+/// Whether a blocking call that ended in `error` is to be made again: a signal cut it short, or
+/// the system called it late before its deadline. Linux counts such limits in ticks of its own
+/// clock, which lags behind where a hypervisor took the processor away and then jumps.
+pub(super) fn cut_short(error: &io::Error, deadline: Instant) -> bool {
+    match error.kind() {
+        io::ErrorKind::Interrupted => true,
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Instant::now() < deadline,
+        _ => false,
     }
 }
 
@@ -40,5 +51,23 @@ impl Dial for TcpDialer {
         // One small request at a time: nothing to gain from waiting for more.
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_deadline_ends_what_the_system_calls_late() {
+        let error = |kind: io::ErrorKind| io::Error::from(kind);
+        let ahead = Instant::now() + Duration::from_secs(3_600);
+        let passed = Instant::now();
+        for kind in [io::ErrorKind::TimedOut, io::ErrorKind::WouldBlock] {
+            assert!(cut_short(&error(kind), ahead));
+            assert!(!cut_short(&error(kind), passed));
+        }
+        assert!(cut_short(&error(io::ErrorKind::Interrupted), passed));
+        assert!(!cut_short(&error(io::ErrorKind::ConnectionReset), ahead));
     }
 }

@@ -1,7 +1,7 @@
 //! TLS over a dialled stream: the authority that is trusted, and the certificate that a client shows.
 //! Refuses public authorities, names that do not match, and to read files: texts are handed in.
 
-use super::dial::Stream;
+use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -147,7 +147,7 @@ impl Tls {
             };
             match turned {
                 Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if cut_short(&error, deadline) => {}
                 Err(error)
                     if matches!(
                         error.kind(),
