@@ -17,13 +17,9 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The text in a cluster's folder.
 const SCHEMA_FILE: &str = "schema.cql";
-
-/// Longest wait for one statement.
-const STATEMENT_WITHIN: Duration = Duration::from_secs(60);
 
 /// A file of statements.
 #[derive(Debug, Clone)]
@@ -182,7 +178,7 @@ fn give_locked(
     // Before it is run: what a statement that failed belongs to can be looked at.
     keep(&folder, &schema.text).map_err(ClusterError::io("the schema's copy"))?;
     let mut client = shell::connect(&state, None)?;
-    client.set_timeout(STATEMENT_WITHIN);
+    client.set_timeout(shell::SCHEMA_WITHIN);
     let there = data_centers(&state.plan);
     let of = schema.statements.len();
     for (done, statement) in schema.statements.iter().enumerate() {

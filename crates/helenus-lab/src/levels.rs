@@ -221,9 +221,7 @@ pub fn levels(
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
     let target = target::ours(hands, &state).map_err(BenchError::from)?;
-    if stored(hands, &request.comparison).is_ok_and(|runs| !runs.is_empty()) {
-        return Err(LevelsError::Known(request.comparison.clone()));
-    }
+    not_known(hands, &request.comparison)?;
     let links = Links::of(&state)?;
     let found = links.as_ref().map_or(&[][..], Links::found);
     let planned = plan(request, &state, found)?;
@@ -249,6 +247,17 @@ pub fn levels(
         not_dropped: levels.not_dropped,
         not_recorded: levels.not_recorded,
     })
+}
+
+/// Refuses a name under which the history has cells.
+///
+/// # Errors
+/// [`LevelsError::Known`].
+pub fn not_known(hands: &Hands, comparison: &str) -> Result<(), LevelsError> {
+    if stored(hands, comparison).is_ok_and(|runs| !runs.is_empty()) {
+        return Err(LevelsError::Known(comparison.to_owned()));
+    }
+    Ok(())
 }
 
 impl Levels<'_> {

@@ -6,6 +6,7 @@ use helenus_cluster::guard;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reach;
 use helenus_cluster::ready::cql_address;
+use helenus_cluster::shell;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
 use helenus_model::access::Access;
@@ -293,10 +294,13 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
     if !target.owned {
         return Ok(());
     }
-    let options = ConnectOptions::default();
     let mut client = match &target.cluster {
-        Some(state) => reach::connect(state, &state.plan.nodes[0], options.timeout)?,
-        None => Client::connect(target.endpoints[0], &options)?,
+        Some(state) => reach::connect(state, &state.plan.nodes[0], shell::SCHEMA_WITHIN)?,
+        None => {
+            let mut client = Client::connect(target.endpoints[0], &ConnectOptions::default())?;
+            client.set_timeout(shell::SCHEMA_WITHIN);
+            client
+        }
     };
     for statement in statements {
         match client.query(statement, Consistency::One) {
@@ -307,7 +311,7 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
             Err(error) => return Err(error),
         }
         if let Some(state) = &target.cluster {
-            helenus_cluster::shell::agree(state)?;
+            shell::agree(state)?;
         }
     }
     Ok(())

@@ -10,10 +10,6 @@ use helenus_cql::codec::Consistency;
 use helenus_cql::{Rows, split_statements};
 use helenus_model::baseline::{SavedKeyspace, SavedTable, without_id};
 use helenus_model::guard::is_system_keyspace;
-use std::time::Duration;
-
-/// Longest wait for one statement: a keyspace with data takes a moment to drop.
-const STATEMENT_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a cluster's nodes agree on.
 #[derive(Debug, Clone, Default)]
@@ -107,7 +103,7 @@ pub(super) fn make(
 
 fn client(state: &ClusterState) -> Result<Client, ClusterError> {
     let mut client = shell::connect(state, None)?;
-    client.set_timeout(STATEMENT_WITHIN);
+    client.set_timeout(shell::SCHEMA_WITHIN);
     Ok(client)
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let links = lab::links(&state).map_err(ClusterError::from)?;
     let request = request(flags, &state, &links)?;
     let (request, planned) = uncrowded(flags, request, &state, &links)?;
+    lab::not_known(hands, &request.comparison).map_err(failure)?;
     if flags.dry_run {
         render::dry_run(&request, &planned, ui);
         return Ok(0);

@@ -81,6 +81,8 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
         assert_eq!(row["predicted"]["high_us"], 0, "{row:#}");
     }
     // A second comparison of the name would be one with the first.
+    let dry = [&GRID[..], &["--dry-run"]].concat();
+    assert_eq!(lab.run(&dry).to_string(), lab.run(&GRID).to_string());
     shot!(lab.run(&GRID), @"
     exit code: 2
     --- standard error
