@@ -8,8 +8,10 @@ mod throttle;
 
 pub use journal::{Entry, Journal, Undo, now_unix_ms};
 
+use crate::address::Claims;
 use crate::alive;
 use crate::error::{Class, ClusterError};
+use crate::launch::Started;
 use crate::lifecycle::{Event, Hands};
 use crate::net::client::Keeper;
 use crate::net::control::Over;
@@ -17,10 +19,10 @@ use crate::process;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
 use helenus_model::fault::place::{Reach, Shape};
 use helenus_model::fault::{Fault, FaultError, What};
-use helenus_model::plan::NodePlan;
+use helenus_model::plan::{ClusterPlan, NodePlan};
 use rustix::process::{Pid, Signal};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use throttle::Throttle;
 
@@ -68,6 +70,14 @@ pub enum FaultTrouble {
         /// Why.
         why: String,
     },
+    /// It would not be slower.
+    #[error("{node} has {has} % of a processor already")]
+    NotSlower {
+        /// Node.
+        node: String,
+        /// Its quota.
+        has: u32,
+    },
     /// A processor quota.
     #[error("cannot change the processor quota of {node}")]
     Quota {
@@ -111,14 +121,27 @@ impl FaultTrouble {
                  version 2 (systemd-run --user --scope -p Delegate=yes $SHELL)"
                     .into(),
             ),
-            Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => None,
+            Self::NotSlower { .. } => Some("slow it to less".into()),
+            Self::Disk { .. } => Some(
+                "the disks are seen where the cluster was brought up: run it in that shell, or inside the same mount \
+                 namespace"
+                    .into(),
+            ),
+            Self::Journal(_) => Some(
+                "`helenus rm` removes the cluster all the same, and what the fault did with it".into(),
+            ),
+            Self::Quota { .. } => Some(
+                "run it as the user who brought the cluster up, or remove the cluster with `helenus rm`".into(),
+            ),
         }
     }
 
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Words(_) | Self::Holds { .. } | Self::NoSuch { .. } => Class::Usage,
+            Self::Words(_) | Self::Holds { .. } | Self::NoSuch { .. } | Self::NotSlower { .. } => {
+                Class::Usage
+            }
             Self::NoneRuns { .. } => Class::Cluster,
             Self::NoQuota { .. } | Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => {
                 Class::Environment
@@ -184,7 +207,7 @@ impl Hands {
         let mut state = self.clusters.load(name)?;
         let folder = Path::new(&state.plan.folder).to_owned();
         let mut journal = Journal::read(&folder)?;
-        journal.faults.retain(|entry| holds(&state, entry));
+        drop_gone(&state, &mut journal);
         let reach = Shape::of(&state.plan)
             .reach(fault)
             .map_err(FaultTrouble::from)?;
@@ -250,16 +273,33 @@ impl Hands {
             .faults
             .retain(|e| !done(e) || e.fault.what.ends_nodes());
         journal.write(&folder)?;
+        let mut started = Vec::new();
         if !ended.is_empty() {
-            let another = journal.faults.iter().any(|e| !done(e) && holds(&state, e));
-            let patience = if another { Patience::Started } else { patience };
-            self.start_ended(&mut state, &ended, patience, events)?;
+            started = self.start_ended(&mut state, &ended, events)?;
         }
         if healed.iter().any(|entry| entry.fault.what.ends_nodes()) {
             journal.faults.retain(|e| !done(e));
             journal.write(&folder)?;
         }
+        let another = journal.faults.iter().any(|e| holds(&state, e));
+        if let Patience::Ready(within) = patience
+            && !ended.is_empty()
+            && !another
+        {
+            // Who is interrupted, or waits in vain, has healed all the same: the nodes go on starting.
+            self.settle(&mut state, &ended, &mut started, within, events)?;
+        }
         Ok(healed)
+    }
+
+    /// Whether a fault still is as it was made; false where somebody else undid or healed it.
+    ///
+    /// # Errors
+    /// The cluster or its journal cannot be read.
+    pub fn fault_holds(&self, name: &str, id: u32) -> Result<bool, ClusterError> {
+        let state = self.clusters.load(name)?;
+        let mut all = self.faults(&state)?.into_iter();
+        Ok(all.any(|one| one.entry.id == id && one.holds))
     }
 
     /// Waits until all nodes of a cluster that run are ready; not where a fault holds, beside which they never are.
@@ -285,17 +325,19 @@ impl Hands {
         &self,
         state: &mut ClusterState,
         nodes: &[String],
-        patience: Patience,
         events: &mut dyn FnMut(Event),
-    ) -> Result<(), ClusterError> {
-        match patience {
-            Patience::Ready(within) => self.start_locked(state, nodes, within, events),
-            Patience::Started => {
-                let mut gone = self.whole_network(state, nodes, events)?;
-                gone.retain(|node| pid_of(state, node).is_none());
-                self.begin(state, &gone, events).map(drop)
+    ) -> Result<Vec<Started>, ClusterError> {
+        state.baseline.may_start(&state.plan.name)?;
+        let mut gone = self.whole_network(state, nodes, events)?;
+        gone.retain(|node| pid_of(state, node).is_none());
+        if state.plan.network.is_none() {
+            let mut addresses = Vec::new();
+            for node in &gone {
+                addresses.push(state.node(node)?.address);
             }
+            Claims::prove_free(&addresses, state.plan.ports)?;
         }
+        self.begin(state, &gone, events)
     }
 
     fn plan_fault(
@@ -313,6 +355,10 @@ impl Hands {
                 let place = (self.env.uid, self.env.root.as_path());
                 let planned = throttle::plan(state, place, (node.as_str(), pid), percent)
                     .map_err(|why| FaultTrouble::NoQuota { why })?;
+                if let Some(has) = planned.has_percent().filter(|has| percent >= *has) {
+                    let node = node.clone();
+                    return Err(FaultTrouble::NotSlower { node, has }.into());
+                }
                 throttles.push(planned);
             }
         }
@@ -369,6 +415,21 @@ impl Hands {
     }
 }
 
+/// The quotas that faults have set in groups of nodes of their own, as they are now, each with its file.
+pub(crate) fn quotas(plan: &ClusterPlan) -> Vec<(PathBuf, String)> {
+    let journal = Journal::read(Path::new(&plan.folder)).unwrap_or_default();
+    let all = journal.faults.into_iter().flat_map(|entry| entry.undo);
+    all.filter(throttle::holds)
+        .filter_map(|undo| match undo {
+            Undo::Quota { file, .. } => {
+                let now = fs_err::read_to_string(&file).ok()?.trim().to_owned();
+                Some((file, now))
+            }
+            Undo::Group { .. } => None,
+        })
+        .collect()
+}
+
 /// Refuses what is done to the same nodes already.
 fn free(
     state: &ClusterState,
@@ -410,6 +471,18 @@ fn free(
         });
     }
     Ok(Reach::Nodes(running))
+}
+
+/// Drops what something else undid, with all that it left; what ended nodes that are still down stays.
+fn drop_gone(state: &ClusterState, journal: &mut Journal) {
+    journal.faults.retain(|entry| {
+        let down = |node: &String| {
+            let now = conditions(state, node);
+            !matches!(now, Some(NodeCondition::Running | NodeCondition::Paused))
+        };
+        let owes = entry.fault.what.ends_nodes() && entry.reach.nodes().iter().any(down);
+        holds(state, entry) || owes || undo(state, entry).is_err()
+    });
 }
 
 /// Undoes what needs no start of a node.

@@ -89,6 +89,21 @@ impl HostError {
     }
 }
 
+/// Whether this user may set the read-ahead of the disk that holds a folder; nothing is changed.
+///
+/// # Errors
+/// There is no such disk, or the kernel does not let this user.
+pub fn may_read_ahead(root: &Path, folder: &Path, wanted: Bytes) -> Result<(), HostError> {
+    let disk = device(root, folder).map_err(HostError::NoDisk)?;
+    let file = root.join(format!("sys/block/{}/queue/read_ahead_kb", disk.name));
+    let opened = fs::OpenOptions::new().write(true).open(file);
+    opened.map(drop).map_err(|source| HostError::NotSet {
+        what: format!("read-ahead of {}", disk.name),
+        wanted: wanted.to_string(),
+        source,
+    })
+}
+
 /// Sets how far the kernel reads ahead on the disk that holds this cluster's folder; `others` are the folders of all
 /// clusters of this home, by name.
 ///
@@ -245,6 +260,9 @@ mod tests {
         let (root, folders, file) = machine();
         let root = root.path();
         read_ahead(root, &folders[0], &others(&folders), Bytes(8 << 10)).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "8");
+        // To ask changes nothing.
+        may_read_ahead(root, &folders[0], Bytes(1 << 20)).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "8");
         assert_eq!(held(root, &folders[0])[0].what, "read-ahead of vdx");
         let taken = read_ahead(root, &folders[1], &others(&folders), Bytes(1 << 20)).unwrap_err();

@@ -214,6 +214,16 @@ impl Hands {
         })
     }
 
+    /// Why this machine does not take the settings of its own that a cluster asks for; none where it does, or where none
+    /// are asked for.
+    pub fn unsettable(&self, request: &UpRequest) -> Option<String> {
+        let wanted = request.read_ahead?;
+        // What is not made yet will be on the disk of what is there.
+        let there = self.clusters.root().ancestors().find(|p| p.exists())?;
+        let asked = host_settings::may_read_ahead(&self.env.root, there, wanted);
+        asked.err().map(|error| with_causes(&error))
+    }
+
     /// The plan of an `up`, with the addresses that it would get now; nothing is changed.
     ///
     /// # Errors

@@ -14,14 +14,17 @@ use helenus_model::plan::ClusterPlan;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::SampleLine;
 use helenus_model::telemetry::{Event, EventKind, Reading, Seen};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the thread looks whether the person wants the run to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How often what could not be healed is tried again.
+const TRY_EVERY: Duration = Duration::from_secs(1);
 
 /// Longest wait, at the end of a run, for nodes that ended of a fault and were started again.
 const READY_WITHIN: Duration = Duration::from_secs(180);
@@ -35,8 +38,12 @@ pub enum Turned {
     Healed,
     /// It could not be made, and why.
     NotMade(String),
+    /// Something else undid it before its end.
+    Undone,
     /// It could not be ended, and why; it stays in the cluster's journal.
     NotHealed(String),
+    /// It is healed, but nodes that it ended are not ready, and why.
+    NotReady(String),
     /// The run is over; nodes that ended of its faults are not ready yet.
     Waiting,
 }
@@ -94,6 +101,8 @@ impl Faults {
             script: plan.faults.clone(),
             say,
             holds: BTreeMap::new(),
+            overdue: BTreeSet::new(),
+            tried: Instant::now(),
         };
         // Nodes of an ephemeral cluster end with the thread that started them: it lives until this is dropped.
         let thread = std::thread::Builder::new()
@@ -176,6 +185,8 @@ struct Held {
     id: u32,
     reach: Reach,
     from_ns: u64,
+    /// Whether it was tried to heal it.
+    tried: bool,
 }
 
 /// What the thread holds.
@@ -187,31 +198,51 @@ struct Work {
     say: Sender<Say>,
     /// By the place in the script.
     holds: BTreeMap<usize, Held>,
+    /// Those that should have ended, and could not be healed so far.
+    overdue: BTreeSet<usize>,
+    /// When that was last tried.
+    tried: Instant,
 }
 
 impl Work {
     fn run(mut self, wished: &Receiver<Wish>) {
         let mut zero_ns = None;
-        for (at_ms, turn) in time_line(&self.script) {
+        let mut due = time_line(&self.script).into_iter();
+        let never = loop {
+            let Some((at_ms, turn)) = due.next() else {
+                break None;
+            };
             if !self.wait(&mut zero_ns, at_ms, wished) {
-                break;
+                break Some(turn);
             }
             match turn {
                 Turn::Make(place) => self.make(place),
-                Turn::Heal(place) => self.heal(place),
+                Turn::Heal(place) => self.heal(place, false),
+            }
+        };
+        // Nothing more is due: the end is waited for.
+        if never.is_none() {
+            while self.wait(&mut zero_ns, u64::MAX, wished) {}
+        }
+        // A run that did not begin has other things to tell.
+        if zero_ns.is_some() && !self.hands.cancel.is_set() {
+            for turn in never.into_iter().chain(due.map(|(_, turn)| turn)) {
+                if let Turn::Make(place) = turn {
+                    self.not_made(place, "the run ended before its moment".to_owned());
+                }
             }
         }
-        // Nothing more is due: the end is waited for.
-        while self.wait(&mut zero_ns, u64::MAX, wished) {}
         let places: Vec<usize> = self.holds.keys().copied().collect();
-        places.into_iter().rev().for_each(|place| self.heal(place));
+        for place in places.into_iter().rev() {
+            self.heal(place, true);
+        }
         self.settle();
         let _nobody_listens = self.say.send(Say::Ended);
         let _dropped = wished.iter().last();
     }
 
     /// Waits until that moment of the time line; false where the run ends before.
-    fn wait(&self, zero_ns: &mut Option<u64>, at_ms: u64, wished: &Receiver<Wish>) -> bool {
+    fn wait(&mut self, zero_ns: &mut Option<u64>, at_ms: u64, wished: &Receiver<Wish>) -> bool {
         loop {
             if self.hands.cancel.is_set() {
                 return false;
@@ -224,8 +255,19 @@ impl Work {
             match wished.recv_timeout(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)) {
                 Ok(Wish::Zero(ns)) => *zero_ns = Some(ns),
                 Ok(Wish::End) | Err(RecvTimeoutError::Disconnected) => return false,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.try_again(),
             }
+        }
+    }
+
+    /// Another command may have held the cluster: what should have ended ends as soon as it can.
+    fn try_again(&mut self) {
+        if self.tried.elapsed() < TRY_EVERY {
+            return;
+        }
+        self.tried = Instant::now();
+        for place in std::mem::take(&mut self.overdue) {
+            self.heal(place, false);
         }
     }
 
@@ -239,29 +281,50 @@ impl Work {
                     id: entry.id,
                     reach: entry.reach,
                     from_ns: monotonic_ns(),
+                    tried: false,
                 };
                 self.holds.insert(place, held);
                 self.turned(place, Turned::Made);
             }
-            Err(error) => {
-                let from_ns = monotonic_ns();
-                let lasts_ns = one.for_ms.unwrap_or(1).saturating_mul(1_000_000);
-                let source = format!("@{}", one.fault.target);
-                let to_ns = from_ns.saturating_add(lasts_ns);
-                self.saw(place, EventKind::NotMade, vec![source], from_ns, to_ns);
-                self.turned(place, Turned::NotMade(with_causes(&error)));
-            }
+            Err(error) => self.not_made(place, with_causes(&error)),
         }
     }
 
-    fn heal(&mut self, place: usize) {
+    fn not_made(&self, place: usize, why: String) {
+        let one = &self.script[place];
+        let from_ns = monotonic_ns();
+        let lasts_ns = one.for_ms.unwrap_or(1).saturating_mul(1_000_000);
+        let source = format!("@{}", one.fault.target);
+        let to_ns = from_ns.saturating_add(lasts_ns);
+        self.saw(place, EventKind::NotMade, vec![source], from_ns, to_ns);
+        self.turned(place, Turned::NotMade(why));
+    }
+
+    /// Ends a fault; where that fails it is tried again until the run's end, which is the `last` time.
+    fn heal(&mut self, place: usize, last: bool) {
         let Some(held) = self.holds.remove(&place) else {
             return;
+        };
+        // A heal that failed half-way has undone a part of it itself.
+        let held_so_far = match held.tried {
+            true => Ok(true),
+            false => self.hands.fault_holds(&self.cluster, held.id),
         };
         let ids = [held.id];
         let healed = self
             .hands
             .heal(&self.cluster, &ids, Patience::Started, &mut |_| {});
+        if healed.is_err() && !last {
+            self.holds.insert(
+                place,
+                Held {
+                    tried: true,
+                    ..held
+                },
+            );
+            self.overdue.insert(place);
+            return;
+        }
         let what = match self.script[place].fault.what {
             What::Kill => EventKind::Killed,
             _ => EventKind::Fault,
@@ -271,9 +334,10 @@ impl Work {
             Reach::Links(_) => vec![format!("@{}", self.script[place].fault.target)],
         };
         self.saw(place, what, sources, held.from_ns, monotonic_ns());
-        let turned = match healed {
-            Ok(_) => Turned::Healed,
-            Err(error) => Turned::NotHealed(with_causes(&error)),
+        let turned = match (healed, held_so_far) {
+            (Ok(_), Ok(false)) => Turned::Undone,
+            (Ok(_), _) => Turned::Healed,
+            (Err(error), _) => Turned::NotHealed(with_causes(&error)),
         };
         self.turned(place, turned);
     }
@@ -293,7 +357,7 @@ impl Work {
             .hands
             .await_ready(&self.cluster, READY_WITHIN, &mut |_| {});
         if let Err(error) = ready {
-            let turned = Turned::NotHealed(with_causes(&error));
+            let turned = Turned::NotReady(with_causes(&error));
             let _nobody_listens = self.say.send(Say::Turned(words, turned));
         }
     }

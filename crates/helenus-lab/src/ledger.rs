@@ -103,6 +103,15 @@ pub enum LedgerFileError {
         /// Why.
         source: ReplicationError,
     },
+    /// A level of one data centre, and nobody knows of which.
+    #[error(
+        "{} reads one data centre of several, and with --hosts it is not known which one answers",
+        helenus_cql::Consistency::from(*level).name()
+    )]
+    Where {
+        /// The level.
+        level: Consistency,
+    },
     /// A level that reads do not have.
     #[error("a ledger is not checked at {}", helenus_cql::Consistency::from(*level).name())]
     Level {
@@ -136,10 +145,14 @@ impl LedgerFileError {
                 }
                 .into(),
             ),
+            Self::Where { .. } => Some("QUORUM or ALL read every data centre".into()),
             Self::Level { .. } => Some("QUORUM or ALL read every data centre".into()),
             Self::DataCentre { .. } => {
                 Some("name another with --client-dc, or start its nodes".into())
             }
+            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
+                "name it where it is; a run that ended before it began has none".into(),
+            ),
             Self::File { .. } | Self::Expected(_) | Self::Copies { .. } => None,
         }
     }
@@ -271,6 +284,8 @@ pub struct CheckRequest {
 
 /// Reads every key of a ledger back. `progress` takes keys that are read, and all of them as far as they are known.
 ///
+/// What broke off a reading that had begun stands beside what it had found until then.
+///
 /// # Errors
 /// The file or the cluster cannot be read.
 pub fn check(
@@ -279,7 +294,7 @@ pub fn check(
     request: &CheckRequest,
     cancel: &Cancel,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<LedgerReport, LedgerFileError> {
+) -> Result<(LedgerReport, Option<LedgerFileError>), LedgerFileError> {
     let began = Instant::now();
     let plan = &file.head.plan;
     let shares = plan.phases.iter().flat_map(|phase| &phase.operations);
@@ -300,15 +315,16 @@ pub fn check(
         seconds: 0.0,
         tables: Vec::new(),
     };
+    let mut broke_off = None;
     let expected = Expected::tables(&plan.workload, data_seed(plan.seed))?;
     for (at, expected) in expected.iter().enumerate() {
-        if !tables.contains(&Some(at)) {
+        if broke_off.is_some() || !tables.contains(&Some(at)) {
             continue;
         }
         let mut table = Checking::new(place, file, expected, request)?;
         let parts = report.extent.writes.div_ceil(WRITES_A_PART).max(1);
         for part in 0..parts {
-            if cancel.is_set() {
+            if cancel.is_set() || broke_off.is_some() {
                 report.complete = false;
                 break;
             }
@@ -320,12 +336,18 @@ pub fn check(
                     keys.entry(record.position).or_default().note(record, binds);
                 }
             })?;
-            report.complete &= table.part(&keys, (part, parts), cancel, progress)?;
+            match table.part(&keys, (part, parts), cancel, progress) {
+                Ok(complete) => report.complete &= complete,
+                Err(error) => {
+                    report.complete = false;
+                    broke_off = Some(error);
+                }
+            }
         }
         report.tables.push(table.finish());
     }
     report.seconds = began.elapsed().as_secs_f64();
-    Ok(report)
+    Ok((report, broke_off))
 }
 
 /// One table while it is checked.
@@ -369,8 +391,14 @@ impl<'a> Checking<'a> {
             Some(level @ (Consistency::EachQuorum | Consistency::Any)) => {
                 return Err(LedgerFileError::Level { level });
             }
+            Some(level @ (Consistency::LocalQuorum | Consistency::LocalOne))
+                if place.state().is_none()
+                    && survey.nodes.iter().any(|(_, dc)| *dc != survey.nodes[0].1) =>
+            {
+                return Err(LedgerFileError::Where { level });
+            }
             Some(level) => level,
-            None => strongest(&copies, &silent(&place), &read_dc),
+            None => strongest(&copies, &silent(&place)?, &read_dc),
         };
         let report = TableReport {
             cluster_name: survey.cluster_name.clone(),
@@ -444,10 +472,12 @@ impl<'a> Checking<'a> {
             &mut || progress(counts.borrow().keys, all),
         );
         self.report.counts = counts.into_inner();
+        // What was found before it broke off is told too.
+        let named = self.name(lost);
         let ended = ended?;
+        named?;
         self.report.requests += ended.requests;
         self.report.again += ended.again;
-        self.name(lost)?;
         Ok(ended.complete)
     }
 
@@ -491,13 +521,14 @@ impl<'a> Checking<'a> {
 }
 
 /// How many nodes of each data centre do not run, of a cluster of ours; of others nobody knows.
-fn silent(place: &ScanPlace) -> BTreeMap<String, u32> {
+fn silent(place: &ScanPlace) -> Result<BTreeMap<String, u32>, LedgerFileError> {
     let mut silent = BTreeMap::new();
     let Some(state) = place.state() else {
-        return silent;
+        return Ok(silent);
     };
-    let views = observe::nodes(state).unwrap_or_default();
-    for node in &state.plan.nodes {
+    let views = observe::nodes(state).map_err(ClusterError::io("the nodes' claims"))?;
+    // Who has no data of its own is missed by no reader.
+    for node in state.plan.nodes.iter().filter(|node| !node.coordinator) {
         let runs = views
             .iter()
             .any(|view| view.name == node.name && view.pid.is_some());
@@ -505,5 +536,5 @@ fn silent(place: &ScanPlace) -> BTreeMap<String, u32> {
             *silent.entry(node.data_center.clone()).or_default() += 1;
         }
     }
-    silent
+    Ok(silent)
 }

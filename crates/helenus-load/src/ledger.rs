@@ -71,7 +71,8 @@ impl Ledger {
         let used = shares.map(|share| share.operation.clone()).collect();
         let subjects = subjects(&plan.workload, &used)?;
         let level = |own: Option<Consistency>| own.unwrap_or(plan.consistency);
-        let began_us = sys::wall_ns() / 1000;
+        // Both at once: timestamps are the one, carried on by the other.
+        let (began_us, began_ns) = (sys::wall_ns() / 1000, sys::monotonic_ns());
         let head = Head {
             format: Format::new("ledger", VERSION),
             began_us,
@@ -96,7 +97,7 @@ impl Ledger {
                 .map(|subject| Some(level(subject?.consistency)))
                 .collect(),
             began_us,
-            began_ns: sys::monotonic_ns(),
+            began_ns,
             last_us: Cell::new(0),
             writes: Cell::new(0),
             page: RefCell::new(Vec::with_capacity(PAGE_BYTES)),

@@ -335,9 +335,7 @@ impl OutsideFacts {
                 .into_iter()
                 .chain(own(window.share_by_text(EventKind::Killed)))
                 .collect(),
-            faults_not_made: own(window.share_by_text(EventKind::NotMade))
-                .into_keys()
-                .collect(),
+            faults_not_made: window.not_made(),
             ..self.clone()
         }
     }

@@ -2,6 +2,7 @@
 //! Refuses to know flags: a setting is a key and a value, and the face says what they mean.
 
 mod analysis;
+mod answer;
 mod bar;
 mod design;
 mod disk;
@@ -16,7 +17,8 @@ mod promise;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{Analysis, Answer, BarCell, Cell, analyse};
+pub use analysis::{Analysis, BarCell, Cell, Noise, analyse};
+pub use answer::{Answer, Rival};
 pub use bar::{Bar, BarError, Goal};
 pub use design::{DesignError, Whole};
 pub use effects::{Effect, Interaction};
@@ -28,6 +30,7 @@ pub use progress::{Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 
 use crate::seed::Seed;
+use crate::units::{Bytes, parse_duration, parse_rate};
 use serde::{Deserialize, Serialize};
 
 /// Version of what `experiment --format json` prints.
@@ -144,6 +147,34 @@ pub struct Level {
     pub settings: Vec<Setting>,
     /// What somebody says that it gains.
     pub promise: Option<Promise>,
+}
+
+impl Level {
+    /// Its label as a number, in the base unit of what it is: `8`, `64M` (bytes), `40ms` (seconds), `1k/s`.
+    pub fn number(&self) -> Option<f64> {
+        let text = self.label.as_str();
+        #[expect(clippy::cast_precision_loss, reason = "sizes below 2^53")]
+        let size = || Bytes::parse(text).ok().map(|bytes| bytes.0 as f64);
+        let time = || parse_duration(text).ok().map(|time| time.as_secs_f64());
+        let plain = text.parse().ok();
+        plain
+            .or_else(time)
+            .or_else(|| parse_rate(text).ok())
+            .or_else(size)
+            .filter(|number: &f64| number.is_finite())
+    }
+}
+
+impl Factor {
+    /// The numbers of its levels, where all are numbers and rise.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let all: Vec<f64> = self
+            .levels
+            .iter()
+            .map(Level::number)
+            .collect::<Option<_>>()?;
+        all.is_sorted().then_some(all)
+    }
 }
 
 /// A key with its value, as a flag of the same name takes it.

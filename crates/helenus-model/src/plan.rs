@@ -642,7 +642,26 @@ fn jvm_flags(
     // JMX is opened later, on demand; its stubs must then name the node's own address.
     flags.push(format!("-Djava.rmi.server.hostname={address}"));
     flags.extend(request.jvm.iter().cloned());
+    one_collector(&mut flags);
     flags
+}
+
+/// Flags that choose a collector; the JVM refuses two of them.
+const COLLECTORS: [&str; 6] = [
+    "-XX:+UseSerialGC",
+    "-XX:+UseParallelGC",
+    "-XX:+UseG1GC",
+    "-XX:+UseZGC",
+    "-XX:+UseShenandoahGC",
+    "-XX:+UseEpsilonGC",
+];
+
+/// Keeps the collector that was chosen last: a person's takes the place of the preset's.
+fn one_collector(flags: &mut Vec<String>) {
+    let chosen = |flag: &String| COLLECTORS.contains(&flag.as_str());
+    if let Some(last) = flags.iter().rfind(|flag| chosen(flag)).cloned() {
+        flags.retain(|flag| !chosen(flag) || *flag == last);
+    }
 }
 
 #[cfg(test)]

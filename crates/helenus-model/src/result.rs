@@ -116,6 +116,9 @@ pub struct Around {
     pub collections: Option<u64>,
     /// Longest of them, in milliseconds.
     pub longest_collection_ms: Option<f64>,
+    /// Processors that all generator processes together kept busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_processors: Option<f64>,
     /// Share of the stretch in which the generator's busiest thread could have run and waited for a processor.
     pub generator_run_queue_share: Option<f64>,
     /// Share of the host's CPU that the hypervisor took.

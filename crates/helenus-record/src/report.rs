@@ -16,6 +16,7 @@ mod experiment_plot;
 mod experiment_sheets;
 mod levels;
 mod markdown;
+mod measured_on;
 mod page;
 mod percentiles;
 mod run;
@@ -27,6 +28,7 @@ mod words;
 pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;
 pub use experiment_sheets::{Sheet, experiment_sheets};
+pub use measured_on::measured_on;
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;

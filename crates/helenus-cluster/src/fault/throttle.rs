@@ -53,6 +53,24 @@ pub(super) fn plan(
 }
 
 impl Throttle {
+    /// The quota that the node has, in percent of one processor; none where it has none.
+    pub(super) fn has_percent(&self) -> Option<u32> {
+        let Undo::Quota { file, was } = &self.undo else {
+            return None;
+        };
+        let (quota, period) = match was.split_once(' ') {
+            Some((quota, period)) => (quota, period.to_owned()),
+            None => {
+                let period = file.with_file_name("cpu.cfs_period_us");
+                (was.as_str(), fs::read_to_string(period).ok()?)
+            }
+        };
+        // `max` and -1 are none.
+        let quota: u64 = quota.parse().ok()?;
+        let period: u64 = period.trim().parse().ok()?;
+        u32::try_from(quota.saturating_mul(100).checked_div(period)?).ok()
+    }
+
     /// Sets the quota.
     ///
     /// # Errors

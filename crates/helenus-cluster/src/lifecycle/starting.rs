@@ -5,6 +5,7 @@ use super::{Event, Hands};
 use crate::alive;
 use crate::disk;
 use crate::error::ClusterError;
+use crate::fault;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
 use crate::process;
@@ -59,7 +60,13 @@ impl Hands {
             return Ok(());
         };
         let wanted = limits.disk.clone();
+        let slowed = fault::quotas(&state.plan);
         limits::make(limits);
+        // A node that a fault slows down stays slow, whoever is started beside it.
+        let held = limits.not_enforced.is_none();
+        for (file, quota) in slowed.into_iter().filter(|_| held) {
+            fs_err::write(file, quota).map_err(ClusterError::io("a slowed node's quota"))?;
+        }
         if let Some(why) = limits.not_enforced.clone() {
             if asked.is_some() {
                 return Err(ClusterError::DiskSpeed(why));
@@ -84,16 +91,25 @@ impl Hands {
         ready_within: Duration,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
-        match self.wait(state, names, ready_within, &mut started, events) {
-            Ok(host_ids) => {
-                for (name, id) in host_ids {
-                    state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
-                }
-                state.secured = state.plan.security.auth;
-                self.save(state)
-            }
-            Err(error) => Err(self.give_up(state, names, started, error)),
+        let ready = self.settle(state, names, &mut started, ready_within, events);
+        ready.map_err(|error| self.give_up(state, names, started, error))
+    }
+
+    /// The same, and leaves running what does not become ready: it was there before.
+    pub(crate) fn settle(
+        &self,
+        state: &mut ClusterState,
+        names: &[String],
+        started: &mut [Started],
+        ready_within: Duration,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        let host_ids = self.wait(state, names, ready_within, started, events)?;
+        for (name, id) in host_ids {
+            state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
         }
+        state.secured = state.plan.security.auth;
+        self.save(state)
     }
 
     fn give_up(

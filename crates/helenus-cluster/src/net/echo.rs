@@ -114,6 +114,8 @@ pub(super) fn within<T: Send>(
 fn answer(listener: &TcpListener) -> io::Result<()> {
     let (mut stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
+    // A link that is cut in the middle may lose the other end's goodbye.
+    stream.set_read_timeout(Some(ANSWER_WITHIN))?;
     let mut byte = [0];
     while stream.read(&mut byte)? == 1 {
         stream.write_all(&byte)?;

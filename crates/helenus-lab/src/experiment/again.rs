@@ -100,7 +100,8 @@ impl Sitting<'_> {
             &mut plan,
             self.request.seed,
             &wholes,
-            LEAST_PAIRS,
+            // One may be lost, and the rest still make a claim.
+            LEAST_PAIRS + 1,
             Stage::Again,
         );
         Some(plan)

@@ -119,9 +119,11 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
         (DoubtKind::Fault, Some(kill), 0.2),
     ];
     assert_eq!(told, expected);
-    // In a stretch that it did not touch, it is not told.
+    // In a stretch that it did not touch it is not told; what was not made is missing everywhere.
     let later = Window::new(&readings, 40, 49);
-    assert!(judge(&good(), &OutsideFacts::default().seen_through(&later)).is_empty());
+    let doubts = judge(&good(), &OutsideFacts::default().seen_through(&later));
+    let kinds: Vec<DoubtKind> = doubts.iter().map(|d| d.kind).collect();
+    assert_eq!(kinds, [DoubtKind::FaultNotMade]);
 }
 
 #[test]

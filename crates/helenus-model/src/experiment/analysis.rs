@@ -2,19 +2,24 @@
 //! Refuses an answer about the disk where nothing was read from it.
 
 use super::Experiment;
-use super::effects::{Effect, Interaction, Logs, effects, interactions, judge, withhold};
+use super::answer::{Answer, answer};
+use super::effects::{Effect, Interaction, Logs, effects, interactions, withhold};
 use super::facts::Fact;
 use super::growth::{Growth, growth};
 use super::limit::generator_limit;
 use super::order::Stage;
 use super::promise::{Tip, tips};
-use crate::comparison::{ALPHA, BarAnswer, Claim, Estimate, Measure};
+use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Blocks from which on a bar is answered: a bound is no difference, and with so few the interval is wide by itself.
 const LEAST_OF_A_BAR: usize = 3;
+
+/// Bytes that an operation must read from the disk on average for a question about the disk to be one: a page of 4 KiB
+/// for every hundredth operation. Whatever dropped its cache reads some.
+const LEAST_READ: f64 = 4096.0 / 100.0;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,8 +42,8 @@ pub struct Analysis {
     pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
-    /// The same settings twice, the second over the first: what chance alone does here.
-    pub noise: Option<Estimate>,
+    /// The same settings twice: what chance alone does here.
+    pub noise: Option<Noise>,
     /// From where on more of a factor of numbers gives no more.
     pub growth: Vec<Growth>,
     /// At which settings the generator was the limit, in words such as `from in-flight=32 on`; none where at none.
@@ -47,27 +52,6 @@ pub struct Analysis {
     pub combinations: Vec<Cell>,
     /// Runs whose numbers do not count, with the reason.
     pub left_out: Vec<(String, String)>,
-}
-
-/// Which settings are best.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Answer {
-    /// The best settings.
-    pub winner: Vec<usize>,
-    /// In words.
-    pub winner_label: String,
-    /// The first settings, with which they are compared.
-    pub reference: Vec<usize>,
-    /// In words.
-    pub reference_label: String,
-    /// Winner over reference, by block; none where both are the same.
-    pub estimate: Option<Estimate>,
-    /// What may be said of it.
-    pub claim: Claim,
-    /// The same from fresh restarts after the choice: it has no luck of being chosen in it.
-    pub again: Option<Estimate>,
-    /// What may be said of that.
-    pub again_claim: Claim,
 }
 
 /// A bar at one combination.
@@ -102,6 +86,8 @@ pub struct Cell {
     pub runs: usize,
     /// Geometric means of the phase's numbers.
     pub values: BTreeMap<Measure, f64>,
+    /// Processors that all generator processes together kept busy, where known.
+    pub generator_processors: Option<f64>,
     /// Bytes read from the disk for each operation, where known.
     pub read_bytes_per_operation: Option<f64>,
     /// The same of what was written.
@@ -114,22 +100,16 @@ impl Cell {
         self.processors(Measure::NodeCpu)
     }
 
-    /// Processors that the generator kept busy.
+    /// Processors that the generator kept busy: all its processes where they were seen, else its busiest thread.
     pub fn generator_processors(&self) -> Option<f64> {
-        self.processors(Measure::GeneratorCpu)
+        self.generator_processors
+            .or_else(|| self.processors(Measure::GeneratorCpu))
     }
 
     fn processors(&self, of: Measure) -> Option<f64> {
         let rate = self.values.get(&Measure::Throughput)?;
         Some(self.values.get(&of)? * rate / 1e6)
     }
-}
-
-/// Settings that can be an answer: what a person would set, with the combinations that show what they do.
-#[derive(Debug, Clone)]
-struct Candidate {
-    levels: Vec<usize>,
-    combinations: Vec<usize>,
 }
 
 /// What these runs say. `first_stage` blocks gave the number of all, where it was not just given; `not_testable` is
@@ -214,118 +194,34 @@ fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
         .then(|| "it is about writes to the disk, and nobody saw the nodes write any".to_owned())
 }
 
-/// Why a question about the disk has no answer by what was read.
+/// Why a question about the disk has no answer by what was read: in no combination's mean as much as matters.
 fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
-    let seen: Vec<f64> = facts
-        .iter()
-        .filter_map(|fact| fact.read_bytes_per_operation)
-        .collect();
-    if !of.is_about_reads() || seen.iter().any(|bytes| *bytes > 0.0) {
+    if !of.is_about_reads() {
         return None;
     }
-    Some(match seen.len() {
-        0 => "it is about the disk, and nobody could see what was read from it".to_owned(),
-        runs => format!(
-            "it is about the disk, and the nodes read 0 bytes from it in {runs} runs: all that was asked for was in memory"
-        ),
-    })
-}
-
-/// The settings that the answer chooses from, each with its combinations, in the order of the file.
-fn candidates(of: &Experiment, all: &[Vec<usize>]) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
-    for (place, levels) in all.iter().enumerate() {
-        let levels = of.chosen(all, levels);
-        match found.iter_mut().find(|one| one.levels == levels) {
-            Some(one) => one.combinations.push(place),
-            None => found.push(Candidate {
-                levels,
-                combinations: vec![place],
-            }),
+    let mut seen: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for fact in facts {
+        if let Some(bytes) = fact.read_bytes_per_operation {
+            seen.entry(fact.planned.combination)
+                .or_default()
+                .push(bytes);
         }
     }
-    found
-}
-
-/// Candidates with what all of them were run at, in the same order; none where they have nothing in common.
-fn comparable(of: &Experiment, all: &[Vec<usize>], logs: &Logs) -> Vec<Candidate> {
-    let mut found = candidates(of, all);
-    // Levels of what nobody chooses: loads, and what is given.
-    let circumstances = |combination: usize| -> Vec<usize> {
-        let chosen = of.chosen(all, &all[combination]);
-        let each = all[combination].iter().zip(chosen);
-        each.map(|(level, chosen)| level - chosen).collect()
-    };
-    // What died, or never kept up, is no candidate; the others are compared at what they share.
-    found.retain(|one| one.combinations.iter().all(|c| logs.lives(*c)));
-    let Some(first) = found.first() else {
-        return found;
-    };
-    let each = first.combinations.iter().map(|c| circumstances(*c));
-    let mut shared: Vec<Vec<usize>> = each.collect();
-    shared.retain(|at| {
-        let has = |one: &Candidate| one.combinations.iter().any(|c| circumstances(*c) == *at);
-        found.iter().all(has)
-    });
-    for one in &mut found {
-        one.combinations
-            .retain(|c| shared.contains(&circumstances(*c)));
-        one.combinations.sort_by_key(|c| circumstances(*c));
+    let runs: usize = seen.values().map(Vec::len).sum();
+    let most = seen
+        .values()
+        .filter_map(|own| mean(own))
+        .fold(0.0, f64::max);
+    if most >= LEAST_READ {
+        return None;
     }
-    found.retain(|one| !one.combinations.is_empty());
-    found
-}
-
-fn answer(
-    of: &Experiment,
-    all: &[Vec<usize>],
-    facts: &[Fact],
-    logs: &Logs,
-    (phase, measure): (&str, Measure),
-) -> Option<Answer> {
-    let found = comparable(of, all, logs);
-    let reference = found.first()?;
-    let every: Vec<usize> = found
-        .iter()
-        .flat_map(|one| one.combinations.clone())
-        .collect();
-    let shared = logs.shared(&every);
-    let level = |one: &Candidate| {
-        let found = shared.contrasts(&[(1.0, one.combinations.clone())]);
-        let values: Vec<f64> = found.into_iter().map(|(_, value)| value).collect();
-        mean(&values)
-    };
-    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
-    let levels = found
-        .iter()
-        .filter_map(|one| Some((level(one)? * sign, one)));
-    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let terms = [
-        (1.0, winner.combinations.clone()),
-        (-1.0, reference.combinations.clone()),
-    ];
-    let of_logs = |logs: &Logs| {
-        let mut estimate = logs.estimate(&logs.contrasts(&terms));
-        let mut claim = Claim::None;
-        judge(vec![(&mut estimate, &mut claim)]);
-        (estimate, claim)
-    };
-    let same = winner.levels == reference.levels;
-    let ((estimate, claim), (again, again_claim)) = if same {
-        ((None, Claim::None), (None, Claim::None))
+    Some(if runs == 0 {
+        "it is about the disk, and nobody could see what was read from it".to_owned()
     } else {
-        let again = Logs::of(facts, Stage::Again, (phase, measure), None);
-        (of_logs(logs), of_logs(&again))
-    };
-    Some(Answer {
-        winner_label: of.chosen_label(all, &winner.levels),
-        winner: winner.levels.clone(),
-        reference_label: of.chosen_label(all, &reference.levels),
-        reference: reference.levels.clone(),
-        estimate,
-        claim,
-        again,
-        again_claim,
+        format!(
+            "it is about the disk, and the nodes read at most {most:.0} bytes an operation from it in {runs} runs: what \
+             was asked for was in memory"
+        )
     })
 }
 
@@ -345,23 +241,38 @@ impl Analysis {
     }
 }
 
-/// The first restart's settings twice in a block: the second over the first.
+/// Chance alone: what the same settings twice differ by.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Noise {
+    /// All runs of the first restart, the second time over the first, by block.
+    pub estimate: Estimate,
+    /// Standard deviation of the difference of two single runs of the same settings, as a share.
+    pub of_two_runs: Option<f64>,
+}
+
+/// The first restart's settings twice in a block: the second over the first, of what has a number both times.
 fn noise(
     of: &Experiment,
     all: &[Vec<usize>],
     facts: &[Fact],
     logs: &Logs,
     about: (&str, Measure),
-) -> Option<Estimate> {
+) -> Option<Noise> {
     let first = of.wholes(all).into_iter().next()?;
     let twins = Logs::of(facts, Stage::Twin, about, None);
-    let of_block = |block: &usize| {
+    let of_block = |block: &usize| -> Vec<f64> {
         let each = first.combinations.iter();
-        let each = each.map(|c| Some(twins.at(*block, *c)? - logs.at(*block, *c)?));
-        mean(&each.collect::<Option<Vec<f64>>>()?)
+        each.filter_map(|c| Some(twins.at(*block, *c)? - logs.at(*block, *c)?))
+            .collect()
     };
-    let values: Vec<f64> = logs.blocks().iter().filter_map(of_block).collect();
-    interval(&values).map(|found| crate::comparison::estimate(&found))
+    let each: Vec<Vec<f64>> = logs.blocks().iter().map(of_block).collect();
+    let values: Vec<f64> = each.iter().filter_map(|block| mean(block)).collect();
+    let found = interval(&values)?;
+    let single = interval(&each.concat()).map(|all| all.sd.exp_m1());
+    Some(Noise {
+        estimate: crate::comparison::estimate(&found),
+        of_two_runs: single,
+    })
 }
 
 fn bars(
@@ -429,7 +340,7 @@ fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Ve
                 .collect();
             Some((measure, mean(&logs)?.exp()))
         };
-        let bytes = |of: fn(&Fact) -> Option<f64>| {
+        let average = |of: fn(&Fact) -> Option<f64>| {
             let seen: Vec<f64> = own.iter().filter_map(|fact| of(fact)).collect();
             mean(&seen)
         };
@@ -438,8 +349,9 @@ fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Ve
             label: of.label(levels),
             runs: own.len(),
             values: Measure::EVERY.into_iter().filter_map(of_measure).collect(),
-            read_bytes_per_operation: bytes(|fact| fact.read_bytes_per_operation),
-            written_bytes_per_operation: bytes(|fact| fact.written_bytes_per_operation),
+            generator_processors: average(|fact| fact.generator_processors),
+            read_bytes_per_operation: average(|fact| fact.read_bytes_per_operation),
+            written_bytes_per_operation: average(|fact| fact.written_bytes_per_operation),
         }
     });
     each.collect()

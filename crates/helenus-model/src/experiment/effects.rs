@@ -28,6 +28,8 @@ pub struct Effect {
     pub testable: bool,
     /// Blocks that lacked a run of it.
     pub blocks_left_out: usize,
+    /// Settings of the level that it is told over, and those that were to run with it.
+    pub settings: [usize; 2],
 }
 
 /// How much more, or less, a level changes where another factor is at another level.
@@ -156,7 +158,9 @@ pub(super) fn effects(
     let mut effects = Vec::new();
     for (place, factor) in of.factors.iter().enumerate() {
         for (level, to) in factor.levels.iter().enumerate().skip(1) {
-            let values = logs.contrasts(&against_first(all, logs, place, level));
+            let terms = against_first(all, logs, place, level);
+            let values = logs.contrasts(&terms);
+            let planned = all.iter().filter(|l| l[place] == level).count();
             effects.push(Effect {
                 factor: factor.name.clone(),
                 from: factor.levels[0].label.clone(),
@@ -166,6 +170,7 @@ pub(super) fn effects(
                 claim: Claim::None,
                 testable: true,
                 blocks_left_out: logs.blocks.len() - values.len(),
+                settings: [terms[0].1.len(), planned],
             });
         }
     }
@@ -244,7 +249,8 @@ fn balanced(all: &[Vec<usize>], factor: usize, one: &[usize], other: &[usize]) -
     })
 }
 
-/// The interactions of each two factors, level by level, where all four corners were run.
+/// The interactions of each two factors, level by level, where all four corners were run at the same settings of the
+/// others, or where a fraction has them at settings that are balanced.
 pub(super) fn interactions(
     of: &Experiment,
     all: &[Vec<usize>],
@@ -297,7 +303,47 @@ fn corners(
             }
         }
     }
-    (!terms[0].1.is_empty()).then_some(terms)
+    if terms[0].1.is_empty() {
+        return unlike_corners(all, logs, [(a, i), (b, j)]);
+    }
+    Some(terms)
+}
+
+/// The four corners as a fraction has them, each at other settings of the other factors. Each level of these, and each
+/// two of them, must be equally often in all four: otherwise the interaction could be that of others (below resolution
+/// 5 it always could).
+fn unlike_corners(
+    all: &[Vec<usize>],
+    logs: &Logs,
+    [(a, i), (b, j)]: [(usize, usize); 2],
+) -> Option<Vec<Term>> {
+    let corner = |at_a: usize, at_b: usize| -> Vec<usize> {
+        let own = (0..all.len()).filter(|place| all[*place][a] == at_a && all[*place][b] == at_b);
+        own.collect()
+    };
+    let corners = [corner(i, j), corner(i, 0), corner(0, j), corner(0, 0)];
+    let factors = all.first().map_or(0, Vec::len);
+    let others: Vec<usize> = (0..factors).filter(|f| *f != a && *f != b).collect();
+    // How often each two levels of two others come together; of one with itself, how often it comes.
+    let shares = |places: &[usize]| {
+        let mut shares: BTreeMap<[(usize, usize); 2], usize> = BTreeMap::new();
+        for place in places {
+            for one in &others {
+                for other in &others {
+                    let at = |factor: usize| (factor, all[*place][factor]);
+                    *shares.entry([at(*one), at(*other)]).or_default() += 1;
+                }
+            }
+        }
+        shares
+    };
+    let first = shares(&corners[0]);
+    let even = corners
+        .iter()
+        .all(|places| !places.is_empty() && shares(places) == first);
+    let live = corners.iter().flatten().all(|place| logs.lives(*place));
+    let signs = [1.0, -1.0, -1.0, 1.0];
+    (even && live).then(|| signs.into_iter().zip(corners).collect())
 }
 
 /// Takes back what was said of factors of the disk: it did not answer.
@@ -314,6 +360,27 @@ pub(super) fn withhold(
             (both.claim, both.testable) = (Claim::None, false);
         }
     }
+}
+
+/// What may be said of the one that was chosen out of so many because it looked best: its p value times their number
+/// (Bonferroni, which is what Holm asks of the first).
+pub(super) fn judge_chosen(estimate: &mut Option<Estimate>, out_of: usize) -> Claim {
+    let Some(estimate) = estimate else {
+        return Claim::None;
+    };
+    #[expect(clippy::cast_precision_loss, reason = "settings of an experiment")]
+    let times = out_of.max(1) as f64;
+    estimate.p_holm = Some((estimate.p * times).min(1.0));
+    said(estimate)
+}
+
+/// Makes the judgement of one of `of` settings against the best of them as strict as one of all pairs of them.
+pub(super) fn judge_pairs(estimate: &mut Option<Estimate>, claim: &mut Claim, of: usize) {
+    let Some(estimate) = estimate else { return };
+    #[expect(clippy::cast_precision_loss, reason = "settings of an experiment")]
+    let times = (of as f64 / 2.0).max(1.0);
+    estimate.p_holm = estimate.p_holm.map(|p| (p * times).min(1.0));
+    *claim = said(estimate);
 }
 
 /// Holm's p values, and what may be said by them.

@@ -29,6 +29,8 @@ pub struct Fact {
     pub phases: Vec<String>,
     /// Its numbers.
     pub values: Values,
+    /// Processors that all generator processes together kept busy in the last phase; none where nobody looked.
+    pub generator_processors: Option<f64>,
     /// Bytes that the nodes read from the disk for each operation of the last phase; none where nobody looked.
     pub read_bytes_per_operation: Option<f64>,
     /// The same of what they wrote.
@@ -59,6 +61,10 @@ impl Fact {
                 .map(|phase| phase.name.clone())
                 .collect(),
             values: values(result),
+            generator_processors: result
+                .phases
+                .last()
+                .and_then(|last| last.around.generator_processors),
             read_bytes_per_operation: per_operation(result, |around| around.nodes_read_bytes),
             written_bytes_per_operation: per_operation(result, |around| around.nodes_written_bytes),
             doubts,

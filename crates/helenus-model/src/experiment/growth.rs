@@ -56,26 +56,46 @@ fn likes<'a>(cells: &[&'a Cell], factor: usize) -> Vec<Vec<&'a Cell>> {
 
 impl Analysis {
     /// Geometric means by level of a factor of so many, over the combinations that pass. Where some settings of the
-    /// other factors were run at each of its levels, over these only.
+    /// other factors have a number at each of its levels, over these only. Otherwise over the settings that were to
+    /// run at the most levels, and a level at which one of them has no number has no mean: what came through would be
+    /// the better half.
     pub fn along(
         &self,
         measure: Measure,
         (factor, levels): (usize, usize),
         pass: impl Fn(&[usize]) -> bool,
     ) -> Vec<Option<f64>> {
-        let passes = |cell: &&Cell| pass(&cell.levels) && cell.values.contains_key(&measure);
-        let own: Vec<&Cell> = self.combinations.iter().filter(passes).collect();
-        let lives: BTreeSet<usize> = own.iter().map(|cell| cell.levels[factor]).collect();
-        let groups = likes(&own, factor).into_iter();
-        let whole = groups.filter(|group| group.len() == lives.len());
-        let mut kept: Vec<&Cell> = whole.flatten().collect();
-        if kept.is_empty() {
-            kept = own;
+        let own: Vec<&Cell> = self
+            .combinations
+            .iter()
+            .filter(|cell| pass(&cell.levels))
+            .collect();
+        let has = |cell: &&Cell| cell.values.contains_key(&measure);
+        let mut groups = likes(&own, factor);
+        let most = groups.iter().map(Vec::len).max().unwrap_or(0);
+        let levels_of = |groups: &[Vec<&Cell>]| -> BTreeSet<usize> {
+            let cells = groups.iter().flatten();
+            cells.map(|cell| cell.levels[factor]).collect()
+        };
+        let longest: Vec<Vec<&Cell>> = groups.iter().filter(|g| g.len() == most).cloned().collect();
+        // Where a fraction has some levels in shorter groups only, all are needed.
+        if levels_of(&longest) == levels_of(&groups) {
+            groups = longest;
+        }
+        let live = |group: &[&Cell]| -> BTreeSet<usize> {
+            let alive = group.iter().copied().filter(has);
+            alive.map(|cell| cell.levels[factor]).collect()
+        };
+        let all_live: BTreeSet<usize> = groups.iter().flat_map(|group| live(group)).collect();
+        let whole = |group: &Vec<&Cell>| live(group) == all_live;
+        if groups.iter().any(whole) {
+            groups.retain(whole);
         }
         let of_level = |level: usize| {
-            let at = kept.iter().filter(|cell| cell.levels[factor] == level);
-            let logs: Vec<f64> = at.map(|cell| cell.values[&measure].ln()).collect();
-            mean(&logs).map(f64::exp)
+            let at = groups.iter().flatten();
+            let at = at.filter(|cell| cell.levels[factor] == level);
+            let logs = at.map(|cell| cell.values.get(&measure).map(|value| value.ln()));
+            mean(&logs.collect::<Option<Vec<f64>>>()?).map(f64::exp)
         };
         (0..levels).map(of_level).collect()
     }
@@ -93,11 +113,7 @@ pub(super) fn growth(of: &Experiment, cells: &[Cell], measure: Measure) -> Vec<G
         .collect();
     let mut found = Vec::new();
     for (place, factor) in of.factors.iter().enumerate() {
-        let numbers = factor.levels.iter().map(|l| l.label.parse::<f64>().ok());
-        let rise = numbers
-            .collect::<Option<Vec<f64>>>()
-            .is_some_and(|all| all.is_sorted());
-        if factor.kind.is_whole() || !rise {
+        if factor.kind.is_whole() || factor.numbers().is_none() {
             continue;
         }
         let groups = likes(&own, place).into_iter();

@@ -34,8 +34,7 @@ pub(super) fn generator_limit(
 /// The least level of a factor of numbers from which on all combinations are limited, where none below it is.
 fn from(of: &Experiment, all: &[Vec<usize>], limited: &[bool], factor: usize) -> Option<String> {
     let own = &of.factors[factor];
-    let numbers = own.levels.iter().map(|l| l.label.parse::<f64>().ok());
-    let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
+    let numbers = own.numbers()?;
     let at = |yes: bool| {
         let each = all.iter().zip(limited).filter(move |(_, l)| **l == yes);
         each.map(|(levels, _)| numbers[levels[factor]])

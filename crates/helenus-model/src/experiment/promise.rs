@@ -82,8 +82,10 @@ pub enum Kept {
         /// The farther end of the interval.
         above: f64,
     },
-    /// It was not run, or the question has no answer on this machine.
+    /// The question has no answer on this machine.
     NotTestable,
+    /// Nothing can be compared: it, or what it is compared with, has no run that counts.
+    NoNumbers,
     /// Too few blocks.
     NoClaim,
 }
@@ -123,8 +125,9 @@ pub(super) fn tips(of: &Experiment, effects: &[Effect], measure: Measure) -> Vec
                 promised: promise.text.clone(),
                 gain,
                 kept: match gain {
-                    Some(gain) if effect.is_some_and(|e| e.testable) => kept(promise, gain, claim),
-                    _ => Kept::NotTestable,
+                    _ if effect.is_some_and(|e| !e.testable) => Kept::NotTestable,
+                    Some(gain) => kept(promise, gain, claim),
+                    None => Kept::NoNumbers,
                 },
             });
         }

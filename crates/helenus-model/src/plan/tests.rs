@@ -65,6 +65,21 @@ fn the_heap_is_said_once() {
 }
 
 #[test]
+fn a_collector_that_is_chosen_takes_the_place_of_the_preset_s() {
+    let mut r = request(1, PresetName::Tiny);
+    r.jvm = ["-XX:+UseParallelGC", "-XX:+UseG1GC"]
+        .map(String::from)
+        .into();
+    let flags = plan(&r).unwrap().nodes[0].jvm.clone();
+    let chosen: Vec<&String> = flags.iter().filter(|f| f.ends_with("GC")).collect();
+    assert_eq!(chosen, ["-XX:+UseG1GC"]);
+    // What is switched off by hand stays as it was said.
+    r.jvm = ["-XX:-UseSerialGC"].map(String::from).into();
+    let flags = plan(&r).unwrap().nodes[0].jvm.clone();
+    assert!(flags.iter().any(|f| f == "-XX:-UseSerialGC"));
+}
+
+#[test]
 fn a_kept_plan_has_no_secrets() {
     let mut r = request(1, PresetName::Tiny);
     r.set = vec![(

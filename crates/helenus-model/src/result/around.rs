@@ -30,6 +30,7 @@ impl Around {
             longest_collection_ms: collections()
                 .map(|(_, (from, to), _)| (to - from) as f64 / 1e6)
                 .max_by(f64::total_cmp),
+            generator_processors: window.generator_processors(),
             generator_run_queue_share: window.generator_wait_share(),
             steal_share: window.steal_share(),
             foreign_cpu_share: window.foreign_cpu_share(),

@@ -118,6 +118,15 @@ impl<'a> Window<'a> {
         Some((waited_us * 1e3 / self.length_ns().max(1.0)).clamp(0.0, 1.0))
     }
 
+    /// Processors that all generator processes together kept busy.
+    pub fn generator_processors(&self) -> Option<f64> {
+        let cpu_us = self.gained(GENERATOR, |seen| match seen {
+            Seen::Generator(generator) => Some(generator.cpu_us),
+            _ => None,
+        })?;
+        Some(cpu_us * 1e3 / self.length_ns().max(1.0))
+    }
+
     /// What the emulator of distance did, by the readings nearest to both ends.
     pub fn emulated(&self) -> Option<Emulated> {
         let samples: Vec<(u64, &EmulatorSample)> = self
@@ -186,6 +195,15 @@ impl<'a> Window<'a> {
             .into_iter()
             .map(|(text, parts)| (text, self.covered(parts)))
             .collect()
+    }
+
+    /// Faults that were asked for and not made, at whatever moment of the run: without one the run is another.
+    pub fn not_made(&self) -> Vec<String> {
+        let all = self.readings.iter().filter_map(|r| match &r.seen {
+            Seen::Event(event) if event.what == EventKind::NotMade => Some(event.text.clone()),
+            _ => None,
+        });
+        all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Nodes that died in the stretch, less those that ended of a fault that was asked for: killed, or started again

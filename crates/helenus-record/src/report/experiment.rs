@@ -4,17 +4,20 @@
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
 use crate::report::experiment_plot as plot;
-use crate::report::experiment_sheets::experiment_sheets;
+use crate::report::experiment_sheets::{TipEnd, end_of, experiment_sheets, state};
 use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Kept, Progress, RunState, Stage, Tip,
+    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Noise, Progress, RunState, Stage, Tip,
 };
 use std::fmt::Write as _;
 
 /// So many times better than a bar are settings with room to spare: a busier day, a longer collection.
 const ROOM: f64 = 2.0;
+
+/// Most settings that a sentence names.
+const TOLD_MOST: usize = 6;
 
 /// What an experiment's report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +34,8 @@ pub struct ExperimentReport<'a> {
     pub facts: &'a [Fact],
     /// What they say; none where no run counts.
     pub analysis: Option<&'a Analysis>,
+    /// Machine and software of its runs; empty where none has begun.
+    pub measured_on: &'a [String],
 }
 
 /// The answer, a sentence a line; the first is the one to read.
@@ -40,25 +45,27 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
     match report.analysis {
         None => lines.push("no answer: no run counts yet".to_owned()),
         Some(found) => {
-            lines.push(match (&found.not_testable, &found.answer) {
-                (Some(why), _) => format!("not testable here: {why}"),
-                (None, Some(answer)) => sentence(found, answer),
-                (None, None) => "no best settings: they were not run at the same loads".to_owned(),
-            });
-            let again = found
-                .answer
-                .as_ref()
-                .and_then(|answer| again(found, answer));
-            lines.extend(again);
+            match (&found.not_testable, &found.answer) {
+                (Some(why), _) => lines.push(format!("not testable here: {why}")),
+                (None, Some(answer)) => {
+                    lines.push(sentence(found, answer));
+                    lines.extend(again(found, answer));
+                    lines.extend(alike(answer));
+                }
+                (None, None) => {}
+            }
             lines.extend(bars(report.experiment, found));
-            lines.extend(tips_line(&found.tips));
+            if found.not_testable.is_none() && found.answer.is_none() {
+                lines.push("no best settings: they were not run at the same loads".to_owned());
+            }
+            lines.extend(tips_line(report, &found.tips));
             lines.extend(found.growth.iter().map(growth_line));
             lines.extend(found.generator_limit.as_ref().map(|at| {
                 format!(
                     "the generator was the limit {at}: what the nodes can do there was not seen"
                 )
             }));
-            lines.extend(found.noise.as_ref().map(|noise| noise_line(found, noise)));
+            lines.extend(found.noise.map(|noise| noise_line(found, &noise)));
         }
     }
     if progress.died > 0 {
@@ -79,53 +86,98 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
 
 fn sentence(found: &Analysis, answer: &Answer) -> String {
     let what = format!("{} of {}", words::measure(found.measure), found.phase);
+    let (winner, reference) = (&answer.winner_label, &answer.reference_label);
     if answer.winner == answer.reference {
-        return format!(
-            "nothing is better than {}, by {what}",
-            answer.reference_label
-        );
+        let open = answer.open_gain(found.measure).filter(|gain| *gain > 0.0);
+        let open = open.map_or(String::new(), |gain| {
+            format!("; others may be up to {} better", words::percent(gain))
+        });
+        return match answer.blocks {
+            few if few < LEAST_PAIRS => {
+                format!("no claim below {LEAST_PAIRS} blocks; {reference} looks best by {what}")
+            }
+            blocks => {
+                format!("nothing looked better than {reference}, by {what} ({blocks} blocks){open}")
+            }
+        };
     }
     let Some(estimate) = &answer.estimate else {
-        return format!(
-            "{} looks best by {what}; one block says no more",
-            answer.winner_label
-        );
+        return format!("{winner} looks best by {what}; one block says no more");
+    };
+    // The second look has no luck of being chosen in it.
+    let (estimate, looked) = match (&answer.again, answer.again_claim) {
+        (Some(again), claim) if claim != Claim::None => (again, "measured again, "),
+        _ => (estimate, ""),
     };
     let against = format!(
-        "{what} is {} than with {} ({}, {} blocks)",
+        "{looked}{what} is {} than with {reference} ({}, {} blocks)",
         words::change(estimate.ratio),
-        answer.reference_label,
         words::interval(estimate),
         estimate.pairs
     );
-    match answer.claim {
-        Claim::Higher | Claim::Lower => format!("{} is best: {against}", answer.winner_label),
-        Claim::NoDifference => format!(
-            "no settings are surely better than {}; {} looks best, {against}",
-            answer.reference_label, answer.winner_label
-        ),
-        Claim::None => format!(
-            "no claim below {LEAST_PAIRS} blocks; {} looks best: {against}",
-            answer.winner_label
+    match (answer.claim, answer.settled()) {
+        (Claim::None, _) => {
+            format!("no claim below {LEAST_PAIRS} blocks; {winner} looks best: {against}")
+        }
+        (_, Claim::Higher | Claim::Lower) if answer.alike().next().is_none() => {
+            format!("{winner} is best: {against}")
+        }
+        (_, Claim::Higher | Claim::Lower) => {
+            format!("{winner} is better than {reference}: {against}")
+        }
+        (Claim::Higher | Claim::Lower, _) => {
+            format!(
+                "no settings are surely better than {reference}; {winner} was chosen as best, and {against}"
+            )
+        }
+        _ => format!(
+            "no settings are surely better than {reference}; {winner} looks best, {against}"
         ),
     }
 }
 
+/// What a second look with fresh restarts said, beside the first.
 fn again(found: &Analysis, answer: &Answer) -> Option<String> {
     let estimate = answer.again.as_ref()?;
-    let holds = answer.again_claim == answer.claim;
+    let first = answer.estimate.as_ref()?;
+    if answer.again_claim == Claim::None {
+        return Some(format!(
+            "measured again with fresh restarts: {} of the blocks count, {LEAST_PAIRS} make a claim; there {} is {} ({})",
+            estimate.pairs,
+            words::measure(found.measure),
+            words::change(estimate.ratio),
+            words::interval(estimate),
+        ));
+    }
+    let came = if answer.again_claim == answer.claim {
+        "the difference came again"
+    } else {
+        "the difference did not come again"
+    };
     Some(format!(
-        "measured again with fresh restarts: {} is {} ({}, {} blocks){}",
-        words::measure(found.measure),
-        words::change(estimate.ratio),
-        words::interval(estimate),
-        estimate.pairs,
-        if holds {
-            ""
-        } else {
-            "; the difference did not come again"
-        }
+        "{came} with fresh restarts; when the settings were chosen it was {} ({}, {} blocks)",
+        words::change(first.ratio),
+        words::interval(first),
+        first.pairs
     ))
+}
+
+/// Settings that may be as good as the best.
+fn alike(answer: &Answer) -> Option<String> {
+    let named: Vec<&str> = answer.alike().collect();
+    let told = &named[..named.len().min(TOLD_MOST)];
+    let more = match named.len() - told.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let claims = matches!(answer.settled(), Claim::Higher | Claim::Lower);
+    (claims && !told.is_empty()).then(|| {
+        format!(
+            "not told apart from {}: {}{more}",
+            answer.winner_label,
+            told.join(", ")
+        )
+    })
 }
 
 /// From where on more of something gives no more, and how busy the processors are there.
@@ -167,37 +219,76 @@ fn growth_line(growth: &Growth) -> String {
 /// Of each bar the least settings that hold it, by the order of the file, and the least that hold it with room to spare.
 fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     let each = of.bars.iter().map(|bar| {
-        let own = || found.bars.iter().filter(|cell| cell.bar == bar.text);
-        let with = |answer: BarAnswer| own().filter(move |cell| cell.answer == answer);
+        let own: Vec<&BarCell> = found.bars.iter().filter(|c| c.bar == bar.text).collect();
+        let with = |answer: BarAnswer| -> Vec<&BarCell> {
+            let own = own.iter().filter(|cell| cell.answer == answer);
+            own.copied().collect()
+        };
         let mut line = format!("bar {}: ", bar.text);
-        match with(BarAnswer::Holds).next() {
-            Some(least) => {
-                let roomy = with(BarAnswer::Holds).find(|cell| has_room(bar, cell));
-                let recommended = match roomy {
-                    Some(cell) if cell.label == least.label => {
-                        "these have room to spare".to_owned()
-                    }
-                    Some(cell) => format!("recommended are {}, with room to spare", cell.label),
-                    None => "none have room to spare".to_owned(),
-                };
-                let _infallible = write!(
-                    line,
-                    "the least settings that hold it are {}; {recommended}; {} in all",
-                    least.label,
-                    with(BarAnswer::Holds).count()
-                );
-            }
-            None => line.push_str("no settings surely hold it"),
+        let holding = with(BarAnswer::Holds);
+        if holding.is_empty() {
+            line.push_str("no settings surely hold it");
+        } else {
+            let mut roomy = holding.clone();
+            roomy.retain(|cell| has_room(bar, cell));
+            let recommended = match least(found, &roomy) {
+                _ if roomy.is_empty() => "none have room to spare".to_owned(),
+                roomy if roomy == least(found, &holding) => "these have room to spare".to_owned(),
+                roomy => format!("with room to spare: {}", told(&roomy)),
+            };
+            let _infallible = write!(
+                line,
+                "the least settings that hold it: {}; {recommended}; {} of {} hold it",
+                told(&least(found, &holding)),
+                holding.len(),
+                own.len()
+            );
         }
-        let open: Vec<&str> = with(BarAnswer::CannotTell)
-            .map(|cell| cell.label.as_str())
-            .collect();
-        if !open.is_empty() {
-            let _infallible = write!(line, "; not told of {}", open.join(", "));
+        let open = with(BarAnswer::CannotTell);
+        let (open, without): (Vec<&BarCell>, Vec<&BarCell>) =
+            open.into_iter().partition(|cell| cell.value.is_some());
+        for (what, cells) in [("not told of", open), ("without numbers", without)] {
+            let labels: Vec<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
+            if !labels.is_empty() {
+                let _infallible = write!(line, "; {what}: {}", labels.join(", "));
+            }
         }
         line
     });
     each.collect()
+}
+
+/// Those of these settings than which none of them is less in every factor.
+fn least<'a>(found: &Analysis, cells: &[&'a BarCell]) -> Vec<&'a BarCell> {
+    let levels = |cell: &BarCell| &found.combinations[cell.combination].levels;
+    let below = |one: &BarCell, other: &BarCell| {
+        let mut pairs = levels(one).iter().zip(levels(other));
+        one.combination != other.combination && pairs.all(|(one, other)| one <= other)
+    };
+    let kept = cells
+        .iter()
+        .filter(|cell| !cells.iter().any(|other| below(other, cell)));
+    kept.copied().collect()
+}
+
+/// Settings with their values.
+fn told(cells: &[&BarCell]) -> String {
+    let each = cells.iter().map(|cell| {
+        let number = |value: f64| words::value(cell.measure, value);
+        match (cell.value, cell.interval) {
+            (Some(value), Some([low, high])) => {
+                format!(
+                    "{} ({}, {} to {})",
+                    cell.label,
+                    number(value),
+                    number(low),
+                    number(high)
+                )
+            }
+            _ => cell.label.clone(),
+        }
+    });
+    each.collect::<Vec<_>>().join(" or ")
 }
 
 /// Whether even the worse end of the interval is twice as good as the bar asks.
@@ -209,50 +300,60 @@ fn has_room(bar: &Bar, cell: &BarCell) -> bool {
 }
 
 /// How many promises ended how.
-fn tips_line(tips: &[Tip]) -> Option<String> {
-    let ends = [
-        "confirmed",
-        "contradicted",
-        "no difference",
-        "not testable here",
-        "no claim",
-    ];
-    let of = |kept: Kept| match kept {
-        Kept::Confirmed => ends[0],
-        Kept::Contradicted => ends[1],
-        Kept::NoDifference { .. } => ends[2],
-        Kept::NotTestable => ends[3],
-        Kept::NoClaim => ends[4],
-    };
-    let count = |end: &str| tips.iter().filter(|tip| of(tip.kept) == end).count();
-    let each: Vec<String> = ends
-        .iter()
-        .map(|end| (count(end), end))
+fn tips_line(report: &ExperimentReport<'_>, tips: &[Tip]) -> Option<String> {
+    let ends: Vec<TipEnd> = tips.iter().map(|tip| end_of(report, tip).0).collect();
+    let count = |end: TipEnd| ends.iter().filter(|one| **one == end).count();
+    let each: Vec<String> = TipEnd::EVERY
+        .into_iter()
+        .map(|end| (count(end), end.word()))
         .filter(|(n, _)| *n > 0)
         .map(|(n, end)| format!("{n} {end}"))
         .collect();
     (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
 }
 
-fn noise_line(found: &Analysis, noise: &Estimate) -> String {
-    format!(
-        "the same settings twice: {} {} ({} blocks)",
+fn noise_line(found: &Analysis, noise: &Noise) -> String {
+    let Estimate { ratio, pairs, .. } = noise.estimate;
+    let mut line = format!(
+        "the same settings twice: {} {} ({}, {pairs} blocks)",
         words::measure(found.measure),
-        words::interval(noise),
-        noise.pairs
-    )
+        words::change(ratio),
+        words::interval(&noise.estimate),
+    );
+    if let Some(of_two) = noise.of_two_runs {
+        let share = words::percent(of_two);
+        let _infallible = write!(
+            line,
+            "; two single runs of them differ by {share} (standard deviation)"
+        );
+    }
+    if (noise.estimate.low > 1.0) == (noise.estimate.high > 1.0) {
+        line.push_str("; that is more than chance should do, so trust no small difference here");
+    }
+    line
 }
 
+/// What died, each with how often.
 fn dead(report: &ExperimentReport<'_>) -> String {
     let all = report.experiment.combinations();
-    let mut labels: Vec<String> = Vec::new();
+    let mut died: Vec<(usize, usize)> = Vec::new();
     for run in report.runs.iter().filter(|run| run.state == RunState::Died) {
-        let label = report.experiment.label(&all[run.planned.combination]);
-        if !labels.contains(&label) {
-            labels.push(label);
+        let place = run.planned.combination;
+        match died.iter_mut().find(|(one, _)| *one == place) {
+            Some((_, times)) => *times += 1,
+            None => died.push((place, 1)),
         }
     }
-    labels.join(", ")
+    let each = died.into_iter().map(|(place, times)| {
+        let ended = |run: &&PlannedRun| {
+            let over = matches!(run.state, RunState::Died | RunState::Done);
+            run.planned.combination == place && over
+        };
+        let of = report.runs.iter().filter(ended).count();
+        let label = report.experiment.label(&all[place]);
+        format!("{label} ({times} of {of} runs)")
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The report in Markdown.
@@ -271,6 +372,9 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     for line in lines {
         let _infallible = writeln!(out, "* {}", text(line));
     }
+    for on in report.measured_on {
+        let _infallible = writeln!(out, "* measured on {}", text(on));
+    }
     if let Some(found) = report.analysis {
         let drawn = [
             plot::effects(found),
@@ -283,6 +387,9 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     }
     for sheet in experiment_sheets(report) {
         let _infallible = writeln!(out, "\n#### {}\n", sheet.title);
+        if !sheet.note.is_empty() {
+            let _infallible = writeln!(out, "{}\n", text(sheet.note));
+        }
         let heads = sheet
             .heads
             .iter()
@@ -298,12 +405,25 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
             let _infallible = writeln!(out, "| {} |", cells.join(" | "));
         }
     }
-    let _infallible = writeln!(out, "\nAgain: {}", code(&stored.command));
+    let _infallible = writeln!(out, "\nAgain: {}", code(&again_command(stored)));
     out
 }
 
-/// The numbers of all runs, a row for each run, phase and measure; where the experiment's question has no answer here,
-/// each says why.
+/// The command that does it again, with the seed where neither it nor the file has one.
+pub(super) fn again_command(stored: &StoredExperiment) -> String {
+    let command = &stored.command;
+    let seeded = |text: &str, word: &str| {
+        text.lines()
+            .any(|line| line.trim_start().starts_with(word) && line.contains(['=', ' ']))
+    };
+    if seeded(&stored.text, "seed") || command.contains("--seed") {
+        return command.clone();
+    }
+    format!("{command} --seed {}", stored.seed.0)
+}
+
+/// The numbers of all runs, a row for each run, phase and measure, and one without a number for what has none; each
+/// says why it has none, or why the experiment's question has no answer here. Counted from 1, as in the tables.
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     let all = report.experiment.combinations();
     let mut heads: Vec<String> = [
@@ -313,53 +433,79 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     .to_vec();
     let factors = report.experiment.factors.iter();
     heads.extend(factors.map(|factor| factor.name.clone()));
-    heads.extend(["phase", "measure", "unit", "value", "not testable"].map(str::to_owned));
+    heads.extend(
+        [
+            "phase",
+            "measure",
+            "unit",
+            "value",
+            "not testable",
+            "doubts",
+        ]
+        .map(str::to_owned),
+    );
     let mut out = line(&heads);
     let why = report.analysis.and_then(|found| found.not_testable.clone());
     let why = why.unwrap_or_default();
-    for fact in report.facts {
-        let planned = fact.planned;
+    for run in report.runs {
+        let planned = run.planned;
+        let fact = report
+            .facts
+            .iter()
+            .find(|f| f.planned.place == planned.place);
         let word = |stage: Stage| match stage {
             Stage::Main => "main",
             Stage::Twin => "twin",
             Stage::Again => "again",
         };
-        let verdict = match fact.verdict {
+        let verdict = fact.map_or(state(run.state), |fact| match fact.verdict {
             Verdict::Valid => "valid",
             Verdict::Caution => "caution",
             Verdict::Invalid => "invalid",
-        };
+        });
         let mut own = vec![
-            planned.place.to_string(),
-            planned.block.to_string(),
-            planned.restart.to_string(),
+            (planned.place + 1).to_string(),
+            (planned.block + 1).to_string(),
+            (planned.restart + 1).to_string(),
             word(planned.stage).to_owned(),
-            fact.run.clone(),
+            run.run.map_or(String::new(), |id| id.to_string()),
             verdict.to_owned(),
-            fact.behind.to_string(),
+            fact.map_or(String::new(), |fact| fact.behind.to_string()),
         ];
         let labels = report.experiment.labels(&all[planned.combination]);
         own.extend(labels.into_iter().map(|(_, label)| label.to_owned()));
-        let mut row = |phase: &str, measure: &str, unit: &str, value: f64| {
-            let cells = [phase, measure, unit, &value.to_string(), &why].map(str::to_owned);
+        let mut row = |phase: &str, measure: &str, unit: &str, value: &str, doubts: &str| {
+            let cells = [phase, measure, unit, value, &why, doubts].map(str::to_owned);
             out.push_str(&line(&[&own[..], &cells].concat()));
         };
+        let Some(fact) = fact else {
+            row("", "", "", "", run.why.as_deref().unwrap_or_default());
+            continue;
+        };
+        let doubts = fact.doubts.join("; ");
         for (phase, values) in &fact.values {
             for (measure, value) in values {
-                row(phase, measure.words(), measure.unit(), *value);
+                let value = value.to_string();
+                row(phase, measure.words(), measure.unit(), &value, &doubts);
             }
         }
         // Of the last phase, whatever its operations are.
-        let bytes = [
-            ("disk reads per operation", fact.read_bytes_per_operation),
+        let beside = [
+            (
+                "disk reads per operation",
+                "B",
+                fact.read_bytes_per_operation,
+            ),
             (
                 "disk writes per operation",
+                "B",
                 fact.written_bytes_per_operation,
             ),
+            ("generator's processors", "", fact.generator_processors),
         ];
-        for (what, bytes) in bytes {
-            if let (Some(phase), Some(bytes)) = (fact.phases.last(), bytes) {
-                row(phase, what, "B", bytes);
+        for (what, unit, value) in beside {
+            if let (Some(phase), Some(value)) = (fact.phases.last(), value) {
+                row(phase, what, unit, &value.to_string(), &doubts);
             }
         }
     }

@@ -2,12 +2,12 @@
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
 use crate::report::chart::{Chart, short, text};
-use crate::report::experiment::{ExperimentReport, experiment_answer};
+use crate::report::experiment::{ExperimentReport, again_command, experiment_answer};
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
 use crate::report::words::{self, html};
-use helenus_model::comparison::{Claim, Measure};
-use helenus_model::experiment::{Analysis, Effect, Experiment};
+use helenus_model::comparison::{BarAnswer, Claim, Measure};
+use helenus_model::experiment::{Analysis, Answer, Bar, Effect, Experiment};
 use serde_json::{Value, json};
 
 /// The report of an experiment: one HTML file.
@@ -30,6 +30,9 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     let more: String = lines
         .map(|line| format!("<li>{}</li>", html(&line)))
         .collect();
+    let on = report.measured_on.iter();
+    let on = on.map(|on| format!("<li>measured on {}</li>", html(on)));
+    let more = format!("{more}{}", on.collect::<String>());
     let lead = match more.is_empty() {
         true => more,
         false => format!("<ul class=\"more\">{more}</ul>\n"),
@@ -65,7 +68,13 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
     let claim = report
         .analysis
         .and_then(|found| found.answer.as_ref())
-        .map(|answer| answer.claim);
+        .map(Answer::settled);
+    let bars = report.analysis.map_or(&[][..], |found| &found.bars);
+    let held = |bar: &Bar| {
+        let mut own = bars.iter().filter(|cell| cell.bar == bar.text);
+        own.any(|cell| cell.answer == BarAnswer::Holds)
+    };
+    let asked = &report.experiment.bars;
     let untestable = report
         .analysis
         .is_some_and(|found| found.not_testable.is_some());
@@ -74,17 +83,23 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
         _ if untestable => ("not testable here", "caution"),
         Some(Claim::Higher | Claim::Lower) => ("a difference was found", "valid"),
         Some(Claim::NoDifference) => ("not told apart", "caution"),
+        // Settings of different loads have no best; what holds a bar is told all the same.
+        None if !asked.is_empty() && asked.iter().all(held) => ("its bars can be held", "valid"),
         Some(Claim::None) | None => ("no claim", "caution"),
     }
 }
 
+/// Bytes from which on a cell may have several lines.
+const LONG: usize = 80;
+
 fn table(sheet: &Sheet) -> String {
-    let class = |place: usize| match sheet.heads[place].starts_with('>') {
-        true => " class=\"n\"",
-        false => "",
-    };
     let cell = |tag: &str, place: usize, words: &str| {
-        format!("<{tag}{}>{}</{tag}>", class(place), html(words))
+        let class = match sheet.heads[place].starts_with('>') {
+            true => " class=\"n\"",
+            false if words.len() > LONG || words.contains('\n') => " class=\"long\"",
+            false => "",
+        };
+        format!("<{tag}{class}>{}</{tag}>", html(words))
     };
     let heads = sheet.heads.iter().enumerate();
     let heads: String = heads
@@ -101,8 +116,12 @@ fn table(sheet: &Sheet) -> String {
             format!("<tr>{cells}</tr>\n")
         })
         .collect();
+    let note = match sheet.note {
+        "" => String::new(),
+        note => format!("<p class=\"note\">{}</p>", html(note)),
+    };
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{heads}</tr></thead>\
+        "{note}<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr>{heads}</tr></thead>\
          <tbody>{rows}</tbody></table></div>\n"
     )
 }
@@ -190,13 +209,35 @@ fn unit(measure: Measure) -> String {
     format!("{} in {unit}", words::measure(measure))
 }
 
-/// The first two factors against each other, where there are two.
-fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
-    let [one, other, ..] = of.factors.as_slice() else {
+/// The two factors that a map of cells shows: those that matter most for what it is about; what is given comes after what
+/// is chosen.
+fn of_heat(of: &Experiment, found: &Analysis) -> Option<[usize; 2]> {
+    let weight = |place: usize| {
+        let factor = &of.factors[place];
+        let own = found
+            .effects
+            .iter()
+            .filter(|e| e.factor == factor.name && e.measure == found.measure);
+        let most = own.filter_map(|e| Some(e.estimate?.ratio.ln().abs()));
+        (!factor.given, most.fold(0.0, f64::max))
+    };
+    let mut places: Vec<usize> = (0..of.factors.len()).collect();
+    places.sort_by(|a, b| {
+        let (a, b) = (weight(*a), weight(*b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let [one, other, ..] = places.as_slice() else {
         return None;
     };
-    let row = |a: usize| -> Vec<Value> {
-        let along = found.along(found.measure, (1, other.levels.len()), |l| l[0] == a);
+    Some([*one.min(other), *one.max(other)])
+}
+
+/// The two factors that matter most against each other, where there are two.
+fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
+    let [a, b] = of_heat(of, found)?;
+    let (one, other) = (&of.factors[a], &of.factors[b]);
+    let row = |level: usize| -> Vec<Value> {
+        let along = found.along(found.measure, (b, other.levels.len()), |l| l[a] == level);
         let cell =
             |value: Option<f64>| value.map_or(Value::Null, |v| json!(scaled(found.measure, v)));
         along.into_iter().map(cell).collect()
@@ -205,7 +246,9 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
     let labels = |levels: &[helenus_model::experiment::Level]| -> Vec<String> {
         levels.iter().map(|level| text(&level.label)).collect()
     };
-    let mut chart = Chart::plain("heat", &unit(found.measure));
+    let mut chart = Chart::plain("heat", &unit(found.measure)).note(
+        "Means over the settings of the other factors; a cell of which one of them has no number stays empty.",
+    );
     chart.height = 160 + 40 * u32::try_from(one.levels.len()).unwrap_or(10);
     chart.set(
         "xaxis",
@@ -226,16 +269,66 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
     Some(chart)
 }
 
-/// For each factor whose levels are numbers: the measure along them, a line a level of the factor before it.
+/// Most lines of one chart; the style sheet has eight colours of nodes.
+const LINES_MOST: usize = 8;
+
+/// The settings of the other factors by which a curve has its lines, each with its name: all of them where they are few
+/// enough, else the levels of one factor.
+fn lines_of(of: &Experiment, found: &Analysis, place: usize) -> Vec<(String, Vec<Option<usize>>)> {
+    let mut rests: Vec<Vec<Option<usize>>> = Vec::new();
+    for cell in &found.combinations {
+        let mut rest: Vec<Option<usize>> = cell.levels.iter().map(|l| Some(*l)).collect();
+        rest[place] = None;
+        if !rests.contains(&rest) {
+            rests.push(rest);
+        }
+    }
+    // A line of one point is none.
+    let points = |rest: &[Option<usize>]| {
+        let own = found.combinations.iter();
+        own.filter(|cell| on(rest, &cell.levels)).count()
+    };
+    rests.retain(|rest| points(rest) > 1);
+    if rests.is_empty() || rests.len() > LINES_MOST {
+        let others = (0..of.factors.len()).filter(|other| *other != place);
+        let few = |other: &usize| of.factors[*other].levels.len() <= LINES_MOST;
+        rests = match others.into_iter().find(few) {
+            Some(by) => (0..of.factors[by].levels.len())
+                .map(|level| {
+                    let mut rest = vec![None; of.factors.len()];
+                    rest[by] = Some(level);
+                    rest
+                })
+                .collect(),
+            None => vec![vec![None; of.factors.len()]],
+        };
+    }
+    let name = |rest: &[Option<usize>]| {
+        let told = rest.iter().enumerate();
+        let told = told.filter_map(|(at, level)| {
+            let factor = &of.factors[at];
+            let label = &factor.levels[(*level)?].label;
+            (factor.levels.len() > 1).then(|| format!("{}={label}", factor.name))
+        });
+        told.collect::<Vec<_>>().join(" ")
+    };
+    let each = rests.into_iter().map(|rest| (name(&rest), rest));
+    each.collect()
+}
+
+/// Whether a combination is on the line of these settings.
+fn on(rest: &[Option<usize>], levels: &[usize]) -> bool {
+    let mut pairs = rest.iter().zip(levels);
+    pairs.all(|(wanted, level)| wanted.is_none_or(|wanted| wanted == *level))
+}
+
+/// For each factor whose levels are rising numbers: the measure along them, a line for each settings of the others.
 fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (place, factor) in of.factors.iter().enumerate() {
-        let numbers = factor.levels.iter().map(|l| l.label.parse::<f64>().ok());
-        let Some(x) = numbers.collect::<Option<Vec<f64>>>() else {
+        let Some(x) = factor.numbers() else {
             continue;
         };
-        let by = (0..of.factors.len()).find(|other| *other != place);
-        let lines = by.map_or(1, |by| of.factors[by].levels.len());
         let mut chart = Chart::plain(
             &format!("curve-{place}"),
             &format!("{} by {}", unit(found.measure), factor.name),
@@ -243,27 +336,23 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
         if let Some(at) = &found.generator_limit {
             chart = chart.note(format!("The generator was the limit {at}."));
         }
-        chart.set("xaxis", json!({"title": {"text": text(&factor.name)}}));
+        let labels: Vec<String> = factor.levels.iter().map(|l| text(&l.label)).collect();
+        chart.set(
+            "xaxis",
+            json!({"title": {"text": text(&factor.name)}, "tickvals": x, "ticktext": labels}),
+        );
         chart.set(
             "yaxis",
             json!({"rangemode": "tozero", "title": {"text": unit(found.measure)}}),
         );
-        for line in 0..lines {
-            let pass = |l: &[usize]| by.is_none_or(|by| l[by] == line);
-            let along = found.along(found.measure, (place, factor.levels.len()), pass);
+        for (line, (name, rest)) in lines_of(of, found, place).into_iter().enumerate() {
+            let along = found.along(found.measure, (place, x.len()), |l| on(&rest, l));
             let along = along.into_iter();
             let y: Vec<Option<f64>> = along
                 .map(|value| value.map(|v| scaled(found.measure, v)))
                 .collect();
-            let name = by.map_or_else(String::new, |by| {
-                format!(
-                    "{}={}",
-                    of.factors[by].name, of.factors[by].levels[line].label
-                )
-            });
-            // The style sheet has eight colours of nodes.
             chart.trace(
-                &format!("node{}", line % 8),
+                &format!("node{}", line % LINES_MOST),
                 json!({"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "name": text(&name)}),
             );
         }
@@ -273,7 +362,7 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
 }
 
 fn repeat(report: &ExperimentReport<'_>) -> String {
-    let command = verbatim(&report.stored.command);
+    let command = verbatim(&again_command(report.stored));
     let file = fold("The file", &verbatim(&report.stored.text));
     format!("{command}{file}")
 }

@@ -17,7 +17,8 @@ const LEAST_SCALE: f64 = 5.0;
 
 /// Effects on the measure that the experiment is about; empty where none has an interval.
 pub(super) fn effects(found: &Analysis) -> String {
-    let own = found.effects.iter().filter(|e| e.measure == found.measure);
+    let shown = |e: &&Effect| e.measure == found.measure && e.testable;
+    let own = found.effects.iter().filter(shown);
     let own: Vec<(&Effect, Estimate)> = own.filter_map(|e| Some((e, e.estimate?))).collect();
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let ends = own
@@ -31,7 +32,7 @@ pub(super) fn effects(found: &Analysis) -> String {
     let Some(width) = names.iter().map(|name| name.chars().count()).max() else {
         return String::new();
     };
-    let mut out = String::new();
+    let mut out = format!("change of {}\n", words::measure(found.measure));
     for ((_, estimate), name) in own.iter().zip(&names) {
         let at = |ratio: f64| column(percent(ratio) / scale);
         let (low, middle, high) = (at(estimate.low), at(estimate.ratio), at(estimate.high));

@@ -13,6 +13,8 @@ use helenus_model::experiment::{Analysis, Effect, Interaction, Kept, RunState, S
 pub struct Sheet {
     /// What it shows.
     pub title: &'static str,
+    /// How to read it; empty where the heads say it.
+    pub note: &'static str,
     /// Heads.
     pub heads: Vec<String>,
     /// Rows of as many cells.
@@ -38,10 +40,16 @@ pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
 fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
     Sheet {
         title,
+        note: "",
         heads: heads.iter().map(|head| (*head).to_owned()).collect(),
         rows,
     }
 }
+
+/// How to read a table of changes.
+const OF_CHANGES: &str = "The interval is that of this row alone; p and the claim count that several rows were looked \
+                          at (Holm). So many blocks find a difference as large as under finds in four of five such rows, looked at \
+                          alone.";
 
 fn said(claim: Claim, testable: bool) -> String {
     match claim {
@@ -75,9 +83,13 @@ fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
 /// What was promised beside what was measured.
 fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
     let rows = tips.iter().map(|tip| {
-        let because = match tip.kept {
-            Kept::NotTestable => why_not(report, tip),
-            _ => String::new(),
+        let (end, because) = end_of(report, tip);
+        let ends_as = match (end, tip.kept) {
+            (TipEnd::NoDifference, Kept::NoDifference { above }) => {
+                format!("no difference above {}", words::percent(above))
+            }
+            (TipEnd::NoClaim, _) => format!("no claim below {LEAST_PAIRS} blocks"),
+            (end, _) => end.word().to_owned(),
         };
         let signed = |share: f64| {
             format!(
@@ -94,7 +106,7 @@ fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
             tip.gain.map_or("–".to_owned(), |[low, _, high]| {
                 format!("{} to {}", signed(low), signed(high))
             }),
-            ending(tip.kept),
+            ends_as,
             because,
         ]
     });
@@ -109,36 +121,95 @@ fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
     sheet("Tips", &heads, rows.collect())
 }
 
-fn ending(kept: Kept) -> String {
-    match kept {
-        Kept::Confirmed => "confirmed".to_owned(),
-        Kept::Contradicted => "contradicted".to_owned(),
-        Kept::NoDifference { above } => {
-            format!("no difference above {}", words::percent(above))
+/// How a promise ends, what became of its runs included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TipEnd {
+    Confirmed,
+    Contradicted,
+    NoDifference,
+    NotTestable,
+    NotRunYet,
+    NoNumbers,
+    NoClaim,
+}
+
+impl TipEnd {
+    pub(super) const EVERY: [Self; 7] = [
+        Self::Confirmed,
+        Self::Contradicted,
+        Self::NoDifference,
+        Self::NotTestable,
+        Self::NotRunYet,
+        Self::NoNumbers,
+        Self::NoClaim,
+    ];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Contradicted => "contradicted",
+            Self::NoDifference => "no difference",
+            Self::NotTestable => "not testable here",
+            Self::NotRunYet => "not run yet",
+            Self::NoNumbers => "without numbers",
+            Self::NoClaim => "no claim",
         }
-        Kept::NotTestable => "not testable here".to_owned(),
-        Kept::NoClaim => format!("no claim below {LEAST_PAIRS} blocks"),
     }
 }
 
-/// Why a tip was not tried: the question as a whole has no answer here, or its runs did not come to numbers.
-fn why_not(report: &ExperimentReport<'_>, tip: &Tip) -> String {
-    if let Some(why) = report
-        .analysis
-        .and_then(|found| found.not_testable.as_ref())
-    {
-        return why.clone();
-    }
+/// How a tip ends, and why where it came to nothing: what became of its own runs, then what stands against the question
+/// as a whole.
+pub(super) fn end_of(report: &ExperimentReport<'_>, tip: &Tip) -> (TipEnd, String) {
+    let told = match tip.kept {
+        Kept::Confirmed => TipEnd::Confirmed,
+        Kept::Contradicted => TipEnd::Contradicted,
+        Kept::NoDifference { .. } => TipEnd::NoDifference,
+        Kept::NoClaim => TipEnd::NoClaim,
+        Kept::NotTestable | Kept::NoNumbers => return without_end(report, tip),
+    };
+    (told, String::new())
+}
+
+fn without_end(report: &ExperimentReport<'_>, tip: &Tip) -> (TipEnd, String) {
     let all = report.experiment.combinations();
     let own = |run: &&PlannedRun| {
         let labels = report.experiment.labels(&all[run.planned.combination]);
         labels.contains(&(tip.factor.as_str(), tip.level.as_str()))
     };
-    let mut why = report.runs.iter().filter(own).filter_map(|run| {
+    let own: Vec<&PlannedRun> = report.runs.iter().filter(own).collect();
+    let never = |run: &&&PlannedRun| matches!(run.state, RunState::Died | RunState::DoesNotFit);
+    let mut reasons = own.iter().filter(never).filter_map(|run| {
         let first = run.why.as_ref()?.lines().next()?;
         Some(format!("{}: {first}", state(run.state)))
     });
-    why.next().unwrap_or_else(|| "it was not run".to_owned())
+    if let Some(why) = reasons.next() {
+        return (TipEnd::NotTestable, why);
+    }
+    let of_all = report.analysis.and_then(|found| found.not_testable.clone());
+    if let (Kept::NotTestable, Some(why)) = (tip.kept, of_all) {
+        return (TipEnd::NotTestable, why);
+    }
+    let open = |run: &&&PlannedRun| {
+        matches!(
+            run.state,
+            RunState::Planned | RunState::Running | RunState::Interrupted
+        )
+    };
+    let left = own.iter().filter(open).count();
+    if left > 0 {
+        return (TipEnd::NotRunYet, format!("{left} runs are left"));
+    }
+    let lost = |run: &&&PlannedRun| {
+        let place = run.planned.place;
+        let fact = report.facts.iter().find(|f| f.planned.place == place);
+        fact.is_none_or(|fact| !fact.is_believed())
+    };
+    let lost = own.iter().filter(lost).count();
+    let why = match lost {
+        0 => "too few runs count of what it is compared with".to_owned(),
+        n => format!("{n} of {} runs do not count", own.len()),
+    };
+    (TipEnd::NoNumbers, why)
 }
 
 fn effects(effects: &[Effect]) -> Sheet {
@@ -146,7 +217,13 @@ fn effects(effects: &[Effect]) -> Sheet {
         let [change, interval, p, finds] = numbers(effect.estimate.as_ref());
         let level = format!("{} against {}", effect.to, effect.from);
         let measure = words::measure(effect.measure).to_owned();
-        let blocks = effect.estimate.map_or(0, |e| e.pairs).to_string();
+        let blocks = effect.estimate.map_or(0, |e| e.pairs);
+        let blocks = match effect.blocks_left_out {
+            0 => blocks.to_string(),
+            left_out => format!("{blocks}, {left_out} left out"),
+        };
+        let [over, of] = effect.settings;
+        let over = format!("{over} of {of}");
         let said = said(effect.claim, effect.testable);
         vec![
             measure,
@@ -157,6 +234,7 @@ fn effects(effects: &[Effect]) -> Sheet {
             p,
             finds,
             blocks,
+            over,
             said,
         ]
     });
@@ -169,18 +247,23 @@ fn effects(effects: &[Effect]) -> Sheet {
         ">p (Holm)",
         ">finds",
         ">blocks",
+        ">settings",
         "claim",
     ];
-    sheet("Effects", &heads, rows.collect())
+    Sheet {
+        note: OF_CHANGES,
+        ..sheet("Effects", &heads, rows.collect())
+    }
 }
 
 fn interactions(all: &[Interaction]) -> Sheet {
     let rows = all.iter().map(|one| {
         let [change, interval, p, finds] = numbers(one.estimate.as_ref());
-        let words = |[factor, level]: &[String; 2]| format!("{factor}={level}");
+        let level = |[factor, level]: &[String; 2]| format!("{factor}={level}");
         vec![
-            words(&one.one),
-            words(&one.other),
+            words::measure(one.measure).to_owned(),
+            level(&one.one),
+            level(&one.other),
             change,
             interval,
             p,
@@ -189,6 +272,7 @@ fn interactions(all: &[Interaction]) -> Sheet {
         ]
     });
     let heads = [
+        "measure",
         "levels",
         "together with",
         ">changes it by",
@@ -197,7 +281,10 @@ fn interactions(all: &[Interaction]) -> Sheet {
         ">finds",
         "claim",
     ];
-    sheet("Interactions", &heads, rows.collect())
+    Sheet {
+        note: OF_CHANGES,
+        ..sheet("Interactions", &heads, rows.collect())
+    }
 }
 
 fn bar_cells(found: &Analysis) -> Sheet {
@@ -215,6 +302,10 @@ fn bar_cells(found: &Analysis) -> Sheet {
         let behind = match cell.behind {
             0 => String::new(),
             n => format!("{n} runs fell behind"),
+        };
+        let behind = match cell.value {
+            None if behind.is_empty() => "no run of it counts".to_owned(),
+            _ => behind,
         };
         vec![
             cell.bar.clone(),
@@ -286,6 +377,7 @@ fn combinations(found: &Analysis) -> Sheet {
     let rows = rows.collect();
     Sheet {
         title: "Settings",
+        note: "Means over the runs that count.",
         heads,
         rows,
     }
@@ -299,7 +391,7 @@ fn stage(stage: Stage) -> &'static str {
     }
 }
 
-fn state(state: RunState) -> &'static str {
+pub(super) fn state(state: RunState) -> &'static str {
     match state {
         RunState::Planned => "planned",
         RunState::Running => "begun",

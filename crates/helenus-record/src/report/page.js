@@ -133,7 +133,7 @@
         by = place;
         var sorted = rows.slice().sort(function (a, b) {
           var x = value(a), y = value(b);
-          var order = isNaN(x.number) || isNaN(y.number) ? x.text.localeCompare(y.text) : x.number - y.number;
+          var order = isNaN(x.number) || isNaN(y.number) ? x.text.localeCompare(y.text, undefined, { numeric: true }) : x.number - y.number;
           return down ? -order : order;
         });
         sorted.forEach(function (row) { body.appendChild(row); });

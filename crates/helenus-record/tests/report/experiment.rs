@@ -35,6 +35,7 @@ pub(crate) struct Made {
     runs: Vec<PlannedRun>,
     facts: Vec<Fact>,
     analysis: Analysis,
+    measured_on: Vec<String>,
 }
 
 impl Made {
@@ -47,6 +48,7 @@ impl Made {
             runs: &self.runs,
             facts: &self.facts,
             analysis: Some(&self.analysis),
+            measured_on: &self.measured_on,
         }
     }
 }
@@ -89,6 +91,7 @@ pub(crate) fn made() -> Made {
             generator_was_limit: false,
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),
+            generator_processors: None,
             read_bytes_per_operation: None,
             written_bytes_per_operation: None,
             doubts: vec![],
@@ -115,6 +118,7 @@ pub(crate) fn made() -> Made {
         runs,
         facts,
         analysis,
+        measured_on: vec!["a processor, 2 processors".to_owned()],
     }
 }
 
@@ -129,16 +133,23 @@ fn the_answer_comes_first_and_everything_behind_it() {
         ),
         "{answer:#?}"
     );
-    let bar = "bar p99 < 12ms at 1000/s: the least settings that hold it are heap=64M rate=1000; recommended are \
-               heap=128M rate=1000, with room to spare; 2 in all";
+    let told = |begin: &str| {
+        let line = answer.iter().find(|line| line.starts_with(begin));
+        line.unwrap_or_else(|| panic!("no {begin} in {answer:#?}"))
+    };
+    let bar =
+        told("bar p99 < 12ms at 1000/s: the least settings that hold it: heap=64M rate=1000 (");
     assert!(
-        answer.iter().any(|line| line.starts_with(bar)),
-        "{answer:#?}"
+        bar.contains("; with room to spare: heap=128M rate=1000 ("),
+        "{bar}"
     );
     assert!(
-        answer.iter().any(|line| line.starts_with("dies: heap=<")),
-        "{answer:#?}"
+        bar.contains("; 2 of 3 hold it; without numbers: heap=<"),
+        "{bar}"
     );
+    // Two rates of the level that dies, in each of 25 blocks.
+    let dies = told("dies: heap=<");
+    assert!(dies.contains("(25 of 25 runs)"), "{dies}");
     let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
     let wanted = [
         "Tips",
@@ -162,8 +173,15 @@ fn the_answer_comes_first_and_everything_behind_it() {
     }
     let csv = experiment_csv(&report);
     let columns = csv.lines().next().expect("heads").split(',').count();
-    assert_eq!(columns, 7 + 2 + 5);
-    assert_eq!(csv.lines().count(), 1 + made.facts.len() * 3);
+    assert_eq!(columns, 7 + 2 + 6);
+    let without = made.runs.len() - made.facts.len();
+    assert_eq!(csv.matches(",died,").count(), without);
+    assert!(
+        csv.lines()
+            .nth(1)
+            .is_some_and(|row| row.starts_with("1,1,1,"))
+    );
+    assert!(experiment_markdown(&report).contains("* measured on a processor, 2 processors\n"));
 }
 
 #[test]
@@ -172,6 +190,7 @@ fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
     made.experiment.needs_disk = true;
     for fact in &mut made.facts {
         fact.read_bytes_per_operation = Some(12.5);
+        fact.generator_processors = Some(0.5);
     }
     let small = made.experiment.too_small(Some(1 << 30), Some(4 << 30));
     made.analysis = analyse(&made.experiment, &made.facts, None, small).expect("numbers");
@@ -183,11 +202,10 @@ fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
     let page = experiment_html(&report);
     assert!(page.contains(&format!("<h1>{first}")) && page.contains("not testable here</"));
     let csv = experiment_csv(&report);
-    let rows = csv.lines().skip(1);
-    assert!(
-        rows.clone().all(|row| row.ends_with(&format!("\"{why}\""))),
-        "{csv}"
-    );
+    let rows = csv.lines().skip(1).filter(|row| !row.contains(",died,"));
+    let said = format!(",\"{why}\",");
+    let measured = rows.clone().filter(|row| row.contains(",main,response"));
+    assert!(measured.clone().count() > 0 && measured.clone().all(|row| row.contains(&said)));
     let reads = rows.filter(|row| row.contains(",disk reads per operation,B,12.5,"));
     assert_eq!(reads.count(), made.facts.len());
     // Nothing is called without a difference, or with one.

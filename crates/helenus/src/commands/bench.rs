@@ -61,6 +61,11 @@ pub(crate) fn carry_out(
         Where::Ephemeral(up) => up.topology.nodes(),
         Where::Cluster(_) | Where::Hosts { .. } => 1,
     };
+    if let Where::Cluster(name) = &request.place
+        && let Ok(state) = hands.clusters.load(name)
+    {
+        super::fault::caution(&state, hands, ui)?;
+    }
     let mut live = Live::new(ui, nodes);
     let finished = helenus_lab::run(hands, request, &mut |event| live.see(&event));
     drop(live);

@@ -130,6 +130,9 @@ fn hold(
         std::thread::sleep(LOOK_EVERY.min(lasts.saturating_sub(begin.elapsed())));
     }
     drop(progress);
+    if !hands.fault_holds(&flags.name, entry.id)? {
+        ui.caution("something else undid it before its end, nobody knows when");
+    }
     heal_ids(&flags.name, &[entry.id], flags.ready_within, hands, ui)?;
     if hands.cancel.is_set() {
         return Err(CommandError::new(
@@ -174,6 +177,18 @@ fn list(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 pub(crate) fn standing(state: &ClusterState, hands: &Hands) -> Result<Vec<Told>, CommandError> {
     let standing = hands.faults(state)?;
     Ok(standing.into_iter().map(Told::of).collect())
+}
+
+/// Tells what somebody did to a cluster that is about to be measured: its numbers are numbers of that.
+pub(crate) fn caution(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<(), CommandError> {
+    let name = &state.plan.name;
+    for one in standing(state, hands)?.iter().filter(|one| one.holds) {
+        ui.caution(&format!(
+            "{} holds in {name}, and in all that is measured now: `helenus heal {name} {}` ends it",
+            one.words, one.fault.target
+        ));
+    }
+    Ok(())
 }
 
 /// A line for each fault that holds, below what else is told of a cluster.

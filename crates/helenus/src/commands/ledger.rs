@@ -54,6 +54,11 @@ pub(crate) fn keep(
         let text = format!("{} is there already", path.display());
         return usage(text, "name another file, or leave it out");
     }
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let text = format!("{} is no folder", folder.display());
+        return usage(text, "make it, or name another file");
+    }
     Ok(Some(Keep::In(path.clone())))
 }
 
@@ -85,9 +90,12 @@ fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let mut told = |done, all| progress.at(done, all);
     let report = check(&place, &file, &request, &hands.cancel, &mut told);
     drop(progress);
-    let mut report = report.map_err(failure)?;
+    let (mut report, broke_off) = report.map_err(failure)?;
     report.run = run;
     ui.result(&report, || render::checked(&report));
+    if let Some(error) = broke_off {
+        return Err(failure(error));
+    }
     if !report.complete {
         return Err(CommandError::new(
             code::INTERRUPTED,

@@ -43,6 +43,7 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let request = request(flags, &state, &links)?;
     let (request, planned) = uncrowded(flags, request, &state, &links)?;
     lab::not_known(hands, &request.comparison).map_err(failure)?;
+    super::fault::caution(&state, hands, ui)?;
     if flags.dry_run {
         render::dry_run(&request, &planned, ui);
         return Ok(0);
@@ -130,10 +131,12 @@ fn ended(
         ui,
     );
     if finished.interrupted {
-        return Err(CommandError::new(
-            code::INTERRUPTED,
-            "interrupted, and cleaned up; the cells so far are in the history",
-        ));
+        let clean = finished.not_dropped.is_empty() && finished.not_put_back.is_none();
+        let text = match clean {
+            true => "interrupted, and cleaned up; the cells so far are in the history",
+            false => "interrupted; what is left is told above, the cells so far are in the history",
+        };
+        return Err(CommandError::new(code::INTERRUPTED, text));
     }
     match finished.failed {
         Some(error) => Err(failure(error)),
@@ -262,7 +265,7 @@ fn failure(error: LevelsError) -> CommandError {
             "take another --seed or --tag; `helenus levels --from` shows that one".to_owned(),
         ),
         LevelsError::Taken(_) => CommandError::of(code::USAGE, &error)
-            .hint("take another --seed or --tag, or drop it yourself".to_owned()),
+            .hint("take another --seed, or drop it with `helenus cql` or cqlsh".to_owned()),
         LevelsError::Fill { .. } => CommandError::of(code::CLUSTER, &error)
             .hint("look at the nodes' logs with `helenus logs`".to_owned()),
     }

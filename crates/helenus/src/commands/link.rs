@@ -6,7 +6,7 @@ use crate::cli::topology::Link;
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::control::Status;
 use helenus_cluster::net::echo::Echo;
@@ -142,11 +142,30 @@ fn measure(
     if let Some(pair) = pair {
         pairs = vec![pair.clone()];
     }
+    // As they are, not as they were set: a fault may have cut some.
+    let links = keeper.status().map_err(ClusterError::from)?.links;
+    let cut = |a: &str, b: &str| {
+        let mut both = links.iter();
+        both.any(|l| l.link.cut && ((l.from == a && l.to == b) || (l.from == b && l.to == a)))
+    };
+    pairs.retain(|(a, b)| {
+        let open = !cut(a, b);
+        if !open {
+            ui.caution(&format!("{a} - {b} is cut, and not measured"));
+        }
+        open
+    });
     let progress = ui.progress("measuring round trips");
     let mut echoes = Vec::new();
     for (done, (a, b)) in pairs.iter().enumerate() {
         progress.at(done as u64, pairs.len() as u64);
-        echoes.push(keeper.echo(a, b, samples).map_err(ClusterError::from)?);
+        match keeper.echo(a, b, samples) {
+            Ok(echo) => echoes.push(echo),
+            Err(error) if done + 1 == pairs.len() && echoes.is_empty() => {
+                return Err(ClusterError::from(error).into());
+            }
+            Err(error) => ui.caution(&format!("{a} - {b}: {}", with_causes(&error))),
+        }
     }
     Ok(echoes)
 }

@@ -128,6 +128,7 @@ fn ledgers_that_there_are_not() {
     --- standard error
     error: the ledger ./nowhere.ledger cannot be read
       caused by: failed to open file `./nowhere.ledger`: No such file or directory (os error 2)
+    hint: name it where it is; a run that ended before it began has none
     ");
     let path = lab.write("short.ledger", "HELENUSL");
     shot!(lab.run(&["ledger", "show", &path.to_string_lossy()]), @"

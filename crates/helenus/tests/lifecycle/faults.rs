@@ -169,6 +169,31 @@ fn whoever_comes_after_kill_9_heals_what_was_left() {
 }
 
 #[test]
+fn a_heal_that_waits_in_vain_has_healed_all_the_same() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "-n", "2"]);
+    lab.done(&["fault", "c", "kill", "node1"]);
+    let said = lab.run(&["heal", "c", "--ready-within", "1ms"]);
+    assert_eq!(said.code, "4", "{said}");
+    // What it started goes on starting, and nothing is left to heal.
+    assert_eq!(holding(&lab, "c").len(), 0);
+    until(&lab, &["running"; 2]);
+}
+
+#[test]
+fn what_something_else_undid_is_told_by_whoever_was_to_end_it() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    let fault = lab.begin(&["fault", "c", "pause", "node1", "--for", "3s"]);
+    until(&lab, &["paused"]);
+    lab.done(&["resume", "c"]);
+    let said = fault.end();
+    assert_eq!(said.code, "0", "{said}");
+    assert!(said.err.contains("something else undid it"), "{said}");
+    assert_eq!(nodes(&lab), ["running"]);
+}
+
+#[test]
 fn words_that_are_no_fault_are_pointed_at() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);
@@ -257,8 +282,24 @@ fn a_slowed_node_has_a_quota_until_it_is_healed() {
         assert_eq!(quota_us(pid), Some(10_000));
         lab.done(&["heal", "c"]);
         assert_eq!(quota_us(pid), own);
+        shot!(lab.run(&["fault", "c", "slow", "80%", "node1"]), @"
+        exit code: 2
+        --- standard error
+        error: node1 has 50 % of a processor already
+        hint: slow it to less
+        ");
     }
     lab.done(&["fault", "c", "slow", "10%", "node1"]);
+    // Whoever is started beside it, it stays slow.
+    lab.done(&["rm", "c"]);
+    lab.done(&["up", "c", "-n", "2", "--cpus", "0.5"]);
+    lab.done(&["stop", "c/node2"]);
+    let pid = lab.node_pids()[0];
+    if quota_us(pid) == Some(50_000) {
+        lab.done(&["fault", "c", "slow", "10%", "node1"]);
+        lab.done(&["start", "c/node2"]);
+        assert_eq!(quota_us(pid), Some(10_000));
+    }
 }
 
 fn network(lab: &TestLab) -> NetworkPlan {
@@ -490,6 +531,51 @@ fn a_fault_that_cannot_be_made_disqualifies_and_ctrl_c_heals() {
     assert_eq!(said.code, "130", "{said}");
     assert_eq!(nodes(&lab), ["running"]);
     assert_eq!(holding(&lab, "c").len(), 0);
+}
+
+#[test]
+fn a_fault_whose_moment_never_comes_disqualifies() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let late = "at 60s for 1s pause node1";
+    let said = lab.run(&[&RUN[..], &["--duration", "2s", "--fault", late]].concat());
+    assert_eq!(said.code, "5", "{said}");
+    assert!(
+        said.err.contains("the run ended before its moment"),
+        "{said}"
+    );
+    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(faults_of(&told).len(), 1, "{told:#}");
+    let not_made = ("fault_not_made".to_owned(), late.to_owned());
+    assert!(doubts_of(&told).contains(&not_made), "{told:#}");
+}
+
+#[test]
+fn a_heal_that_another_command_stands_in_the_way_of_comes_as_soon_as_it_can() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let words = "at 500ms for 1s pause node1";
+    let run = lab.begin(&[&RUN[..], &["--duration", "9s", "--fault", words]].concat());
+    until(&lab, &["paused"]);
+    let lock = lab.cluster("c").join("lock");
+    let lock = fs_err::OpenOptions::new()
+        .append(true)
+        .open(lock)
+        .expect("the lock");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
+    // Longer than a heal waits for the cluster.
+    std::thread::sleep(Duration::from_secs(4));
+    drop(lock);
+    until(&lab, &["running"]);
+    let said = run.end();
+    assert!(said.code == "0" || said.code == "5", "{said}");
+    assert!(
+        said.err.contains(&format!("fault '{words}': healed")),
+        "{said}"
+    );
+    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    let (_, made, from_s, to_s) = faults_of(&told).remove(0);
+    assert!(made && to_s - from_s >= 3.0, "{told:#}");
 }
 
 #[test]

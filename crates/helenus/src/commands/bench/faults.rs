@@ -23,6 +23,12 @@ pub(crate) fn live(words: &str, turned: &Turned, ui: &Ui) {
         Turned::NotHealed(why) => ui.caution(&format!(
             "fault '{words}' could not be healed: {why}; `helenus heal` tries again"
         )),
+        Turned::Undone => ui.caution(&format!(
+            "fault '{words}': something else undid it before its end, nobody knows when"
+        )),
+        Turned::NotReady(why) => ui.caution(&format!(
+            "fault '{words}' is healed, but not all nodes are ready: {why}; `helenus start` waits for them"
+        )),
         Turned::Waiting => ui.note("waiting until the nodes that were started again are ready"),
     }
 }

@@ -194,6 +194,9 @@ fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> 
         let why = format!("{USE_NUMA} wants several NUMA nodes, and this machine has one");
         return Ok(Some(why));
     }
+    if let Some(why) = hands.unsettable(up) {
+        return Ok(Some(why));
+    }
     let error = match hands.dry_run(up) {
         Ok(_) => return Ok(None),
         Err(ClusterError::Plan(error)) => error,

@@ -97,7 +97,7 @@ impl<'a> Live<'a> {
             )),
             ExperimentEvent::Again { winner } => self
                 .ui
-                .note(&format!("{winner} is best; it is measured again, with fresh restarts")),
+                .note(&format!("{winner} looks best; it is measured again, with fresh restarts")),
         }
     }
 

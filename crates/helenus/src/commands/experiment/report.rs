@@ -12,9 +12,9 @@ use helenus_model::experiment::{Analysis, Fact, Progress, RunState, VERSION, ana
 use helenus_model::format::Format;
 use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
-    experiment_markdown, experiment_sheets,
+    experiment_markdown, experiment_sheets, measured_on,
 };
-use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
+use helenus_record::{ExperimentId, PlannedRun, StoredExperiment, StoredRun};
 use serde::Serialize;
 use std::path::Path;
 
@@ -32,6 +32,7 @@ struct Shown<'a> {
     experiment: &'a StoredExperiment,
     progress: Progress,
     answer: Vec<String>,
+    measured_on: &'a [String],
     analysis: Option<&'a Analysis>,
     runs: &'a [PlannedRun],
     facts: &'a [Fact],
@@ -76,6 +77,11 @@ fn tell(
     let small = file
         .experiment
         .too_small(stored.dataset_bytes, stored.memory_bytes);
+    let measured: Vec<StoredRun> = runs
+        .iter()
+        .filter_map(|run| history.run(run.run?).ok())
+        .collect();
+    let measured_on = measured_on(measured.iter());
     let analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
     let states: Vec<_> = runs.iter().map(|run| (run.planned, run.state)).collect();
     let report = ExperimentReport {
@@ -85,6 +91,7 @@ fn tell(
         runs: &runs,
         facts: &facts,
         analysis: analysis.as_ref(),
+        measured_on: &measured_on,
     };
     write(&report, files)?;
     let answer = experiment_answer(&report);
@@ -93,6 +100,7 @@ fn tell(
         experiment: &stored,
         progress: report.progress,
         answer,
+        measured_on: &measured_on,
         analysis: analysis.as_ref(),
         runs: &runs,
         facts: &facts,
@@ -136,6 +144,9 @@ fn save(path: &Path, text: &str) -> Result<(), CommandError> {
 
 fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> String {
     let mut text = format!("{}\n", shown.answer.join("\n"));
+    for on in shown.measured_on {
+        text.push_str(&format!("measured on {on}\n"));
+    }
     let told = |sheet: &Sheet| wanted.is_empty() || wanted.contains(&sheet.title);
     for sheet in experiment_sheets(report).into_iter().filter(told) {
         let heads: Vec<&str> = sheet.heads.iter().map(String::as_str).collect();
@@ -148,6 +159,9 @@ fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> St
             );
         }
         text.push_str(&format!("\n{}\n{}", sheet.title, table.render()));
+        if !sheet.note.is_empty() && wanted.is_empty() {
+            text.push_str(&format!("{}\n", sheet.note));
+        }
     }
     if !wanted.is_empty() {
         let id = shown.experiment.id;

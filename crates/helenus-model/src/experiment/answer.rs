@@ -1,0 +1,202 @@
+//! Which settings are best: chosen by the mean over blocks, compared with the first of the file and with each other.
+//! Refuses to let the luck of being chosen speak: p counts how many there were to choose from, and a second look decides.
+
+use super::Experiment;
+use super::effects::{Logs, judge, judge_chosen, judge_pairs};
+use super::facts::Fact;
+use super::order::Stage;
+use crate::comparison::{Claim, Estimate, Measure};
+use crate::stats::mean;
+use serde::Serialize;
+
+/// Which settings are best.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// The best settings.
+    pub winner: Vec<usize>,
+    /// In words.
+    pub winner_label: String,
+    /// The first settings, with which they are compared.
+    pub reference: Vec<usize>,
+    /// In words.
+    pub reference_label: String,
+    /// Winner over reference, by block; none where both are the same. Its adjusted p counts all that it was chosen from.
+    pub estimate: Option<Estimate>,
+    /// What may be said of it.
+    pub claim: Claim,
+    /// The same from fresh restarts after the choice: it has no luck of being chosen in it.
+    pub again: Option<Estimate>,
+    /// What may be said of that.
+    pub again_claim: Claim,
+    /// The other settings, each compared with the best.
+    pub rivals: Vec<Rival>,
+    /// Blocks in which all of them have numbers.
+    pub blocks: usize,
+}
+
+/// Settings that are not the best, or not surely.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rival {
+    /// In words.
+    pub label: String,
+    /// They over the best, by block.
+    pub estimate: Option<Estimate>,
+    /// What may be said of it, by Holm over all rivals.
+    pub claim: Claim,
+}
+
+impl Answer {
+    /// What may be said after all: where the best was measured again, the second look decides (what it finds the other
+    /// way round is no confirmation); where that has too few blocks, the first stands alone.
+    pub fn settled(&self) -> Claim {
+        match (&self.again, self.again_claim) {
+            (None, _) | (Some(_), Claim::None) => self.claim,
+            (Some(_), again) if again == self.claim => again,
+            (Some(_), _) => Claim::NoDifference,
+        }
+    }
+
+    /// The settings that are not told apart from the best, without those that it is compared with.
+    pub fn alike(&self) -> impl Iterator<Item = &str> {
+        let open = self
+            .rivals
+            .iter()
+            .filter(|one| !matches!(one.claim, Claim::Higher | Claim::Lower));
+        open.map(|one| one.label.as_str())
+            .filter(|label| *label != self.reference_label)
+    }
+
+    /// By how much any other settings may still be better than the best, as a share: the farthest end of an interval.
+    pub fn open_gain(&self, measure: Measure) -> Option<f64> {
+        let gain = |estimate: &Estimate| match measure.more_is_better() {
+            true => estimate.high - 1.0,
+            false => 1.0 / estimate.low - 1.0,
+        };
+        let each = self.rivals.iter().filter_map(|one| one.estimate.as_ref());
+        each.map(gain).max_by(f64::total_cmp)
+    }
+}
+
+/// Settings that can be an answer: what a person would set, with the combinations that show what they do.
+#[derive(Debug, Clone)]
+struct Candidate {
+    levels: Vec<usize>,
+    combinations: Vec<usize>,
+}
+
+/// The settings that the answer chooses from, each with its combinations, in the order of the file.
+fn candidates(of: &Experiment, all: &[Vec<usize>]) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (place, levels) in all.iter().enumerate() {
+        let levels = of.chosen(all, levels);
+        match found.iter_mut().find(|one| one.levels == levels) {
+            Some(one) => one.combinations.push(place),
+            None => found.push(Candidate {
+                levels,
+                combinations: vec![place],
+            }),
+        }
+    }
+    found
+}
+
+/// Candidates with what all of them were run at, in the same order; none where they have nothing in common.
+fn comparable(of: &Experiment, all: &[Vec<usize>], logs: &Logs) -> Vec<Candidate> {
+    let mut found = candidates(of, all);
+    // Levels of what nobody chooses: loads, and what is given.
+    let circumstances = |combination: usize| -> Vec<usize> {
+        let chosen = of.chosen(all, &all[combination]);
+        let each = all[combination].iter().zip(chosen);
+        each.map(|(level, chosen)| level - chosen).collect()
+    };
+    // What died, or never kept up, is no candidate; the others are compared at what they share.
+    found.retain(|one| one.combinations.iter().all(|c| logs.lives(*c)));
+    let Some(first) = found.first() else {
+        return found;
+    };
+    let each = first.combinations.iter().map(|c| circumstances(*c));
+    let mut shared: Vec<Vec<usize>> = each.collect();
+    shared.retain(|at| {
+        let has = |one: &Candidate| one.combinations.iter().any(|c| circumstances(*c) == *at);
+        found.iter().all(has)
+    });
+    for one in &mut found {
+        one.combinations
+            .retain(|c| shared.contains(&circumstances(*c)));
+        one.combinations.sort_by_key(|c| circumstances(*c));
+    }
+    found.retain(|one| !one.combinations.is_empty());
+    found
+}
+
+/// The best of the candidates by this measure, beside the first of them and all others.
+pub(super) fn answer(
+    of: &Experiment,
+    all: &[Vec<usize>],
+    facts: &[Fact],
+    logs: &Logs,
+    (phase, measure): (&str, Measure),
+) -> Option<Answer> {
+    let found = comparable(of, all, logs);
+    let reference = found.first()?;
+    let every: Vec<usize> = found
+        .iter()
+        .flat_map(|one| one.combinations.clone())
+        .collect();
+    let shared = logs.shared(&every);
+    let level = |one: &Candidate| {
+        let found = shared.contrasts(&[(1.0, one.combinations.clone())]);
+        let values: Vec<f64> = found.into_iter().map(|(_, value)| value).collect();
+        mean(&values)
+    };
+    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
+    let levels = found
+        .iter()
+        .filter_map(|one| Some((level(one)? * sign, one)));
+    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let over = |logs: &Logs, one: &Candidate, other: &Candidate| {
+        let terms = [
+            (1.0, one.combinations.clone()),
+            (-1.0, other.combinations.clone()),
+        ];
+        logs.estimate(&logs.contrasts(&terms))
+    };
+    let ((estimate, claim), (again, again_claim)) = if winner.levels == reference.levels {
+        ((None, Claim::None), (None, Claim::None))
+    } else {
+        let second = Logs::of(facts, Stage::Again, (phase, measure), None);
+        let of_logs = |logs: &Logs, out_of: usize| {
+            let mut estimate = over(logs, winner, reference);
+            let claim = judge_chosen(&mut estimate, out_of);
+            (estimate, claim)
+        };
+        (of_logs(logs, found.len() - 1), of_logs(&second, 1))
+    };
+    let others = found.iter().filter(|one| one.levels != winner.levels);
+    let mut rivals: Vec<Rival> = others
+        .map(|one| Rival {
+            label: of.chosen_label(all, &one.levels),
+            estimate: over(logs, one, winner),
+            claim: Claim::None,
+        })
+        .collect();
+    let judged = rivals.iter_mut();
+    let judged = judged.map(|one| (&mut one.estimate, &mut one.claim));
+    judge(judged.collect());
+    // Which of them is the best was seen in the same numbers: any two of them might have been these.
+    for one in &mut rivals {
+        judge_pairs(&mut one.estimate, &mut one.claim, found.len());
+    }
+    Some(Answer {
+        winner_label: of.chosen_label(all, &winner.levels),
+        winner: winner.levels.clone(),
+        reference_label: of.chosen_label(all, &reference.levels),
+        reference: reference.levels.clone(),
+        estimate,
+        claim,
+        again,
+        again_claim,
+        rivals,
+        blocks: shared.contrasts(&[(1.0, every)]).len(),
+    })
+}

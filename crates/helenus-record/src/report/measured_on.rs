@@ -1,0 +1,92 @@
+//! What runs were measured on, in words: machine, software, and the limits that really held.
+//! Refuses to merge what differs: two machines in one experiment are two lines, each with its number of runs.
+
+use crate::report::words;
+use crate::run::StoredRun;
+use serde_json::Value;
+
+/// Machine, software and limits of runs, each different one a line; with how many runs where there are several.
+pub fn measured_on<'a>(runs: impl Iterator<Item = &'a StoredRun> + Clone) -> Vec<String> {
+    let machines = counted(runs.clone().map(machine));
+    machines
+        .into_iter()
+        .chain(counted(runs.filter_map(limits)))
+        .collect()
+}
+
+fn counted(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for line in lines {
+        match found.iter_mut().find(|(own, _)| *own == line) {
+            Some((_, times)) => *times += 1,
+            None => found.push((line, 1)),
+        }
+    }
+    let several = found.len() > 1;
+    let told = found.into_iter().map(|(line, times)| match several {
+        true => format!("{line} ({times} runs)"),
+        false => line,
+    });
+    told.collect()
+}
+
+fn machine(run: &StoredRun) -> String {
+    let host = &run.host;
+    let word = |field: &str| match &host[field] {
+        Value::String(text) => text.clone(),
+        Value::Null => "?".to_owned(),
+        other => other.to_string(),
+    };
+    let memory = host["memory"].as_u64().map_or("?".to_owned(), words::bytes);
+    let mut line = format!(
+        "{}, {} processors, {memory}, Linux {}",
+        word("processor"),
+        word("cores"),
+        word("kernel")
+    );
+    if let Some(release) = &run.summary.release {
+        line.push_str(&format!("; Apache Cassandra {release}"));
+    }
+    if let Some(jvm) = &run.summary.jvm {
+        line.push_str(&format!(", {jvm}"));
+    }
+    format!("{line}; Helenus {}", run.helenus_version)
+}
+
+/// What the nodes were limited to; none where they were not.
+fn limits(run: &StoredRun) -> Option<String> {
+    let limits = run.host.get("limits").filter(|limits| limits.is_object())?;
+    if let Some(why) = limits["not_enforced"].as_str() {
+        return Some(format!("limits that did not hold: {why}"));
+    }
+    let mut held = Vec::new();
+    if let Some(cpus) = limits["cpus"].as_f64() {
+        held.push(format!("{} processors a node", words::digits(cpus)));
+    }
+    if let Some(memory) = limits["memory_bytes"].as_u64() {
+        held.push(format!("{} of memory", words::bytes(memory)));
+    }
+    let disk = &limits["disk"];
+    let speeds = [
+        ("read_bytes_per_s", "read"),
+        ("write_bytes_per_s", "written"),
+    ];
+    for (field, what) in speeds {
+        if let Some(bytes) = disk[field].as_u64() {
+            held.push(format!("{}/s {what} a node", words::bytes(bytes)));
+        }
+    }
+    for (field, what) in [("reads_per_s", "reads"), ("writes_per_s", "writes")] {
+        if let Some(number) = disk[field].as_u64() {
+            held.push(format!("{number} {what} of the disk a second and node"));
+        }
+    }
+    if held.is_empty() {
+        return None;
+    }
+    let by = limits["by"].as_str().unwrap_or("control groups");
+    let but = disk["but"]
+        .as_str()
+        .map_or(String::new(), |but| format!("; {but}"));
+    Some(format!("limits held by {by}: {}{but}", held.join(", ")))
+}
