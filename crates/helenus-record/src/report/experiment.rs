@@ -109,12 +109,15 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
         (Some(again), claim) if claim != Claim::None => (again, "measured again, "),
         _ => (estimate, ""),
     };
-    let against = format!(
-        "{looked}{what} is {} than with {reference} ({}, {} blocks)",
-        words::change(estimate.ratio),
-        words::interval(estimate),
-        estimate.pairs
-    );
+    let than = |reference: &str| {
+        format!(
+            "{looked}{what} is {}{reference} ({}, {} blocks)",
+            words::change(estimate.ratio),
+            words::interval(estimate),
+            estimate.pairs
+        )
+    };
+    let against = than(&format!(" than with {reference}"));
     match (answer.claim, answer.settled()) {
         (Claim::None, _) => {
             format!("no claim below {LEAST_PAIRS} blocks; {winner} looks best: {against}")
@@ -123,7 +126,7 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
             format!("{winner} is best: {against}")
         }
         (_, Claim::Higher | Claim::Lower) => {
-            format!("{winner} is better than {reference}: {against}")
+            format!("{winner} is better than {reference}: {}", than(""))
         }
         (Claim::Higher | Claim::Lower, _) => {
             format!(
@@ -373,7 +376,7 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         let _infallible = writeln!(out, "* {}", text(line));
     }
     for on in report.measured_on {
-        let _infallible = writeln!(out, "* measured on {}", text(on));
+        let _infallible = writeln!(out, "* {}", text(on));
     }
     if let Some(found) = report.analysis {
         let drawn = [

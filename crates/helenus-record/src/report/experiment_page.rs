@@ -31,7 +31,7 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         .map(|line| format!("<li>{}</li>", html(&line)))
         .collect();
     let on = report.measured_on.iter();
-    let on = on.map(|on| format!("<li>measured on {}</li>", html(on)));
+    let on = on.map(|on| format!("<li>{}</li>", html(on)));
     let more = format!("{more}{}", on.collect::<String>());
     let lead = match more.is_empty() {
         true => more,

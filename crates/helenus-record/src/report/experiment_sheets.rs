@@ -48,8 +48,8 @@ fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
 
 /// How to read a table of changes.
 const OF_CHANGES: &str = "The interval is that of this row alone; p and the claim count that several rows were looked \
-                          at (Holm). So many blocks find a difference as large as under finds in four of five such rows, looked at \
-                          alone.";
+                          at (Holm). So many blocks find a difference of the size under finds in four of five such \
+                          rows, looked at alone.";
 
 fn said(claim: Claim, testable: bool) -> String {
     match claim {

@@ -50,7 +50,7 @@ fn machine(run: &StoredRun) -> String {
     if let Some(jvm) = &run.summary.jvm {
         line.push_str(&format!(", {jvm}"));
     }
-    format!("{line}; Helenus {}", run.helenus_version)
+    format!("measured on {line}; Helenus {}", run.helenus_version)
 }
 
 /// What the nodes were limited to; none where they were not.

@@ -118,7 +118,7 @@ pub(crate) fn made() -> Made {
         runs,
         facts,
         analysis,
-        measured_on: vec!["a processor, 2 processors".to_owned()],
+        measured_on: vec!["measured on a processor, 2 processors".to_owned()],
     }
 }
 

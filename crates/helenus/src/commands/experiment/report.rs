@@ -145,7 +145,7 @@ fn save(path: &Path, text: &str) -> Result<(), CommandError> {
 fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> String {
     let mut text = format!("{}\n", shown.answer.join("\n"));
     for on in shown.measured_on {
-        text.push_str(&format!("measured on {on}\n"));
+        text.push_str(&format!("{on}\n"));
     }
     let told = |sheet: &Sheet| wanted.is_empty() || wanted.contains(&sheet.title);
     for sheet in experiment_sheets(report).into_iter().filter(told) {
