@@ -131,14 +131,10 @@ impl Links {
         let wanted = distance.put_on(&self.found)?;
         self.set(&wanted, cancel)?;
         // A fault may have cut one: as they are, not as they were set.
-        let links = self.keeper.status()?.links;
-        let cut = |a: &str, b: &str| {
-            let mut both = links.iter();
-            both.any(|l| l.link.cut && ((l.from == a && l.to == b) || (l.from == b && l.to == a)))
-        };
+        let status = self.keeper.status()?;
+        let links = status.links.iter();
         let pairs: Vec<(String, String)> = links
-            .iter()
-            .filter(|link| link.from < link.to && !cut(&link.from, &link.to))
+            .filter(|link| link.from < link.to && !status.is_cut(&link.from, &link.to))
             .map(|link| (link.from.clone(), link.to.clone()))
             .collect();
         let mut trips = Vec::new();

@@ -163,6 +163,14 @@ pub struct Status {
     pub faults: Vec<u32>,
 }
 
+impl Status {
+    /// Whether nothing comes back from one data centre to the other as it is now: one way that is cut is enough.
+    pub fn is_cut(&self, a: &str, b: &str) -> bool {
+        let between = |l: &Directed| (l.from == a && l.to == b) || (l.from == b && l.to == a);
+        self.links.iter().any(|l| l.link.cut && between(l))
+    }
+}
+
 /// Version of [`Status`] as JSON.
 pub const STATUS_VERSION: u32 = 1;
 

@@ -143,13 +143,9 @@ fn measure(
         pairs = vec![pair.clone()];
     }
     // As they are, not as they were set: a fault may have cut some.
-    let links = keeper.status().map_err(ClusterError::from)?.links;
-    let cut = |a: &str, b: &str| {
-        let mut both = links.iter();
-        both.any(|l| l.link.cut && ((l.from == a && l.to == b) || (l.from == b && l.to == a)))
-    };
+    let status = keeper.status().map_err(ClusterError::from)?;
     pairs.retain(|(a, b)| {
-        let open = !cut(a, b);
+        let open = !status.is_cut(a, b);
         if !open {
             ui.caution(&format!("{a} - {b} is cut, and not measured"));
         }

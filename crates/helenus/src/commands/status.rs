@@ -63,17 +63,13 @@ fn round_trips(state: &ClusterState) -> Vec<Echo> {
         return Vec::new();
     };
     let folder = Path::new(&state.plan.folder);
-    let Ok(links) = Keeper::call(folder).and_then(|keeper| keeper.status()) else {
+    let Ok(status) = Keeper::call(folder).and_then(|keeper| keeper.status()) else {
         return Vec::new();
-    };
-    let cut = |a: &str, b: &str| {
-        let mut these = links.links.iter();
-        these.any(|l| l.link.cut && ((l.from == a && l.to == b) || (l.from == b && l.to == a)))
     };
     let mut asked = Vec::new();
     for (k, a) in network.sites.iter().enumerate() {
         for b in &network.sites[k + 1..] {
-            if !cut(&a.name, &b.name) {
+            if !status.is_cut(&a.name, &b.name) {
                 // All at once: each takes as many round trips as it has samples.
                 let (folder, a, b) = (folder.to_owned(), a.name.clone(), b.name.clone());
                 asked.push(std::thread::spawn(move || {

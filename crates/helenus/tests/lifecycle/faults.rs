@@ -483,16 +483,18 @@ fn a_run_s_faults_come_and_go_and_are_told() {
     assert!(page.contains(kill));
 }
 
+/// The file by whose lock one command at a time has `c`.
+fn lock_of(lab: &TestLab) -> fs_err::File {
+    let mut options = fs_err::OpenOptions::new();
+    let lock = options.append(true).create(true);
+    lock.open(lab.cluster("c").join("lock")).expect("the lock")
+}
+
 #[test]
 fn a_fault_that_cannot_be_made_disqualifies_and_ctrl_c_heals() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);
-    let lock = lab.cluster("c").join("lock");
-    let lock = fs_err::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(lock)
-        .expect("the lock");
+    let lock = lock_of(&lab);
     let run = lab.begin(
         &[
             &RUN[..],
@@ -557,11 +559,7 @@ fn a_heal_that_another_command_stands_in_the_way_of_comes_as_soon_as_it_can() {
     let words = "at 500ms for 1s pause node1";
     let run = lab.begin(&[&RUN[..], &["--duration", "9s", "--fault", words]].concat());
     until(&lab, &["paused"]);
-    let lock = lab.cluster("c").join("lock");
-    let lock = fs_err::OpenOptions::new()
-        .append(true)
-        .open(lock)
-        .expect("the lock");
+    let lock = lock_of(&lab);
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("the lock");
     // Longer than a heal waits for the cluster.
     std::thread::sleep(Duration::from_secs(4));
