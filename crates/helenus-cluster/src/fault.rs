@@ -8,10 +8,8 @@ mod throttle;
 
 pub use journal::{Entry, Journal, Undo, now_unix_ms};
 
-use crate::address::Claims;
 use crate::alive;
 use crate::error::{Class, ClusterError};
-use crate::launch::Started;
 use crate::lifecycle::{Event, Hands};
 use crate::net::client::Keeper;
 use crate::net::control::Over;
@@ -275,7 +273,8 @@ impl Hands {
         journal.write(&folder)?;
         let mut started = Vec::new();
         if !ended.is_empty() {
-            started = self.start_ended(&mut state, &ended, events)?;
+            let names = self.startable(&mut state, &ended, events)?;
+            started = self.begin(&mut state, &names, events)?;
         }
         if healed.iter().any(|entry| entry.fault.what.ends_nodes()) {
             journal.faults.retain(|e| !done(e));
@@ -319,25 +318,6 @@ impl Hands {
             return Ok(());
         }
         self.start_locked(&mut state, &[], within, events)
-    }
-
-    fn start_ended(
-        &self,
-        state: &mut ClusterState,
-        nodes: &[String],
-        events: &mut dyn FnMut(Event),
-    ) -> Result<Vec<Started>, ClusterError> {
-        state.baseline.may_start(&state.plan.name)?;
-        let mut gone = self.whole_network(state, nodes, events)?;
-        gone.retain(|node| pid_of(state, node).is_none());
-        if state.plan.network.is_none() {
-            let mut addresses = Vec::new();
-            for node in &gone {
-                addresses.push(state.node(node)?.address);
-            }
-            Claims::prove_free(&addresses, state.plan.ports)?;
-        }
-        self.begin(state, &gone, events)
     }
 
     fn plan_fault(

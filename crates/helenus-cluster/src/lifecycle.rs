@@ -368,6 +368,17 @@ impl Hands {
         ready_within: Duration,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
+        let names = self.startable(state, nodes, events)?;
+        self.launch(state, &names, ready_within, events)
+    }
+
+    /// Those of the named nodes that do not run, and may and can be started.
+    pub(crate) fn startable(
+        &self,
+        state: &mut ClusterState,
+        nodes: &[String],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Vec<String>, ClusterError> {
         state.baseline.may_start(&state.plan.name)?;
         let nodes = &self.whole_network(state, nodes, events)?;
         let mut names = Vec::new();
@@ -382,7 +393,7 @@ impl Hands {
                 names.push(name.clone());
             }
         }
-        self.launch(state, &names, ready_within, events)
+        Ok(names)
     }
 
     /// Starts the named nodes and waits until all that run are ready together.

@@ -408,21 +408,17 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
             let _infallible = writeln!(out, "| {} |", cells.join(" | "));
         }
     }
-    let _infallible = writeln!(out, "\nAgain: {}", code(&again_command(stored)));
+    let _infallible = writeln!(out, "\nAgain: {}", code(&again_command(report)));
     out
 }
 
 /// The command that does it again, with the seed where neither it nor the file has one.
-pub(super) fn again_command(stored: &StoredExperiment) -> String {
-    let command = &stored.command;
-    let seeded = |text: &str, word: &str| {
-        text.lines()
-            .any(|line| line.trim_start().starts_with(word) && line.contains(['=', ' ']))
-    };
-    if seeded(&stored.text, "seed") || command.contains("--seed") {
+pub(super) fn again_command(report: &ExperimentReport<'_>) -> String {
+    let StoredExperiment { command, seed, .. } = report.stored;
+    if report.experiment.seed.is_some() || command.contains("--seed") {
         return command.clone();
     }
-    format!("{command} --seed {}", stored.seed.0)
+    format!("{command} --seed {}", seed.0)
 }
 
 /// The numbers of all runs, a row for each run, phase and measure, and one without a number for what has none; each

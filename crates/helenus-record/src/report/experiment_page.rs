@@ -362,7 +362,7 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
 }
 
 fn repeat(report: &ExperimentReport<'_>) -> String {
-    let command = verbatim(&again_command(report.stored));
+    let command = verbatim(&again_command(report));
     let file = fold("The file", &verbatim(&report.stored.text));
     format!("{command}{file}")
 }

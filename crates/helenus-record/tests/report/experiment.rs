@@ -233,7 +233,7 @@ fn a_hostile_level_stays_a_name() {
         "chart-curve-1",
         "sortable",
         "What did not run",
-        "helenus experiment run heap.toml",
+        "helenus experiment run heap.toml --seed 3",
     ];
     for part in parts {
         assert!(page.contains(part), "no {part}");
