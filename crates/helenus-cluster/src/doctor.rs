@@ -7,6 +7,7 @@ use crate::limits;
 use crate::machine;
 use crate::net;
 use helenus_model::release::Release;
+use helenus_model::topology::wan::Wan;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::path::Path;
@@ -51,6 +52,7 @@ pub fn examine(hands: &Hands) -> Vec<Finding> {
         disk("state folder", &hands.paths.state),
         disk("cache folder", &hands.paths.cache),
         namespaces(hands),
+        netem(hands),
         cgroups(hands),
         disk_speed(hands),
         perf_clock(),
@@ -147,7 +149,7 @@ fn disk(what: &'static str, folder: &Path) -> Finding {
 
 /// A network of two data centres, made for real and measured once.
 fn namespaces(hands: &Hands) -> Finding {
-    match net::client::try_out(&hands.helenus) {
+    match net::client::try_out(&hands.helenus, Wan::Queue) {
         Ok(tried) => {
             let who = if tried.user_namespace {
                 "as an ordinary user"
@@ -170,6 +172,24 @@ fn namespaces(hands: &Hands) -> Finding {
             error.hint().as_deref(),
         ),
     }
+}
+
+/// Whether the kernel could hold packets by itself; nobody needs it to.
+fn netem(hands: &Hands) -> Finding {
+    let text = match net::client::try_out(&hands.helenus, Wan::Netem) {
+        Ok(tried) => format!(
+            "--wan netem works: 10 ms asked, {:.1} ms measured",
+            tried.p50_us / 1e3
+        ),
+        Err(error) => {
+            let why = match error {
+                net::client::NetError::Build { why, .. } => why,
+                other => crate::lifecycle::with_causes(&other),
+            };
+            format!("no --wan netem ({why}); distance is held without it")
+        }
+    };
+    finding("netem", Weight::Good, text, None)
 }
 
 fn cgroups(hands: &Hands) -> Finding {

@@ -3,6 +3,7 @@
 
 use crate::seed::mix;
 use crate::topology::link::Directed;
+use crate::topology::wan::Wan;
 use crate::topology::{Topology, TopologyError};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -50,6 +51,9 @@ pub struct NetworkPlan {
     pub seed: u64,
     /// Most bytes that a TCP connection may have on the way.
     pub tcp_buffer_bytes: u64,
+    /// Who holds what crosses.
+    #[serde(default, skip_serializing_if = "Wan::is_default")]
+    pub wan: Wan,
 }
 
 /// Name of the namespace in which clients of a data centre stand.
@@ -102,6 +106,7 @@ impl NetworkPlan {
             links: topology.links.clone(),
             seed: number,
             tcp_buffer_bytes: TCP_BUFFER_BYTES,
+            wan: topology.wan,
         }))
     }
 

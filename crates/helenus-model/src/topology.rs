@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub mod file;
 pub mod flags;
 pub mod link;
+pub mod wan;
 
 use link::{Directed, Link, LinkWords};
 
@@ -31,6 +32,9 @@ pub struct Topology {
     /// Every directed pair of data centres; empty where the cluster lives on loopback, without distance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Directed>,
+    /// Who holds what crosses between them.
+    #[serde(default, skip_serializing_if = "wan::Wan::is_default")]
+    pub wan: wan::Wan,
 }
 
 /// One data centre.
@@ -170,6 +174,12 @@ pub enum TopologyError {
     /// No such preset of links.
     #[error("there are no links named {0}")]
     Preset(String),
+    /// Nobody of that name holds packets.
+    #[error("nothing named {0} holds what crosses between data centres")]
+    Wan(String),
+    /// Somebody is to hold packets where there is no distance.
+    #[error("there is no distance for {} to hold", .0.as_str())]
+    NothingToHold(wan::Wan),
     /// A preset of links for more data centres than it has places.
     #[error("the links {preset} are of three places, and there are {data_centers} data centres")]
     PresetTooSmall {
@@ -196,6 +206,13 @@ impl TopologyError {
                     .collect();
                 Some(name_hint(name, &known))
             }
+            Self::Wan(name) => {
+                let known = wan::Wan::ALL.map(|wan| wan.as_str().to_owned());
+                Some(name_hint(name, &known))
+            }
+            Self::NothingToHold(_) => {
+                Some("give the data centres a distance, such as -n 3:3 --rtt 80ms".into())
+            }
             Self::PresetTooSmall { .. } => {
                 Some("give each pair its --rtt, or write the links into a file".into())
             }
@@ -216,6 +233,7 @@ impl Topology {
         Ok(Self {
             data_centers: vec![DataCenter::new(SINGLE_DATA_CENTER, nodes, 1)],
             links: Vec::new(),
+            wan: wan::Wan::default(),
         })
     }
 

@@ -1,11 +1,13 @@
 //! Makes a network: a user namespace where we are not root, a router, a namespace a node and client, links, rules.
 //! Refuses to run in a process with more than one thread, and to name anything that would outlive it.
 
+use super::netem;
 use super::queue::Queues;
 use super::route::{LOOPBACK, Links};
 use super::rules::{self, Pair, Way};
 use fs_err as fs;
 use helenus_model::network::NetworkPlan;
+use helenus_model::topology::wan::Wan;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::collections::BTreeMap;
 use std::io;
@@ -29,16 +31,22 @@ pub(super) struct BuildError {
     pub(super) source: io::Error,
 }
 
+/// What holds packets that cross.
+pub(super) enum Held {
+    /// Queues, one a directed link in the plan's order, and how packets reach them.
+    Queues(Queues, Way),
+    /// The kernel.
+    Netem,
+}
+
 /// A network that exists as long as this process.
 pub(super) struct Network {
     /// The user namespace, where we are not root.
     pub(super) user: Option<OwnedFd>,
     /// By the spaces' names.
     pub(super) spaces: BTreeMap<String, OwnedFd>,
-    /// The queues, one a directed link in the plan's order.
-    pub(super) queues: Queues,
-    /// How packets reach them.
-    pub(super) way: Way,
+    /// What holds packets that cross.
+    pub(super) held: Held,
     /// What the connections' own settings are, as they hold.
     pub(super) tcp: BTreeMap<&'static str, String>,
 }
@@ -60,6 +68,7 @@ const WANT_NET: &str = "set user.max_net_namespaces above the number of nodes, a
 const WANT_LINKS: &str = "the kernel wants CONFIG_VETH and CONFIG_BRIDGE (modules veth and bridge)";
 const WANT_QUEUES: &str =
     "the kernel wants CONFIG_NETFILTER_NETLINK_QUEUE (module nfnetlink_queue)";
+const WANT_NETEM: &str = "the kernel wants CONFIG_NET_SCH_NETEM and CONFIG_IP_MULTIPLE_TABLES (module sch_netem); leave --wan out: packets are then held without it";
 const WANT_RULES: &str = "the kernel wants CONFIG_NF_TABLES with CONFIG_NFT_QUEUE, or CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE (modules nft_queue, or nft_compat and xt_NFQUEUE)";
 
 /// Makes the network of a plan; this thread stands in the router afterwards.
@@ -80,14 +89,22 @@ pub(super) fn build(plan: &NetworkPlan) -> Result<Network, BuildError> {
         tcp = wire_space(plan, space).map_err(&links)?;
     }
     enter(&router).map_err(&net)?;
-    let count = u16::try_from(plan.links.len()).unwrap_or(u16::MAX);
-    let queues = Queues::open(count).map_err(of("packet queues", WANT_QUEUES))?;
-    let way = rules::write(&pairs(plan)).map_err(of("the router's rules", WANT_RULES))?;
+    let held = match plan.wan {
+        Wan::Queue => {
+            let count = u16::try_from(plan.links.len()).unwrap_or(u16::MAX);
+            let queues = Queues::open(count).map_err(of("packet queues", WANT_QUEUES))?;
+            let way = rules::write(&pairs(plan)).map_err(of("the router's rules", WANT_RULES))?;
+            Held::Queues(queues, way)
+        }
+        Wan::Netem => {
+            netem::build(plan).map_err(of("links that netem holds", WANT_NETEM))?;
+            Held::Netem
+        }
+    };
     Ok(Network {
         user,
         spaces,
-        queues,
-        way,
+        held,
         tcp,
     })
 }
@@ -148,12 +165,21 @@ fn quiet() -> io::Result<()> {
     Ok(())
 }
 
+/// Name of the bridge of the data centre with that number, from 0.
+pub(super) fn bridge_name(site: usize) -> String {
+    format!("dc{}", site + 1)
+}
+
 fn wire_router(plan: &NetworkPlan, spaces: &BTreeMap<String, OwnedFd>) -> io::Result<()> {
     set("ipv4/ip_forward", "1")?;
+    // What crosses comes in again by a link that leads nowhere else; links that are made from here on take it over.
+    for which in ["default", "all"] {
+        set(&format!("ipv4/conf/{which}/rp_filter"), "0")?;
+    }
     let links = Links::open()?;
     links.up(LOOPBACK)?;
-    for (bridge, site) in (FIRST_BRIDGE..).zip(&plan.sites) {
-        links.bridge(bridge, &format!("dc{}", bridge - FIRST_BRIDGE + 1))?;
+    for ((bridge, site), number) in (FIRST_BRIDGE..).zip(&plan.sites).zip(0..) {
+        links.bridge(bridge, &bridge_name(number))?;
         links.address(bridge, site.gateway)?;
     }
     // What stays within a data centre never reaches the rules; a kernel that knows no such filter lacks the setting.
@@ -193,7 +219,11 @@ fn wire_space(
         holds.insert(key, read.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     holds.insert("link_queue", super::route::LINK_QUEUE.to_string());
-    holds.insert("packet_queue", super::queue::QUEUE_LENGTH.to_string());
+    let held = match plan.wan {
+        Wan::Queue => super::queue::QUEUE_LENGTH,
+        Wan::Netem => netem::LIMIT,
+    };
+    holds.insert("packet_queue", held.to_string());
     let links = Links::open()?;
     links.up(LOOPBACK)?;
     links.address(2, space.address)?;

@@ -13,6 +13,7 @@ use helenus_cql::client::Dial;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::topology::link::LinkWords;
+use helenus_model::topology::wan::Wan;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -179,14 +180,15 @@ pub struct Tried {
     pub p50_us: f64,
 }
 
-/// Makes a network of two data centres 10 ms apart, measures it, and ends it.
+/// Makes a network of two data centres 10 ms apart, held so, measures it, and ends it.
 ///
 /// # Errors
 /// It cannot be made.
-pub fn try_out(helenus: &Path) -> Result<Tried, NetError> {
+pub fn try_out(helenus: &Path, wan: Wan) -> Result<Tried, NetError> {
     let flags = TopologyFlags {
         nodes: Some("1:1".into()),
         rtt: vec!["10ms".into()],
+        wan: Some(wan),
         ..TopologyFlags::default()
     };
     let wrong = |e: helenus_model::topology::TopologyError| NetError::Io(io::Error::other(e));

@@ -2,10 +2,11 @@
 //! Refuses to decide anything.
 
 use super::echo::Echo;
-use super::emulator::{Carried, Work};
+use super::hold::{Carried, Work};
 use super::traffic::Crossed;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, Layer, LinkWords};
+use helenus_model::topology::wan::Wan;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
@@ -150,9 +151,12 @@ pub struct Status {
     pub below: Vec<Directed>,
     /// What each carried, in their order.
     pub carried: Vec<Carried>,
-    /// What the emulator did.
+    /// What whoever holds packets did.
     pub work: Work,
-    /// How packets reach the queues: `statement` or `target`.
+    /// Who holds packets.
+    #[serde(default)]
+    pub wan: Wan,
+    /// How packets reach the queues: `statement` or `target`; `netem` where the kernel holds them.
     pub way: String,
     /// Whether the network was made by an ordinary user.
     pub user_namespace: bool,

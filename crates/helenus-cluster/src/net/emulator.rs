@@ -1,61 +1,19 @@
 //! The emulator: takes packets from the queues, asks the model for their fate, lets them go when they are due.
 //! Refuses to spin: between two moments at which something is due or comes in, it sleeps.
 
+use super::hold::{Carried, Holder, Work};
 use super::queue::{Packet, Queues};
-use helenus_model::distance::{Carrier, Fate, Lateness};
+use helenus_model::distance::{Carrier, Fate};
 use helenus_model::pace::Pace;
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Link;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// What went over one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Carried {
-    /// Packets let go.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Packets lost as the link says.
-    pub lost: u64,
-    /// Packets under way now.
-    pub held: u64,
-}
-
-/// What the emulator did so far.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Work {
-    /// Time on a processor in microseconds.
-    pub cpu_us: u64,
-    /// Time since it began, in microseconds.
-    pub up_us: u64,
-    /// By how much packets were late.
-    pub lateness: Lateness,
-    /// How often it woke.
-    pub wakes: u64,
-    /// Verdicts, each for one packet or many.
-    pub verdicts: u64,
-    /// Packets that were let go.
-    pub packets: u64,
-    /// By how much they were late in all, in microseconds.
-    pub late_us: u64,
-    /// The latest of them, in microseconds.
-    pub latest_us: u64,
-    /// Packets that were late by more than a millisecond.
-    pub late_1ms: u64,
-    /// Times at which the kernel could not hand over all that came.
-    pub overrun: u64,
-    /// Whether the kernel stamps what comes in.
-    pub stamped: bool,
-    /// Whether it runs before ordinary processes.
-    pub realtime: bool,
-}
 
 /// What the emulator and whoever changes it share.
 #[derive(Debug)]
@@ -81,28 +39,28 @@ impl Shared {
             wake: rustix::event::eventfd(0, flags)?,
         })
     }
+}
 
-    /// The links as they are.
-    pub(super) fn links(&self) -> Vec<Link> {
+impl Holder for Shared {
+    fn links(&self) -> Vec<Link> {
         self.links
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// Changes one of them; what is under way arrives as it would have.
-    pub(super) fn change(&self, queue: usize, link: Link) {
+    fn change(&self, place: usize, link: Link) -> io::Result<()> {
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = links.get_mut(queue) {
+        if let Some(known) = links.get_mut(place) {
             *known = link;
         }
         drop(links);
         self.version.fetch_add(1, Ordering::Release);
         let _full_means_awake = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        Ok(())
     }
 
-    /// What was done so far.
-    pub(super) fn told(&self) -> (Work, Vec<Carried>) {
+    fn told(&self) -> (Work, Vec<Carried>) {
         let mut work = self
             .work
             .lock()
@@ -251,12 +209,7 @@ impl<'a> Emulator<'a> {
                 }
                 held.waiting.pop_front();
                 // Early is as wrong as late.
-                let late_us = now.abs_diff(due) / 1_000;
-                self.work.packets += 1;
-                self.work.late_us += late_us;
-                self.work.lateness.add(late_us);
-                self.work.latest_us = self.work.latest_us.max(late_us);
-                self.work.late_1ms += u64::from(late_us > 1_000);
+                self.work.late(now.abs_diff(due) / 1_000);
                 held.carried.packets += 1;
                 held.carried.bytes += u64::from(bytes);
                 held.carried.held -= 1;

@@ -6,6 +6,9 @@ use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
 use super::faults::Faults;
+use super::hold::Holder;
+use super::netem::Netem;
+use super::probe::Probes;
 use super::rules;
 use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
@@ -20,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,17 +51,17 @@ pub(super) enum First {
 struct Kept {
     plan: NetworkPlan,
     network: Held,
-    shared: Shared,
+    holder: Arc<dyn Holder>,
     faults: Mutex<Faults>,
     conversations: AtomicU64,
     ending: AtomicBool,
 }
 
-/// The network, less the queues that the emulator took.
+/// The network, less what its holder took.
 struct Held {
-    user: Option<std::os::fd::OwnedFd>,
-    spaces: BTreeMap<String, std::os::fd::OwnedFd>,
-    way: rules::Way,
+    user: Option<OwnedFd>,
+    spaces: BTreeMap<String, OwnedFd>,
+    way: &'static str,
     settings: BTreeMap<String, String>,
 }
 
@@ -102,14 +105,14 @@ fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
     let Network {
         user,
         spaces,
-        queues,
-        way,
+        held,
         tcp,
     } = network;
     let settings = tcp.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
     let links: Vec<Link> = plan.links.iter().map(|l| l.link).collect();
+    let (holder, way, work) = holder(held, &plan, &spaces)?;
     let kept = Arc::new(Kept {
-        shared: Shared::new(links.clone())?,
+        holder,
         faults: Mutex::new(Faults::new(links)),
         network: Held {
             user,
@@ -122,20 +125,56 @@ fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
         ending: AtomicBool::new(false),
     });
     let listener = listen(folder)?;
-    let seed = Seed(kept.plan.seed);
     let working = Arc::clone(&kept);
-    let stamps = stamps();
     // Of this very thread's namespace, the router: threads are born where their maker stands.
     std::thread::Builder::new()
         .name("emulator".into())
         .spawn(move || {
-            let emulator = Emulator::new(queues, &working.shared, seed, stamps);
-            let end = emulator.run();
-            tracing::error!(?end, "the emulator ended");
+            let end = work();
+            tracing::error!(?end, "nobody holds packets any more");
             working.ending.store(true, Ordering::Release);
         })?;
     say(&First::Ready)?;
     accept(folder, &kept, &listener)
+}
+
+/// Whoever holds packets: as it is asked, how packets reach it, and its work, which lasts as long as the process.
+type Holding = (
+    Arc<dyn Holder>,
+    &'static str,
+    Box<dyn FnOnce() -> io::Result<()> + Send>,
+);
+
+fn holder(
+    held: build::Held,
+    plan: &NetworkPlan,
+    spaces: &BTreeMap<String, OwnedFd>,
+) -> io::Result<Holding> {
+    let stamps = stamps();
+    match held {
+        build::Held::Queues(queues, way) => {
+            let links = plan.links.iter().map(|l| l.link);
+            let shared = Arc::new(Shared::new(links.collect())?);
+            let seed = Seed(plan.seed);
+            let asked = Arc::clone(&shared);
+            let work = move || Emulator::new(queues, &shared, seed, stamps).run();
+            let way = match way {
+                rules::Way::Statement => "statement",
+                rules::Way::Target => "target",
+            };
+            Ok((asked, way, Box::new(work)))
+        }
+        build::Held::Netem => {
+            let netem = Arc::new(Netem::new(plan, spaces)?);
+            let probes = Probes::open(plan, spaces)?;
+            let asked = Arc::clone(&netem);
+            let work = move || {
+                let _while_it_probes = stamps;
+                netem.probe(&probes)
+            };
+            Ok((asked, "netem", Box::new(work)))
+        }
+    }
 }
 
 /// Through the folder's descriptor: a socket's path has room for 107 bytes only.
@@ -179,8 +218,7 @@ fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Resul
 fn talk(kept: &Kept, stream: &UnixStream) -> io::Result<()> {
     let number = kept.conversations.fetch_add(1, Ordering::Relaxed);
     let end = answers(kept, stream, number);
-    kept.take_back(number);
-    end
+    kept.take_back(number).and(end)
 }
 
 fn answers(kept: &Kept, stream: &UnixStream, number: u64) -> io::Result<()> {
@@ -207,16 +245,16 @@ fn answers(kept: &Kept, stream: &UnixStream, number: u64) -> io::Result<()> {
             },
             Ask::Link { from, to, words } => {
                 let lent = lent.then_some(number);
-                kept.change(from.as_deref(), to.as_deref(), words, lent);
-                send(stream, &Answer::Done, &[])?;
+                let changed = kept.change(from.as_deref(), to.as_deref(), words, lent);
+                send(stream, &done_or(changed), &[])?;
             }
             Ask::Lend => {
                 lent = true;
                 send(stream, &Answer::Done, &[])?;
             }
             Ask::GiveBack => {
-                kept.take_back(number);
-                send(stream, &Answer::Done, &[])?;
+                let given = kept.take_back(number);
+                send(stream, &done_or(given), &[])?;
             }
             Ask::Lay { id, over } => {
                 let laid = kept.over(|faults| faults.lay(id, over, &kept.plan));
@@ -296,7 +334,7 @@ impl Kept {
     }
 
     fn links(&self) -> Vec<Directed> {
-        self.named(self.shared.links())
+        self.named(self.holder.links())
     }
 
     fn named(&self, now: Vec<Link>) -> Vec<Directed> {
@@ -307,9 +345,15 @@ impl Kept {
         self.plan.links.iter().zip(now).map(with).collect()
     }
 
-    fn change(&self, from: Option<&str>, to: Option<&str>, words: LinkWords, lent: Option<u64>) {
+    fn change(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+        words: LinkWords,
+        lent: Option<u64>,
+    ) -> io::Result<()> {
         let is = |asked: Option<&str>, name: &str| asked.is_none_or(|asked| asked == name);
-        let _below_only = self.over(|faults| {
+        self.over(|faults| {
             for (queue, known) in self.plan.links.iter().enumerate() {
                 if is(from, &known.from) && is(to, &known.to) {
                     match lent {
@@ -319,14 +363,14 @@ impl Kept {
                 }
             }
             Ok(())
-        });
+        })
     }
 
-    fn take_back(&self, from: u64) {
-        let _below_only = self.over(|faults| {
+    fn take_back(&self, from: u64) -> io::Result<()> {
+        self.over(|faults| {
             faults.take_back(from);
             Ok(())
-        });
+        })
     }
 
     /// Changes the faults, or what is below them; the emulator follows.
@@ -334,9 +378,9 @@ impl Kept {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut faults);
         let then = faults.links(&self.plan.links);
-        for (queue, (now, then)) in self.shared.links().iter().zip(&then).enumerate() {
+        for (place, (now, then)) in self.holder.links().iter().zip(&then).enumerate() {
             if now != then {
-                self.shared.change(queue, *then);
+                self.holder.change(place, *then)?;
             }
         }
         changed
@@ -371,7 +415,7 @@ impl Kept {
     }
 
     fn status(&self) -> Status {
-        let (work, carried) = self.shared.told();
+        let (work, carried) = self.holder.told();
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         Status {
             format: Format::new("network-status", STATUS_VERSION),
@@ -379,11 +423,8 @@ impl Kept {
             below: self.named(faults.below().to_vec()),
             carried,
             work,
-            way: match self.network.way {
-                rules::Way::Statement => "statement",
-                rules::Way::Target => "target",
-            }
-            .to_owned(),
+            wan: self.plan.wan,
+            way: self.network.way.to_owned(),
             user_namespace: self.network.user.is_some(),
             settings: self.network.settings.clone(),
             faults: faults.ids(),

@@ -17,9 +17,15 @@ pub(crate) const ACK: u16 = 0x4;
 pub(crate) const CREATE: u16 = 0x400;
 /// Refuse to replace.
 pub(crate) const EXCLUSIVE: u16 = 0x200;
+/// Change what is there.
+pub(crate) const REPLACE: u16 = 0x100;
+/// Tell of all that there is.
+pub(crate) const DUMP: u16 = 0x300;
 
 /// The kernel's answer to a request: an error number, or 0.
 const ERROR: u16 = 2;
+/// The last answer of many.
+const DONE: u16 = 3;
 /// Attributes that hold attributes.
 const NESTED: u16 = 0x8000;
 
@@ -186,22 +192,66 @@ impl Netlink {
         while answered < messages.expected {
             let ((answer, _), _) =
                 rustix::net::recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
-            let mut answer = &*answer;
-            while answer.len() >= HEADER + 4 {
-                let length = u32::from_ne_bytes([answer[0], answer[1], answer[2], answer[3]]);
-                if u16::from_ne_bytes([answer[4], answer[5]]) == ERROR {
-                    let code = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
-                    if code != 0 {
-                        return Err(io::Error::from_raw_os_error(-code));
-                    }
+            for answer in answers(answer) {
+                if answer.kind == ERROR {
+                    answer.refused()?;
                     answered += 1;
                 }
-                let next = (length as usize).next_multiple_of(4).max(HEADER);
-                answer = answer.get(next..).unwrap_or_default();
             }
         }
         Ok(())
     }
+
+    /// Sends a request for all that there is, and hands over what stands behind the header of each answer.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn dump(&self, messages: &Messages, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        self.send(&messages.bytes)?;
+        let mut buffer = vec![MaybeUninit::uninit(); 1 << 16];
+        loop {
+            let ((answer, _), _) =
+                rustix::net::recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
+            for answer in answers(answer) {
+                match answer.kind {
+                    DONE => return Ok(()),
+                    ERROR => answer.refused()?,
+                    _ => each(answer.body),
+                }
+            }
+        }
+    }
+}
+
+/// A message of the kernel's.
+struct Told<'a> {
+    kind: u16,
+    body: &'a [u8],
+}
+
+impl Told<'_> {
+    /// An error unless its number is 0.
+    fn refused(&self) -> io::Result<()> {
+        let code = self
+            .body
+            .first_chunk()
+            .map_or(0, |code| i32::from_ne_bytes(*code));
+        match code {
+            0 => Ok(()),
+            code => Err(io::Error::from_raw_os_error(-code)),
+        }
+    }
+}
+
+/// The messages in these bytes; what is cut off is left out.
+fn answers(mut bytes: &[u8]) -> impl Iterator<Item = Told<'_>> {
+    std::iter::from_fn(move || {
+        let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
+        let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);
+        let body = bytes.get(HEADER..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some(Told { kind, body })
+    })
 }
 
 #[cfg(test)]
@@ -228,6 +278,20 @@ mod tests {
         assert_eq!(found[0], (3, &b"eth0\0"[..]));
         let inner: Vec<(u16, &[u8])> = attributes(found[1].1).collect();
         assert_eq!((found[1].0, inner), (18, vec![(1, &[0, 0, 0, 9][..])]));
+    }
+
+    #[test]
+    fn answers_are_told_apart_and_what_is_cut_off_is_none() {
+        let mut messages = Messages::default();
+        messages.begin(36, 0, &[7; 20]).done();
+        messages.begin(ERROR, 0, &(-2_i32).to_ne_bytes()).done();
+        let bytes = messages.bytes();
+        let told: Vec<(u16, usize)> = answers(bytes).map(|t| (t.kind, t.body.len())).collect();
+        assert_eq!(told, [(36, 20), (ERROR, 4)]);
+        let refused = answers(bytes).nth(1).unwrap().refused();
+        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENOENT));
+        assert_eq!(answers(&bytes[..bytes.len() - 1]).count(), 1);
+        assert_eq!(answers(&[0; HEADER]).count(), 0);
     }
 
     #[test]

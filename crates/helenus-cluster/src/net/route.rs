@@ -10,11 +10,14 @@ const NEW_LINK: u16 = 16;
 const DELETE_LINK: u16 = 17;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
+const NEW_RULE: u16 = 32;
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MASTER: u16 = 10;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
 const INFO_KIND: u16 = 1;
 const INFO_DATA: u16 = 2;
 const VETH_PEER: u16 = 1;
@@ -23,7 +26,11 @@ const IFA_LOCAL: u16 = 2;
 const RTA_DESTINATION: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
+const FRA_IIFNAME: u16 = 3;
 const UP: u32 = 1;
+const NO_ARP: u32 = 0x80;
+/// Pieces into which the network card cuts what it is given: the kernel's own limit.
+const SEGMENTS: u32 = 65_535;
 const INET: u8 = 2;
 
 /// The index of `lo` in every namespace.
@@ -103,6 +110,74 @@ impl Links {
                 .done();
         })?;
         self.at(index, bridge)
+    }
+
+    /// Makes a pair of links that both stay here, up: what leaves by this one comes in by the one with the next index.
+    ///
+    /// Both have one hardware address and ask nobody for others, so packets need no neighbours to pass.
+    pub(super) fn crossing(&self, index: u32, place: usize) -> io::Result<()> {
+        let number = u16::try_from(place)
+            .map_err(io::Error::other)?
+            .to_be_bytes();
+        // Of the addresses that anybody may choose, and no group's.
+        let hardware = [0x02, 0x68, 0x65, 0x6c, number[0], number[1]];
+        self.ask(|m| {
+            m.begin(NEW_LINK, ACK | CREATE | EXCLUSIVE, &link(index, false))
+                .text(IFLA_IFNAME, &format!("x{place}"))
+                .attribute(IFLA_ADDRESS, &hardware)
+                .nest(IFLA_LINKINFO)
+                .text(INFO_KIND, "veth")
+                .nest(INFO_DATA)
+                .nest(VETH_PEER)
+                .fixed(&link(index + 1, false))
+                .text(IFLA_IFNAME, &format!("y{place}"))
+                .attribute(IFLA_ADDRESS, &hardware)
+                .end()
+                .end()
+                .end()
+                .done();
+        })?;
+        for end in [index, index + 1] {
+            let flags = UP | NO_ARP;
+            let mut up = link(end, false);
+            up[8..12].copy_from_slice(&flags.to_ne_bytes());
+            up[12..16].copy_from_slice(&flags.to_ne_bytes());
+            self.ask(|m| m.begin(NEW_LINK, ACK, &up).done())?;
+        }
+        Ok(())
+    }
+
+    /// Whether what leaves by a link is cut into packets before, or may leave as one piece of up to 64 KB.
+    pub(super) fn segments(&self, index: u32, cut_up: bool) -> io::Result<()> {
+        let most = if cut_up { 1 } else { SEGMENTS };
+        self.ask(|m| {
+            m.begin(NEW_LINK, ACK, &link(index, true))
+                .ne32(IFLA_GSO_MAX_SEGS, most)
+                .done();
+        })
+    }
+
+    /// What comes in by the link of that name is routed by that table first.
+    pub(super) fn by_origin(&self, name: &str, table: u8) -> io::Result<()> {
+        // Family, then the table, and "look there" (1); no flags.
+        let fixed = [INET, 0, 0, 0, table, 0, 0, 1, 0, 0, 0, 0];
+        self.ask(|m| {
+            m.begin(NEW_RULE, ACK | CREATE | EXCLUSIVE, &fixed)
+                .text(FRA_IIFNAME, name)
+                .done();
+        })
+    }
+
+    /// In that table, what is for this /24 leaves by that link.
+    pub(super) fn through(&self, table: u8, to: Ipv4Addr, index: u32) -> io::Result<()> {
+        // Family, /24, the table, static (4), on the link itself (253), unicast (1).
+        let fixed = [INET, 24, 0, 0, table, 4, 253, 1, 0, 0, 0, 0];
+        self.ask(|m| {
+            m.begin(NEW_ROUTE, ACK | CREATE | EXCLUSIVE, &fixed)
+                .attribute(RTA_DESTINATION, &to.octets())
+                .ne32(RTA_OIF, index)
+                .done();
+        })
     }
 
     /// Puts a link at another bridge.

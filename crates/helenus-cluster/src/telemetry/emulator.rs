@@ -7,6 +7,7 @@ use crate::net::control::Status;
 use crate::net::folder_of;
 use crate::state::ClusterState;
 use helenus_model::telemetry::{EmulatorSample, PairSample};
+use helenus_model::topology::wan::Wan;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -68,6 +69,7 @@ fn sample(status: &Status) -> EmulatorSample {
         cpu_us: status.work.cpu_us,
         lateness: status.work.lateness.clone(),
         late_us: status.work.late_us,
+        probed: status.wan == Wan::Netem,
         pairs,
     }
 }

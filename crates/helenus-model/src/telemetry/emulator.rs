@@ -11,6 +11,9 @@ pub struct EmulatorSample {
     pub cpu_us: u64,
     /// By how much packets were late so far.
     pub lateness: Lateness,
+    /// Whether only probes among the packets tell it, and not each: the kernel holds them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probed: bool,
     /// By how much they were late in all so far, in microseconds.
     pub late_us: u64,
     /// Each two data centres, once.
@@ -62,11 +65,16 @@ impl EmulatorSample {
             .packets()
             .checked_sub(earlier.lateness.packets())?;
         let lateness = self.lateness.since(&earlier.lateness);
-        let packets = lateness.packets();
+        let known = lateness.packets();
+        let packets = if self.probed {
+            self.crossed(earlier)
+        } else {
+            known
+        };
         let shortest = self.shortest(earlier);
         Some(Emulated {
             packets,
-            late_mean_us: (packets > 0).then(|| late_us as f64 / packets as f64),
+            late_mean_us: (known > 0).then(|| late_us as f64 / known as f64),
             late_p50_us: lateness.below_us(0.5),
             late_p99_us: lateness.below_us(0.99),
             round_trip_us: shortest.map(|(us, _)| us),
@@ -74,6 +82,16 @@ impl EmulatorSample {
             cpu_us,
             cpu_share: cpu_us as f64 * 1e3 / (passed_ns as f64).max(1.0),
         })
+    }
+
+    /// Packets over all pairs since then.
+    fn crossed(&self, earlier: &Self) -> u64 {
+        let before = |pair: &PairSample| {
+            let known = earlier.pairs.iter().find(|p| p.between == pair.between);
+            known.map_or(0, |p| p.packets)
+        };
+        let since = |pair: &PairSample| pair.packets.saturating_sub(before(pair));
+        self.pairs.iter().map(since).sum()
     }
 
     /// The shortest round trip over which packets went since then, as it was at either end.
@@ -149,6 +167,18 @@ mod tests {
         assert_eq!(seen.shortest, Some(["DC1".into(), "DC4".into()]));
         assert_eq!(seen.error_share(), Some(416.0 / 80_000.0));
         assert_eq!(before.since(&after, 1), None, "it began anew");
+    }
+
+    #[test]
+    fn probes_tell_of_lateness_and_links_of_packets() {
+        let probed = |late: &[(u64, u64)], packets| EmulatorSample {
+            probed: true,
+            ..sample(0, late, vec![pair("DC2", 20_000, packets)])
+        };
+        let before = probed(&[(10, 5)], 1_000);
+        let seen = probed(&[(10, 5), (50, 20)], 9_000).since(&before, 1);
+        let seen = seen.unwrap();
+        assert_eq!((seen.packets, seen.late_mean_us), (8_000, Some(20.0)));
     }
 
     #[test]

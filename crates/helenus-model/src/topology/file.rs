@@ -2,6 +2,7 @@
 //! Refuses unknown keys, with their line and the nearest known one.
 
 use super::link::{LinkError, LinkPreset, LinkWords, delay_us, half_us, loss_ppm, rate_bits};
+use super::wan::Wan;
 use super::{DataCenter, Topology, TopologyError, Words};
 use crate::toml_file::{FileError, Reader};
 use crate::units::Bytes;
@@ -22,7 +23,7 @@ pub struct TopologyFile {
     pub words: Words,
 }
 
-const TOP: [&str; 9] = [
+const TOP: [&str; 10] = [
     "cassandra",
     "preset",
     "set",
@@ -30,6 +31,7 @@ const TOP: [&str; 9] = [
     "disk",
     "links",
     "rtt",
+    "wan",
     "data_center",
     "link",
 ];
@@ -60,6 +62,7 @@ pub fn read(text: &str) -> Result<TopologyFile, FileError> {
     let mut topology = Topology {
         data_centers: Vec::new(),
         links: Vec::new(),
+        wan: Wan::default(),
     };
     for (at, table) in reader.tables(top, "data_center")? {
         topology.data_centers.push(reader.data_center(at, table)?);
@@ -79,6 +82,11 @@ pub fn read(text: &str) -> Result<TopologyFile, FileError> {
     }
     for (at, table) in reader.tables(top, "link")? {
         reader.link(at, table, &mut topology)?;
+    }
+    if let Some((at, name)) = reader.text(top, "wan")? {
+        let wan = Wan::find(&name);
+        wan.and_then(|wan| topology.held_by(wan))
+            .map_err(|e| refused(&reader, at, &e))?;
     }
     let owned = |found: Option<(usize, Cow<'_, str>)>| found.map(|(_, text)| text.into_owned());
     Ok(TopologyFile {
@@ -292,6 +300,7 @@ cassandra = "5.0"
 preset = "tiny"
 disk = "512M"
 rtt = "80ms"
+wan = "netem"
 set = { concurrent_reads = 4 }
 
 [[data_center]]
@@ -332,6 +341,7 @@ rate = "100Mbit"
         assert_eq!(file.cassandra.as_deref(), Some("5.0"));
         assert_eq!(file.words.set, ["concurrent_reads=4"]);
         assert_eq!(file.words.disk, Some(Bytes::mib(512)));
+        assert_eq!(file.topology.wan, Wan::Netem);
         let places = file.topology.places();
         assert_eq!(places.len(), 6);
         assert_eq!(places[1].words.set, ["memtable.flush=2"]);

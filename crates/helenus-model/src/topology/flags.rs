@@ -2,6 +2,7 @@
 //! Refuses what a file says better: settings by node, jitter, loss.
 
 use super::link::{LinkPreset, LinkWords, half_us};
+use super::wan::Wan;
 use super::{DataCenter, SINGLE_DATA_CENTER, Topology, TopologyError};
 
 /// What the flags say.
@@ -19,6 +20,8 @@ pub struct TopologyFlags {
     pub rtt: Vec<String>,
     /// A preset of links.
     pub links: Option<String>,
+    /// Who holds what crosses.
+    pub wan: Option<Wan>,
 }
 
 impl TopologyFlags {
@@ -53,6 +56,7 @@ impl TopologyFlags {
         let mut topology = Topology {
             data_centers,
             links: Vec::new(),
+            wan: Wan::default(),
         };
         topology.check()?;
         if let Some(name) = &self.links {
@@ -62,6 +66,9 @@ impl TopologyFlags {
         }
         for text in &self.rtt {
             topology.set_rtt(text)?;
+        }
+        if let Some(wan) = self.wan {
+            topology.held_by(wan)?;
         }
         Ok(topology)
     }
@@ -127,6 +134,18 @@ impl Topology {
                 self.set_link(from, to, words)?;
             }
         }
+        Ok(())
+    }
+
+    /// Says who holds what crosses.
+    ///
+    /// # Errors
+    /// Nothing is to be held.
+    pub fn held_by(&mut self, wan: Wan) -> Result<(), TopologyError> {
+        if !self.has_network() {
+            return Err(TopologyError::NothingToHold(wan));
+        }
+        self.wan = wan;
         Ok(())
     }
 
@@ -246,5 +265,10 @@ mod tests {
             unknown.topology().unwrap_err().hint().unwrap(),
             "did you mean three-continents?"
         );
+        let near = TopologyFlags {
+            wan: Some(Wan::Netem),
+            ..flags("3:3", &[])
+        };
+        insta::assert_snapshot!(near.topology().unwrap_err(), @"there is no distance for netem to hold");
     }
 }

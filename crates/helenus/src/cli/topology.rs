@@ -1,8 +1,10 @@
 //! Flags about data centres and the distance between them.
 //! Refuses to do anything with what it parsed.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use helenus_model::topology::link::{LinkError, delay_us, half_us, loss_ppm, rate_bits};
+use helenus_model::topology::wan::Wan;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -40,9 +42,17 @@ pub(crate) struct TopologyArgs {
     /// Measured distances: one-building, one-city, one-continent, three-continents
     #[arg(long, value_name = "PRESET", conflicts_with = "count")]
     pub(crate) links: Option<String>,
+    /// Who holds what crosses: queue (packet queues of the kernel, and an emulator that tells how exact it was), or netem
+    /// (the kernel's own, where it has it) [default: queue]
+    #[arg(long, value_name = "HOLDER", conflicts_with = "count", value_parser = wan())]
+    pub(crate) wan: Option<Wan>,
     /// A file that says all of this, and settings by data centre and node
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "count", "dc", "racks", "coordinators", "rtt", "links"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "count", "dc", "racks", "coordinators", "rtt", "links", "wan"])]
     pub(crate) topology: Option<PathBuf>,
+}
+
+fn wan() -> impl TypedValueParser<Value = Wan> {
+    PossibleValuesParser::new(Wan::ALL.map(Wan::as_str)).try_map(|name| Wan::find(&name))
 }
 
 #[derive(Debug, Args)]

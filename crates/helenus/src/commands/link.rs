@@ -14,6 +14,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::{Directed, LinkWords};
+use helenus_model::topology::wan::Wan;
 use serde::Serialize;
 use std::path::Path;
 
@@ -232,8 +233,12 @@ fn work(status: &Status) -> String {
     );
     #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
     let latest = work.latest_us as f64 / 1e3;
+    let (holder, packets) = match status.wan {
+        Wan::Queue => ("emulator", "packets"),
+        Wan::Netem => ("netem (its probes)", "probes"),
+    };
     let mut text = format!(
-        "\nemulator: {share:.2} % of a core since it began; packets {late:.3} ms late on average, {}{latest:.2} ms at most, {} of {} by more than 1 ms\n",
+        "\n{holder}: {share:.2} % of a core since it began; {packets} {late:.3} ms late on average, {}{latest:.2} ms at most, {} of {} by more than 1 ms\n",
         match work.lateness.below_us(0.99) {
             #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
             Some(us) => format!("99 % by less than {} ms, ", us as f64 / 1e3),

@@ -7,6 +7,7 @@
 )]
 
 pub(crate) mod look;
+pub(crate) mod machine;
 #[macro_use]
 pub(crate) mod said;
 

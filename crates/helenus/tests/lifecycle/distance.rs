@@ -8,6 +8,7 @@ use helenus_cluster::net::folder_of;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::topology::link::LinkWords;
+use helenus_model::topology::wan::Wan;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -23,8 +24,8 @@ const WAN: [&str; 8] = [
 ];
 
 /// Whether this machine lets the tests make networks; told where it does not.
-fn networks() -> bool {
-    match client::try_out(Path::new(HELENUS)) {
+pub(crate) fn networks() -> bool {
+    match client::try_out(Path::new(HELENUS), Wan::Queue) {
         Ok(_) => true,
         Err(error) => {
             let cure = error.hint().unwrap_or_default();
@@ -34,7 +35,7 @@ fn networks() -> bool {
     }
 }
 
-fn plan(nodes: &str, rtt: &str) -> NetworkPlan {
+pub(crate) fn plan(nodes: &str, rtt: &str) -> NetworkPlan {
     let flags = TopologyFlags {
         nodes: Some(nodes.into()),
         rtt: vec![rtt.into()],
@@ -47,18 +48,18 @@ fn plan(nodes: &str, rtt: &str) -> NetworkPlan {
 }
 
 /// A network without a cluster; it ends with the test.
-struct Alone {
+pub(crate) struct Alone {
     folder: tempfile::TempDir,
 }
 
 impl Alone {
-    fn start(plan: &NetworkPlan) -> Self {
+    pub(crate) fn start(plan: &NetworkPlan) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         client::start(folder.path(), plan, Path::new(HELENUS), true).expect("a network");
         Self { folder }
     }
 
-    fn keeper(&self) -> Keeper {
+    pub(crate) fn keeper(&self) -> Keeper {
         Keeper::call(self.folder.path()).expect("a keeper")
     }
 }
@@ -78,14 +79,14 @@ fn namespaces() -> BTreeSet<String> {
         .collect()
 }
 
-fn delay(us: u64) -> LinkWords {
+pub(crate) fn delay(us: u64) -> LinkWords {
     LinkWords {
         delay_us: Some(us),
         ..LinkWords::default()
     }
 }
 
-fn at(words: LinkWords, keeper: &Keeper) {
+pub(crate) fn at(words: LinkWords, keeper: &Keeper) {
     keeper.change(None, None, words).expect("a change");
 }
 

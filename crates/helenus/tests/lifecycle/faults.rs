@@ -1,13 +1,13 @@
 //! Faults made, told, healed; by hand, on a run's time line, and by whoever comes after a killed helenus.
 //! Refuses to believe the words alone: processes, links and groups are looked at.
 
+use super::distance::networks;
 use crate::lab::{PATIENCE, TestLab, look, not_run};
 use helenus_cluster::net::client::Keeper;
 use helenus_model::network::NetworkPlan;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Duration;
 
 /// Conditions of the nodes of `c`.
@@ -317,20 +317,6 @@ fn reaches(lab: &TestLab, from: &str, to: &str) -> bool {
     keeper
         .dial(from, SocketAddr::from((address, 9042)), within)
         .is_ok()
-}
-
-/// Whether this machine lets the tests make networks; told where it does not.
-fn networks() -> bool {
-    match helenus_cluster::net::client::try_out(Path::new(crate::lab::HELENUS)) {
-        Ok(_) => true,
-        Err(error) => {
-            not_run(
-                &format!("networks with distance: {error}"),
-                &error.hint().unwrap_or_default(),
-            );
-            false
-        }
-    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod ledger;
 mod levels;
 mod many;
 mod misbehaving;
+mod netem;
 mod populate;
 mod releases;
 mod reset;

@@ -6,6 +6,7 @@ use crate::home::Home;
 use helenus_cluster::net::client::{Dialer, try_out};
 use helenus_cql::{Client, ConnectOptions, Consistency};
 use helenus_model::network::NetworkPlan;
+use helenus_model::topology::wan::Wan;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why no network can be made here, with the cure.
 pub(crate) fn lacking() -> Option<String> {
-    let error = try_out(Path::new(env!("CARGO_BIN_EXE_helenus"))).err()?;
+    let error = try_out(Path::new(env!("CARGO_BIN_EXE_helenus")), Wan::Queue).err()?;
     let cure = error.hint().unwrap_or_default();
     Some(format!("real Cassandra with distance: {error} ({cure})"))
 }

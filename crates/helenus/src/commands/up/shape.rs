@@ -96,6 +96,7 @@ fn from_flags(flags: &TopologyArgs, cluster: &ClusterFlags) -> TopologyFlags {
         coordinators: cluster.coordinators,
         rtt: flags.rtt.clone(),
         links: flags.links.clone(),
+        wan: flags.wan,
     }
 }
 

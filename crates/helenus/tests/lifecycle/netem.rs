@@ -1,0 +1,107 @@
+//! Distance that the kernel's netem holds: here where the kernel has it, else in a machine of QEMU's.
+//! Refuses to say how exact a delay is: an emulated processor has no time to be exact in.
+
+use super::distance::{Alone, at, delay, plan};
+use crate::lab::{HELENUS, PATIENCE, look, machine, not_run};
+use helenus_cluster::net::client::{self, Keeper};
+use helenus_cluster::net::control::Status;
+use helenus_model::network::NetworkPlan;
+use helenus_model::topology::link::LinkWords;
+use helenus_model::topology::wan::Wan;
+use std::path::Path;
+
+/// Does it here where the kernel has netem, else in a machine of its own by the test of that name.
+fn here_or_in_a_machine(test: &str, what: impl FnOnce()) {
+    match client::try_out(Path::new(HELENUS), Wan::Netem) {
+        Ok(_) => what(),
+        Err(error) if machine::is_inside() => panic!("{error}"),
+        Err(_) => match machine::run(test, &["sch_netem", "veth", "bridge"]) {
+            Ok(end) => assert!(end.passed, "{}", end.console),
+            Err(lacks) => not_run(
+                &format!("netem: the kernel has none, and {}", lacks.what),
+                lacks.cure,
+            ),
+        },
+    }
+}
+
+fn start() -> Alone {
+    Alone::start(&NetworkPlan {
+        wan: Wan::Netem,
+        ..plan("1:1", "40ms")
+    })
+}
+
+fn status(keeper: &Keeper) -> Status {
+    keeper.status().expect("a status")
+}
+
+/// Datagrams that arrive of those that are sent for a second, and how many those were.
+fn arrive(keeper: &Keeper) -> (u64, u64) {
+    let crossed = keeper.datagrams(("DC1", "DC2"), 500, 1_000, 1);
+    let crossed = crossed.expect("datagrams");
+    (crossed.received, crossed.sent.unwrap_or(0))
+}
+
+#[test]
+fn the_kernel_holds_what_crosses() {
+    here_or_in_a_machine("netem::the_kernel_holds_what_crosses", || {
+        let net = start();
+        let keeper = net.keeper();
+        let echo = |samples| keeper.echo("DC1", "DC2", samples).expect("an echo");
+        assert!(echo(5).min_us >= 40_000.0);
+        at(delay(100_000), &keeper);
+        assert!(echo(2).min_us >= 200_000.0);
+        keeper
+            .change(Some("DC1"), Some("DC2"), delay(0))
+            .expect("a change");
+        let one_way = echo(2);
+        assert!(one_way.min_us >= 100_000.0 && one_way.asked_us == 100_000);
+        let told = status(&keeper);
+        assert_eq!((told.wan, told.way.as_str()), (Wan::Netem, "netem"));
+        assert!(told.carried.iter().all(|c| c.packets > 0 && c.lost == 0));
+        look::wait_for("probes of both links", PATIENCE, || {
+            let seen = status(&keeper).work.packets;
+            (seen >= 10).then_some(()).ok_or(format!("{seen}"))
+        });
+    });
+}
+
+#[test]
+fn the_kernel_loses_limits_and_cuts() {
+    here_or_in_a_machine("netem::the_kernel_loses_limits_and_cuts", || {
+        let net = start();
+        let keeper = net.keeper();
+        let words = |change: fn(&mut LinkWords)| {
+            let mut words = delay(1_000);
+            change(&mut words);
+            at(words, &keeper);
+        };
+        let (received, sent) = arrive(&keeper);
+        assert_eq!(received, sent);
+        words(|w| w.loss_ppm = Some(500_000));
+        // Of 500, half within seven standard deviations.
+        let (received, sent) = arrive(&keeper);
+        let share = received as f64 / sent as f64;
+        assert!((0.34..0.66).contains(&share), "{received} of {sent}");
+        assert!(status(&keeper).carried[0].lost > 100);
+        words(|w| w.cut = Some(true));
+        assert_eq!(arrive(&keeper).0, 0);
+        words(|w| {
+            (w.cut, w.loss_ppm) = (Some(false), Some(0));
+            w.rate_bits = Some(8_000_000);
+        });
+        // A megabyte a second, and what the buffer of a tenth of one lets through beside it.
+        let crossed = keeper.bulk(("DC1", "DC2"), 4).expect("bulk");
+        let rate = crossed.bytes as f64 / crossed.seconds;
+        assert!(rate < 1.3e6, "{rate} B/s");
+        words(|w| {
+            w.rate_bits = Some(0);
+            w.jitter_us = Some(1_000);
+        });
+        let (received, sent) = arrive(&keeper);
+        assert_eq!(received, sent);
+        let crossed = keeper.bulk(("DC1", "DC2"), 2).expect("bulk");
+        assert!(crossed.bytes as f64 / crossed.seconds > 1.3e6);
+    });
+}
