@@ -186,7 +186,7 @@ fn netem(hands: &Hands) -> Finding {
                 net::client::NetError::Build { why, .. } => why,
                 other => crate::lifecycle::with_causes(&other),
             };
-            format!("no --wan netem ({why}); distance is held without it")
+            format!("no --wan netem: {why}")
         }
     };
     finding("netem", Weight::Good, text, None)

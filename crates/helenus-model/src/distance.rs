@@ -13,7 +13,7 @@ const BURST_NS: u64 = 10_000_000;
 
 /// Longest wait for the rate before packets are lost: what the buffers of routers hold, by the old rule of thumb of
 /// a round trip's worth of data.
-const BUFFER_NS: u64 = 100_000_000;
+pub const BUFFER_NS: u64 = 100_000_000;
 
 /// What happens to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

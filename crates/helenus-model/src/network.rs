@@ -47,7 +47,7 @@ pub struct NetworkPlan {
     pub spaces: Vec<Space>,
     /// Every directed pair of data centres.
     pub links: Vec<Directed>,
-    /// What loss and jitter are drawn from.
+    /// What loss and jitter are drawn from, where the emulator of ours draws them.
     pub seed: u64,
     /// Most bytes that a TCP connection may have on the way.
     pub tcp_buffer_bytes: u64,

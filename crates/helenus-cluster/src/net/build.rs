@@ -172,9 +172,11 @@ pub(super) fn bridge_name(site: usize) -> String {
 
 fn wire_router(plan: &NetworkPlan, spaces: &BTreeMap<String, OwnedFd>) -> io::Result<()> {
     set("ipv4/ip_forward", "1")?;
-    // What crosses comes in again by a link that leads nowhere else; links that are made from here on take it over.
-    for which in ["default", "all"] {
-        set(&format!("ipv4/conf/{which}/rp_filter"), "0")?;
+    if plan.wan == Wan::Netem {
+        // What crosses comes in again by a link that leads nowhere else; links that are made from here on take it over.
+        for which in ["default", "all"] {
+            set(&format!("ipv4/conf/{which}/rp_filter"), "0")?;
+        }
     }
     let links = Links::open()?;
     links.up(LOOPBACK)?;

@@ -397,18 +397,26 @@ impl Keeper {
         }
     }
 
+    /// What is to be entered for a namespace: the user's, where there is one, then the network's.
+    ///
+    /// # Errors
+    /// No such namespace.
+    pub fn namespaces(&self, space: &str) -> Result<Vec<OwnedFd>, NetError> {
+        let ask = Ask::Enter {
+            space: space.to_owned(),
+        };
+        match self.ask(&ask)? {
+            (Answer::Done, descriptors) => Ok(descriptors),
+            (other, _) => Err(unexpected(other)),
+        }
+    }
+
     /// Moves this process into a namespace; it must have one thread only.
     ///
     /// # Errors
     /// No such namespace, or the kernel refuses.
     pub fn enter(&self, space: &str) -> Result<(), NetError> {
-        let ask = Ask::Enter {
-            space: space.to_owned(),
-        };
-        let (answer, descriptors) = self.ask(&ask)?;
-        if answer != Answer::Done {
-            return Err(unexpected(answer));
-        }
+        let descriptors = self.namespaces(space)?;
         let kinds = [LinkNameSpaceType::User, LinkNameSpaceType::Network];
         let kinds = &kinds[2 - descriptors.len().min(2)..];
         for (descriptor, kind) in descriptors.iter().zip(kinds) {

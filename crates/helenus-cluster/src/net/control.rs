@@ -168,10 +168,12 @@ pub struct Status {
 }
 
 impl Status {
-    /// Whether nothing comes back from one data centre to the other as it is now: one way that is cut is enough.
+    /// Whether nothing comes back from one data centre to the other as it is now: one way that carries nothing is enough.
     pub fn is_cut(&self, a: &str, b: &str) -> bool {
         let between = |l: &Directed| (l.from == a && l.to == b) || (l.from == b && l.to == a);
-        self.links.iter().any(|l| l.link.cut && between(l))
+        self.links
+            .iter()
+            .any(|l| l.link.carries_nothing() && between(l))
     }
 }
 

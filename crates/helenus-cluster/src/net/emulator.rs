@@ -15,6 +15,10 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Longest time for which the emulator itself may have been kept from looking: a stamp that lies further back is a
+/// clock's that was set.
+const STALL_NS: u64 = 1_000_000_000;
+
 /// What the emulator and whoever changes it share.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -177,7 +181,7 @@ impl<'a> Emulator<'a> {
         // A stamp of the wall clock on the monotonic one; a clock that was set in between cannot move it far.
         let came = packet.came_us.map(|us| i128::from(us) * 1_000 - offset);
         let came = came.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(now);
-        let came = came.clamp(now.saturating_sub(10_000_000), now);
+        let came = came.clamp(now.saturating_sub(STALL_NS), now);
         self.work.stamped |= packet.came_us.is_some();
         let from = came.saturating_sub(self.pace.way);
         match held.carrier.carry(from, packet.bytes, packet.flow) {
@@ -274,9 +278,7 @@ impl<'a> Emulator<'a> {
 
     /// Packets are handed over uncut where all are only delayed: bulk then costs one decision for up to 64 KB.
     fn segment(&self, queue: u16, link: Link) {
-        let _as_it_was = self
-            .queues
-            .whole(queue, link.loss_ppm == 0 && link.rate_bits.is_none());
+        let _as_it_was = self.queues.whole(queue, !link.wants_single_packets());
     }
 
     fn tell(&mut self) {
@@ -326,7 +328,7 @@ fn before_others() -> bool {
     }
 }
 
-fn time(nanos: u64) -> Option<Timespec> {
+pub(super) fn time(nanos: u64) -> Option<Timespec> {
     i64::try_from(nanos).ok().map(|nanos| Timespec {
         tv_sec: nanos / 1_000_000_000,
         tv_nsec: nanos % 1_000_000_000,
@@ -342,7 +344,7 @@ pub(super) fn monotonic_ns() -> u64 {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
-fn nanos(time: Timespec) -> u64 {
+pub(super) fn nanos(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }

@@ -81,16 +81,43 @@ pub fn run(folder: &Path) -> io::Result<()> {
     let flags = rustix::io::fcntl_getfd(&claim)?;
     rustix::io::fcntl_setfd(&claim, flags | rustix::io::FdFlags::CLOEXEC)?;
     rustix::process::setsid()?;
-    let network = match build::build(&keep.plan) {
-        Ok(network) => network,
-        Err(error) => {
-            let hint = error.cure.to_owned();
-            let why = with_causes(&error);
-            say(&First::Failed { why, hint })?;
-            return Err(io::Error::other(error));
-        }
+    let network = build::build(&keep.plan).map_err(|error| failed(&error, error.cure))?;
+    let Network {
+        user,
+        spaces,
+        held,
+        tcp,
+    } = network;
+    let (holder, way, work) = holder(held, &keep.plan, &spaces).map_err(|error| {
+        let cure = format!("the rest is in {}", folder.join(super::LOG).display());
+        failed(&error, &cure)
+    })?;
+    let settings = tcp.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    let links = keep.plan.links.iter().map(|l| l.link).collect();
+    let kept = Kept {
+        holder,
+        faults: Mutex::new(Faults::new(links)),
+        network: Held {
+            user,
+            spaces,
+            way,
+            settings,
+        },
+        plan: keep.plan,
+        conversations: AtomicU64::new(0),
+        ending: AtomicBool::new(false),
     };
-    serve(folder, keep.plan, network)
+    serve(folder, Arc::new(kept), work)
+}
+
+/// Says that there will be no network, and why.
+fn failed(error: &(dyn std::error::Error + 'static), cure: &str) -> io::Error {
+    let why = with_causes(error);
+    let first = First::Failed {
+        why: why.clone(),
+        hint: cure.to_owned(),
+    };
+    say(&first).err().unwrap_or_else(|| io::Error::other(why))
 }
 
 fn say(first: &First) -> io::Result<()> {
@@ -101,29 +128,7 @@ fn say(first: &First) -> io::Result<()> {
     out.flush()
 }
 
-fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
-    let Network {
-        user,
-        spaces,
-        held,
-        tcp,
-    } = network;
-    let settings = tcp.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-    let links: Vec<Link> = plan.links.iter().map(|l| l.link).collect();
-    let (holder, way, work) = holder(held, &plan, &spaces)?;
-    let kept = Arc::new(Kept {
-        holder,
-        faults: Mutex::new(Faults::new(links)),
-        network: Held {
-            user,
-            spaces,
-            way,
-            settings,
-        },
-        plan,
-        conversations: AtomicU64::new(0),
-        ending: AtomicBool::new(false),
-    });
+fn serve(folder: &Path, kept: Arc<Kept>, work: Work) -> io::Result<()> {
     let listener = listen(folder)?;
     let working = Arc::clone(&kept);
     // Of this very thread's namespace, the router: threads are born where their maker stands.
@@ -138,12 +143,11 @@ fn serve(folder: &Path, plan: NetworkPlan, network: Network) -> io::Result<()> {
     accept(folder, &kept, &listener)
 }
 
-/// Whoever holds packets: as it is asked, how packets reach it, and its work, which lasts as long as the process.
-type Holding = (
-    Arc<dyn Holder>,
-    &'static str,
-    Box<dyn FnOnce() -> io::Result<()> + Send>,
-);
+/// What whoever holds packets does as long as the process lasts.
+type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
+
+/// Whoever holds packets: as it is asked, how packets reach it, and its work.
+type Holding = (Arc<dyn Holder>, &'static str, Work);
 
 fn holder(
     held: build::Held,
@@ -165,7 +169,7 @@ fn holder(
             Ok((asked, way, Box::new(work)))
         }
         build::Held::Netem => {
-            let netem = Arc::new(Netem::new(plan, spaces)?);
+            let netem = Arc::new(Netem::new(plan, spaces, stamps.is_some())?);
             let probes = Probes::open(plan, spaces)?;
             let asked = Arc::clone(&netem);
             let work = move || {

@@ -3,13 +3,15 @@
 
 use super::build;
 use super::echo::within;
-use super::emulator::monotonic_ns;
+use super::emulator::{monotonic_ns, nanos};
 use super::hold::{Carried, Holder, Work};
 use super::netlink::{ACK, CREATE, Messages, Netlink, REPLACE, attributes};
-use super::probe;
+use super::probe::{self, Probes};
 use super::route::Links;
+use helenus_model::distance::BUFFER_NS;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::Link;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -33,11 +35,13 @@ const HANDLE: u32 = 1 << 16;
 /// Packets that a link may hold: 150 ms of 10 Gbit/s.
 pub(super) const LIMIT: u32 = 131_072;
 
-/// What a limited link holds beyond its delay before it loses packets, as the emulator's does.
-const BUFFER_US: u64 = 100_000;
+/// Of this size are the packets in which the room of a limited link is counted. netem counts nothing but packets, also
+/// those that are merely under way: were they thought of as full ones, small ones would be lost on a link that has room.
+const COUNTED_BYTES: u64 = 512;
 
-/// A rate that limits nothing. With any rate netem keeps packets in their order, which jitter alone does not.
-const IN_ORDER_BITS: u64 = 800_000_000_000;
+/// A rate that limits nothing. With any rate netem keeps packets in their order, which it does not where there is
+/// jitter, or where a delay becomes shorter; and a rate that was there before goes only with another.
+const NO_LIMIT_BITS: u64 = 800_000_000_000;
 
 /// Index of the first link that crosses in the router; two each.
 const FIRST_CROSS: u32 = 10_000;
@@ -122,40 +126,32 @@ fn options(messages: &mut Messages, link: Link) {
         .fixed(&fixed)
         .attribute(NETEM_LATENCY64, &nanos(link.delay_us))
         .attribute(NETEM_JITTER64, &nanos(link.jitter_us));
-    let in_order = (link.jitter_us > 0).then_some(IN_ORDER_BITS);
-    if let Some(bits) = link.rate_bits.or(in_order) {
-        let bytes = (bits / 8).max(1);
-        let mut rate = [0; 16];
-        rate[..4].copy_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_ne_bytes());
-        messages
-            .attribute(NETEM_RATE, &rate)
-            .attribute(NETEM_RATE64, &bytes.to_ne_bytes());
-    }
-    messages.end();
+    let bytes = (link.rate_bits.unwrap_or(NO_LIMIT_BITS) / 8).max(1);
+    let mut rate = [0; 16];
+    rate[..4].copy_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_ne_bytes());
+    messages
+        .attribute(NETEM_RATE, &rate)
+        .attribute(NETEM_RATE64, &bytes.to_ne_bytes())
+        .end();
 }
 
 /// As a share of 2³².
 fn loss(link: Link) -> u32 {
-    if link.cut || link.loss_ppm >= 1_000_000 {
+    if link.carries_nothing() {
         return u32::MAX;
     }
     let share = (u64::from(link.loss_ppm) << 32) / 1_000_000;
     u32::try_from(share).unwrap_or(u32::MAX)
 }
 
+/// Packets that may be under way and wait for the rate.
 fn limit(link: Link) -> u32 {
     let Some(bits) = link.rate_bits else {
         return LIMIT;
     };
-    let bytes = bits.saturating_mul(link.delay_us + BUFFER_US) / 8_000_000;
-    u32::try_from(bytes / 1_500)
-        .unwrap_or(LIMIT)
-        .clamp(10, LIMIT)
-}
-
-/// Whether packets must be single ones for this link to treat them as they are on a wire.
-fn wants_single_packets(link: &Link) -> bool {
-    link.loss_ppm > 0 || link.rate_bits.is_some()
+    let us = link.delay_us + BUFFER_NS / 1_000;
+    let bytes = bits.saturating_mul(us) / 8_000_000;
+    u32::try_from(bytes / COUNTED_BYTES).map_or(LIMIT, |packets| packets.clamp(4, LIMIT))
 }
 
 impl Netem {
@@ -163,19 +159,22 @@ impl Netem {
     ///
     /// # Errors
     /// A namespace cannot be entered.
-    pub(super) fn new(plan: &NetworkPlan, spaces: &BTreeMap<String, OwnedFd>) -> io::Result<Self> {
+    pub(super) fn new(
+        plan: &NetworkPlan,
+        spaces: &BTreeMap<String, OwnedFd>,
+        stamped: bool,
+    ) -> io::Result<Self> {
         let links: Vec<Link> = plan.links.iter().map(|l| l.link).collect();
         let spaces = spaces.values().map(OwnedFd::try_clone);
-        let work = Work {
-            stamped: true,
-            ..Work::default()
-        };
         let netem = Self {
             state: Mutex::new(State {
                 links: links.clone(),
                 cut_up: false,
             }),
-            work: Mutex::new(work),
+            work: Mutex::new(Work {
+                stamped,
+                ..Work::default()
+            }),
             spaces: spaces.collect::<io::Result<_>>()?,
             begin_ns: monotonic_ns(),
         };
@@ -186,25 +185,29 @@ impl Netem {
         Ok(netem)
     }
 
-    /// Probes the links until the process ends.
+    /// Probes the links in turn until the process ends.
     ///
     /// # Errors
     /// The sockets are gone.
-    pub(super) fn probe(&self, probes: &probe::Probes) -> io::Result<()> {
+    pub(super) fn probe(&self, probes: &Probes) -> io::Result<()> {
         let mut next_ns = monotonic_ns();
+        let mut turn = 0;
         loop {
             let now = monotonic_ns();
             if now >= next_ns {
                 // The links may not change between being looked at and being probed.
                 let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                probes.send(&state.links);
+                probes.send(&state.links, turn);
                 drop(state);
+                turn += 1;
                 next_ns = (next_ns + probe::EVERY_NS).max(now);
             }
-            probes.wait(next_ns.saturating_sub(now))?;
+            let late = probes.arrived(next_ns.saturating_sub(now))?;
+            let cpu = nanos(clock_gettime(ClockId::ThreadCPUTime)) / 1_000;
             let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
             work.wakes += 1;
-            probes.receive(|late_us| work.late(late_us));
+            work.cpu_us = cpu;
+            late.into_iter().for_each(|late_us| work.late(late_us));
         }
     }
 }
@@ -222,7 +225,7 @@ impl Holder for Netem {
         };
         hold(&Netlink::open(None)?, index, link)?;
         *known = link;
-        let cut_up = state.links.iter().any(wants_single_packets);
+        let cut_up = state.links.iter().any(Link::wants_single_packets);
         if cut_up != state.cut_up {
             for space in &self.spaces {
                 within(space, || Links::open()?.segments(2, cut_up))?;
@@ -239,8 +242,6 @@ impl Holder for Netem {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         work.up_us = (monotonic_ns() - self.begin_ns) / 1_000;
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        work.cpu_us = u64::try_from(cpu.tv_sec * 1_000_000 + cpu.tv_nsec / 1_000).unwrap_or(0);
         let count = self.links().len();
         let carried = carried(count).unwrap_or_else(|error| {
             tracing::warn!(%error, "what the links carried cannot be read");
@@ -319,7 +320,8 @@ mod tests {
         });
         assert_eq!(own[&NETEM_LATENCY64], 40_000_000_u64.to_ne_bytes());
         assert_eq!(fixed[8..12], (1_u32 << 30).to_ne_bytes());
-        assert!(!own.contains_key(&NETEM_RATE64));
+        // Without a rate the last one would stay, and packets would overtake each other.
+        assert_eq!(own[&NETEM_RATE64], (NO_LIMIT_BITS / 8).to_ne_bytes());
         let (fixed, own) = attributes_of(Link {
             delay_us: 40_000,
             jitter_us: 1_000,
@@ -329,19 +331,14 @@ mod tests {
         });
         assert_eq!(own[&NETEM_RATE64], 12_500_000_u64.to_ne_bytes());
         assert_eq!(fixed[8..12], u32::MAX.to_ne_bytes());
-        // 140 ms of 12.5 MB/s, in packets of 1,500 bytes.
-        assert_eq!(fixed[4..8], 1_166_u32.to_ne_bytes());
-    }
-
-    #[test]
-    fn jitter_wants_a_rate_for_the_sake_of_order() {
-        let (_, own) = attributes_of(Link {
-            delay_us: 5_000,
-            jitter_us: 1_000,
-            ..Link::default()
-        });
         assert_eq!(own[&NETEM_JITTER64], 1_000_000_u64.to_ne_bytes());
-        assert_eq!(own[&NETEM_RATE64], (IN_ORDER_BITS / 8).to_ne_bytes());
+        // 140 ms of 12.5 MB/s, in packets of 512 bytes.
+        assert_eq!(fixed[4..8], 3_417_u32.to_ne_bytes());
+        let slow = Link {
+            rate_bits: Some(8_000),
+            ..Link::default()
+        };
+        assert_eq!(limit(slow), 4);
     }
 
     #[test]

@@ -2,17 +2,18 @@
 //! Refuses to count what the link was meant to do to them: jitter, and waiting for a rate.
 
 use super::echo::within;
+use super::emulator::{nanos, time};
 use helenus_model::network::{NetworkPlan, client_of};
 use helenus_model::topology::link::Link;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
-/// Between two probes of a link.
-pub(super) const EVERY_NS: u64 = 20_000_000;
+/// Between two probes, of whichever links.
+pub(super) const EVERY_NS: u64 = 5_000_000;
 
 /// A datagram: when it was sent by the wall clock, in nanoseconds, and the link's delay and jitter then, in microseconds.
 const LENGTH: usize = 24;
@@ -52,52 +53,51 @@ impl Probes {
         Ok(Self { sockets })
     }
 
-    /// Sends one over each of these links that is not limited and not cut.
-    pub(super) fn send(&self, links: &[Link]) {
-        for ((sender, _), link) in self.sockets.iter().zip(links) {
-            if link.cut || link.rate_bits.is_some() {
-                continue;
-            }
-            let mut datagram = [0; LENGTH];
-            datagram[8..16].copy_from_slice(&link.delay_us.to_ne_bytes());
-            datagram[16..].copy_from_slice(&link.jitter_us.to_ne_bytes());
-            datagram[..8].copy_from_slice(&wall_ns().to_ne_bytes());
-            let _one_probe_less = sender.send(&datagram);
+    /// Sends one over the link whose turn it is; not where it is limited or carries nothing.
+    pub(super) fn send(&self, links: &[Link], turn: usize) {
+        let place = turn % self.sockets.len().max(1);
+        let (Some((sender, _)), Some(link)) = (self.sockets.get(place), links.get(place)) else {
+            return;
+        };
+        if link.carries_nothing() || link.rate_bits.is_some() {
+            return;
         }
+        let mut datagram = [0; LENGTH];
+        datagram[8..16].copy_from_slice(&link.delay_us.to_ne_bytes());
+        datagram[16..].copy_from_slice(&link.jitter_us.to_ne_bytes());
+        datagram[..8].copy_from_slice(&wall_ns().to_ne_bytes());
+        let _one_probe_less = sender.send(&datagram);
     }
 
-    /// Until something arrives, or so many nanoseconds have passed.
+    /// What arrives until something has, or so many nanoseconds have passed: by how much each was late, or early, in
+    /// microseconds.
     ///
     /// # Errors
     /// The sockets are gone.
-    pub(super) fn wait(&self, nanos: u64) -> io::Result<()> {
+    pub(super) fn arrived(&self, nanos: u64) -> io::Result<Vec<u64>> {
         let receivers = self.sockets.iter().map(|(_, receiver)| receiver);
         let mut fds: Vec<PollFd<'_>> = receivers.map(|r| PollFd::new(r, PollFlags::IN)).collect();
-        let time = Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::try_from(nanos).unwrap_or(0).min(999_999_999),
-        };
-        match poll(&mut fds, Some(&time)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(e) => Err(e.into()),
+        match poll(&mut fds, time(nanos).as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(e) => return Err(e.into()),
         }
-    }
-
-    /// Tells of each that has arrived by how much it was late, or early, in microseconds.
-    pub(super) fn receive(&self, mut late: impl FnMut(u64)) {
-        for (_, receiver) in &self.sockets {
+        let mut late = Vec::new();
+        for ((_, receiver), fd) in self.sockets.iter().zip(&fds) {
+            if fd.revents().is_empty() {
+                continue;
+            }
             let mut datagram = [0; LENGTH];
             while let Ok(LENGTH) = receiver.recv(&mut datagram) {
-                if let Some(us) = lateness(&datagram, stamp(receiver).unwrap_or_else(wall_ns)) {
-                    late(us);
-                }
+                late.extend(lateness(&datagram, stamp(receiver).unwrap_or_else(wall_ns)));
             }
         }
+        Ok(late)
     }
 }
 
-/// By how much a datagram that came then was late, or early, beyond what its link was meant to do; none where the clock
-/// was set meanwhile.
+/// By how much a datagram that came then was late, or early, beyond what its link was meant to do; none where it came
+/// before it was sent, by a clock that was set back.
 fn lateness(datagram: &[u8; LENGTH], came_ns: u64) -> Option<u64> {
     let at = |k: usize| {
         let mut bytes = [0; 8];
@@ -110,22 +110,20 @@ fn lateness(datagram: &[u8; LENGTH], came_ns: u64) -> Option<u64> {
 }
 
 fn wall_ns() -> u64 {
-    let now = clock_gettime(ClockId::Realtime);
-    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
+    nanos(clock_gettime(ClockId::Realtime))
 }
 
 /// When the kernel saw what was received last from this socket, by the wall clock.
 fn stamp(socket: &UdpSocket) -> Option<u64> {
+    // Of `linux/sockios.h`.
     const SIOCGSTAMPNS: libc::Ioctl = 0x8907;
-    let mut time = libc::timespec {
+    let mut came = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the kernel writes one timespec there, and the socket is open.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSTAMPNS, &raw mut time) };
-    (done == 0)
-        .then(|| u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).ok())
-        .flatten()
+    // SAFETY: the kernel writes one `struct timespec` there, which this is, and the socket is open.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSTAMPNS, &raw mut came) };
+    (done == 0).then(|| nanos(came))
 }
 
 #[cfg(test)]

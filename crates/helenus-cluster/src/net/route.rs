@@ -1,13 +1,14 @@
 //! Links, addresses and routes of a namespace, through rtnetlink.
 //! Refuses to touch a namespace that is not this thread's.
 
-use super::netlink::{ACK, CREATE, EXCLUSIVE, Messages, Netlink};
+use super::netlink::{ACK, CREATE, DUMP, EXCLUSIVE, Messages, Netlink, attributes};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 const NEW_LINK: u16 = 16;
 const DELETE_LINK: u16 = 17;
+const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const NEW_RULE: u16 = 32;
@@ -154,7 +155,24 @@ impl Links {
             m.begin(NEW_LINK, ACK, &link(index, true))
                 .ne32(IFLA_GSO_MAX_SEGS, most)
                 .done();
-        })
+        })?;
+        // Kernels before 4.16 take the word and do nothing.
+        let mut messages = Messages::default();
+        messages.begin(GET_LINK, DUMP, &link(0, false)).done();
+        let mut holds = false;
+        self.netlink.dump(&messages, |answer| {
+            if answer.get(4..8) == Some(&index.to_ne_bytes()[..]) {
+                let mut own = attributes(answer.get(16..).unwrap_or_default());
+                holds |= own.any(|told| told == (IFLA_GSO_MAX_SEGS, &most.to_ne_bytes()[..]));
+            }
+        })?;
+        if holds {
+            Ok(())
+        } else {
+            Err(io::Error::other(
+                "the kernel does not cut packets before they leave",
+            ))
+        }
     }
 
     /// What comes in by the link of that name is routed by that table first.

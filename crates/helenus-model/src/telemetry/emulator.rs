@@ -46,7 +46,10 @@ pub struct Emulated {
     pub round_trip_us: Option<u64>,
     /// Between which data centres it is.
     pub shortest: Option<[String; 2]>,
-    /// CPU of the emulator, in microseconds.
+    /// Whether only probes among the packets tell of lateness.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probed: bool,
+    /// CPU of the emulator, or of the probes, in microseconds.
     pub cpu_us: u64,
     /// The same as a share of one processor.
     pub cpu_share: f64,
@@ -79,6 +82,7 @@ impl EmulatorSample {
             late_p99_us: lateness.below_us(0.99),
             round_trip_us: shortest.map(|(us, _)| us),
             shortest: shortest.map(|(_, between)| between.clone()),
+            probed: self.probed,
             cpu_us,
             cpu_share: cpu_us as f64 * 1e3 / (passed_ns as f64).max(1.0),
         })
@@ -179,6 +183,7 @@ mod tests {
         let seen = probed(&[(10, 5), (50, 20)], 9_000).since(&before, 1);
         let seen = seen.unwrap();
         assert_eq!((seen.packets, seen.late_mean_us), (8_000, Some(20.0)));
+        assert!(seen.probed);
     }
 
     #[test]

@@ -28,9 +28,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether all packets take the same time, so that verdicts can be given in batches.
-    pub fn is_plain(&self) -> bool {
-        self.jitter_us == 0 && self.loss_ppm == 0 && self.rate_bits.is_none() && !self.cut
+    /// Whether nothing gets through: it is cut, or loses every packet.
+    pub fn carries_nothing(&self) -> bool {
+        self.cut || self.loss_ppm >= 1_000_000
+    }
+
+    /// Whether packets must be single ones for the link to treat them as they are on a wire, and not up to 64 KB in one
+    /// piece: some are lost, or a rate counts them.
+    pub fn wants_single_packets(&self) -> bool {
+        self.loss_ppm > 0 || self.rate_bits.is_some()
     }
 }
 

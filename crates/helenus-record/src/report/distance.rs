@@ -25,6 +25,16 @@ pub(super) fn table(result: &RunResult) -> String {
     )
 }
 
+/// How many crossed, and whether only probes among them tell how late they were.
+fn packets(emulated: &Emulated) -> String {
+    let count = words::count(emulated.packets);
+    if emulated.probed {
+        format!("{count} (probed)")
+    } else {
+        count
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
 fn row(phase: &str, emulated: &Emulated) -> String {
     let late = |us: Option<u64>| words::ms_or_dash(us.map(|us| us as f64));
@@ -37,7 +47,7 @@ fn row(phase: &str, emulated: &Emulated) -> String {
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
          <td>{trip}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
         html(phase),
-        words::count(emulated.packets),
+        packets(emulated),
         words::ms_or_dash(emulated.late_mean_us),
         late(emulated.late_p50_us),
         late(emulated.late_p99_us),

@@ -90,6 +90,7 @@ fn distance_has_a_table_where_there_was_one() {
         late_p99_us: Some(416),
         round_trip_us: Some(20_000),
         shortest: Some(["DC1".into(), HOSTILE.into()]),
+        probed: true,
         cpu_us: 310_000,
         cpu_share: 0.031,
     });
@@ -97,7 +98,13 @@ fn distance_has_a_table_where_there_was_one() {
     let (_, table) = page.split_once("<h2>The distance</h2>").expect("a section");
     let (table, _) = table.split_once("</section>").expect("its end");
     for part in [
-        "12,345", "0.051", "0.416", "DC1 – ", "20.0 ms", "2.1 %", "3.1 %",
+        "12,345 (probed)",
+        "0.051",
+        "0.416",
+        "DC1 – ",
+        "20.0 ms",
+        "2.1 %",
+        "3.1 %",
     ] {
         assert!(table.contains(part), "{part} in {table}");
     }

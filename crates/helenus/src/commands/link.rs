@@ -235,18 +235,21 @@ fn work(status: &Status) -> String {
     let latest = work.latest_us as f64 / 1e3;
     let (holder, packets) = match status.wan {
         Wan::Queue => ("emulator", "packets"),
-        Wan::Netem => ("netem (its probes)", "probes"),
+        Wan::Netem => ("netem, by probes", "probes"),
     };
-    let mut text = format!(
-        "\n{holder}: {share:.2} % of a core since it began; {packets} {late:.3} ms late on average, {}{latest:.2} ms at most, {} of {} by more than 1 ms\n",
-        match work.lateness.below_us(0.99) {
-            #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
-            Some(us) => format!("99 % by less than {} ms, ", us as f64 / 1e3),
-            None => String::new(),
-        },
-        work.late_1ms,
-        work.packets
-    );
+    let mut text = format!("\n{holder}: {share:.2} % of a core since it began; ");
+    if work.packets == 0 {
+        text.push_str(&format!("no {packets} yet\n"));
+    } else {
+        #[expect(clippy::cast_precision_loss, reason = "printed in milliseconds")]
+        let below = work.lateness.below_us(0.99).map(|us| us as f64 / 1e3);
+        text.push_str(&format!(
+            "{packets} {late:.3} ms late on average, {}{latest:.2} ms at most, {} of {} by more than 1 ms\n",
+            below.map_or_else(String::new, |ms| format!("99 % by less than {ms} ms, ")),
+            work.late_1ms,
+            work.packets
+        ));
+    }
     if work.overrun > 0 {
         text.push_str(&format!(
             "the kernel could not hand over all packets {} times: some were lost\n",

@@ -9,6 +9,7 @@ use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, LINK_PRESETS, LinkPreset};
+use helenus_model::topology::wan::Wan;
 use helenus_model::units::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,6 +22,9 @@ struct Shown {
     nodes: usize,
     data_centers: Vec<ShownDataCenter>,
     links: Vec<Directed>,
+    /// Who holds what crosses them.
+    #[serde(skip_serializing_if = "Wan::is_default")]
+    wan: Wan,
 }
 
 #[derive(Serialize)]
@@ -77,7 +81,7 @@ fn of_file(path: &Path, ui: &Ui) -> Result<u8, CommandError> {
         preset: place.words.preset,
         disk: place.words.disk.or(file.words.disk),
     });
-    show(nodes, topology.links.clone(), ui);
+    show(nodes, topology.links.clone(), topology.wan, ui);
     Ok(0)
 }
 
@@ -97,16 +101,18 @@ fn of_cluster(state: &ClusterState, ui: &Ui) {
     show(
         nodes,
         network.map(|n| n.links.clone()).unwrap_or_default(),
+        network.map(|n| n.wan).unwrap_or_default(),
         ui,
     );
 }
 
-fn show(nodes: impl Iterator<Item = ShownNode>, links: Vec<Directed>, ui: &Ui) {
+fn show(nodes: impl Iterator<Item = ShownNode>, links: Vec<Directed>, wan: Wan, ui: &Ui) {
     let mut shown = Shown {
         format: Format::new("topology", 1),
         nodes: 0,
         data_centers: Vec::new(),
         links,
+        wan,
     };
     for node in nodes {
         shown.nodes += 1;
@@ -170,7 +176,8 @@ fn text(shown: &Shown) -> String {
     if shown.links.is_empty() {
         text.push_str("\nno distance: the nodes live on loopback\n");
     } else {
-        text.push_str(&format!("\n{}", distances(&names, &shown.links)));
+        let table = distances(&names, &shown.links);
+        text.push_str(&format!("\n{table}{}", held(shown.wan)));
     }
     text
 }
@@ -180,6 +187,14 @@ pub(crate) fn ms(micros: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "at most a minute")]
     let ms = micros as f64 / 1e3;
     format!("{ms} ms")
+}
+
+/// A line that says who holds what crosses, where that is not the usual one.
+pub(crate) fn held(wan: Wan) -> &'static str {
+    match wan {
+        Wan::Queue => "",
+        Wan::Netem => "held by the kernel's netem\n",
+    }
 }
 
 /// Links as a table, a row a direction; one row a pair where both directions are alike.

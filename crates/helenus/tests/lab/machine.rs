@@ -2,9 +2,10 @@
 //! Refuses a disk and a network: all that it knows is in memory, and ends with it.
 
 use super::{HELENUS, PATIENCE};
+use helenus_cluster::env::Env;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// Longest life: the processor is emulated.
@@ -51,44 +52,48 @@ pub(crate) fn run(test: &str, modules: &[&str]) -> Result<End, Lacks> {
         });
     }
     let lacks = |what: String| Lacks { what, cure: CURE };
-    let qemu = program("qemu-system-x86_64").ok_or_else(|| lacks("no QEMU".into()))?;
-    let busybox = program("busybox").ok_or_else(|| lacks("no busybox".into()))?;
-    for tool in ["cpio", "strip", "ldd"] {
-        program(tool).ok_or_else(|| lacks(format!("no {tool}")))?;
+    let env = Env::of_process();
+    let program = |name: &str| {
+        let found = env.find_program(name);
+        found.ok_or_else(|| lacks(format!("there is no {name}")))
+    };
+    let (qemu, busybox) = (program("qemu-system-x86_64")?, program("busybox")?);
+    for tool in ["cpio", "strip", "ldd", "setpriv"] {
+        program(tool)?;
     }
-    let (kernel, modules) =
-        kernel(modules).ok_or_else(|| lacks("no kernel with these modules in /boot".into()))?;
+    let (kernel, modules) = kernel(modules)
+        .ok_or_else(|| lacks("there is no kernel with these modules in /boot".into()))?;
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("root");
     furnish(&root, &busybox, &modules, test);
     let image = folder.path().join("image");
     pack(&root, &image);
-    let console = folder.path().join("console");
-    let mut child = Command::new(qemu)
+    let said = folder.path().join("said");
+    let file = fs_err::File::create(&said).expect("a file");
+    let file = file.into_parts().0;
+    // It ends with the test, also where that is killed.
+    let child = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL"])
+        .arg(qemu)
         .args(["-accel", "tcg", "-m", "1024", "-smp", "2"])
-        .args(["-nodefaults", "-nographic", "-no-reboot", "-serial"])
-        .arg(format!("file:{}", console.display()))
-        .arg("-kernel")
+        .args(["-nodefaults", "-nographic", "-no-reboot"])
+        .args(["-serial", "stdio", "-kernel"])
         .arg(kernel)
         .arg("-initrd")
         .arg(&image)
         .args(["-append", "console=ttyS0 quiet panic=-1"])
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("QEMU");
+        .stdout(file.try_clone().expect("the file once more"))
+        .stderr(file)
+        .spawn();
+    let mut child = Ended(child.expect("QEMU"));
     let begin = Instant::now();
-    while child.try_wait().expect("a state").is_none() {
-        if begin.elapsed() > LIFE {
-            child.kill().expect("an end of QEMU");
-            child.wait().expect("its end");
-            break;
-        }
+    while child.0.try_wait().expect("a state").is_none() && begin.elapsed() < LIFE {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    let console = fs_err::read(&console).unwrap_or_default();
-    let console = String::from_utf8_lossy(&console).into_owned();
+    drop(child);
+    let said = fs_err::read(&said).unwrap_or_default();
+    let console = String::from_utf8_lossy(&said).into_owned();
     Ok(End {
         // A test that is not there would end well, too.
         passed: console.contains(PASSED) && console.contains("1 passed"),
@@ -96,10 +101,14 @@ pub(crate) fn run(test: &str, modules: &[&str]) -> Result<End, Lacks> {
     })
 }
 
-fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
-    found.find(|file| file.is_file())
+/// A child that has ended once this is gone.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _already_gone = self.0.kill();
+        let _status = self.0.wait();
+    }
 }
 
 /// The newest kernel that has all of these as modules or built in, and the modules' files in the order in which they are
@@ -112,7 +121,11 @@ fn kernel(wanted: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
             name.strip_prefix("vmlinuz-").map(str::to_owned)
         })
         .collect();
-    releases.sort();
+    let numbers = |release: &String| -> Vec<u32> {
+        let parts = release.split(|c: char| !c.is_ascii_digit());
+        parts.filter_map(|part| part.parse().ok()).collect()
+    };
+    releases.sort_by_key(numbers);
     releases.into_iter().rev().find_map(|release| {
         let modules = modules(&release, wanted)?;
         Some((format!("/boot/vmlinuz-{release}").into(), modules))
@@ -182,8 +195,9 @@ fn furnish(root: &Path, busybox: &Path, modules: &[PathBuf], test: &str) {
          export PATH=/bin HOME=/tmp {INSIDE}=1\n\
          mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp\n\
          {load}\
-         {} --exact {test} && echo {PASSED}\n\
+         timeout {} {} --exact {test} && echo {PASSED}\n\
          poweroff -f\n",
+        LIFE.as_secs(),
         own.display()
     );
     let init = root.join("init");

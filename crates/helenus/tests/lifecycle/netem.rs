@@ -8,6 +8,9 @@ use helenus_cluster::net::control::Status;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::LinkWords;
 use helenus_model::topology::wan::Wan;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
 /// Does it here where the kernel has netem, else in a machine of its own by the test of that name.
@@ -15,12 +18,9 @@ fn here_or_in_a_machine(test: &str, what: impl FnOnce()) {
     match client::try_out(Path::new(HELENUS), Wan::Netem) {
         Ok(_) => what(),
         Err(error) if machine::is_inside() => panic!("{error}"),
-        Err(_) => match machine::run(test, &["sch_netem", "veth", "bridge"]) {
+        Err(error) => match machine::run(test, &["sch_netem", "veth", "bridge"]) {
             Ok(end) => assert!(end.passed, "{}", end.console),
-            Err(lacks) => not_run(
-                &format!("netem: the kernel has none, and {}", lacks.what),
-                lacks.cure,
-            ),
+            Err(lacks) => not_run(&format!("netem: {error}, and {}", lacks.what), lacks.cure),
         },
     }
 }
@@ -92,16 +92,70 @@ fn the_kernel_loses_limits_and_cuts() {
             w.rate_bits = Some(8_000_000);
         });
         // A megabyte a second, and what the buffer of a tenth of one lets through beside it.
-        let crossed = keeper.bulk(("DC1", "DC2"), 4).expect("bulk");
-        let rate = crossed.bytes as f64 / crossed.seconds;
-        assert!(rate < 1.3e6, "{rate} B/s");
-        words(|w| {
-            w.rate_bits = Some(0);
-            w.jitter_us = Some(1_000);
-        });
+        let rate = || {
+            let crossed = keeper.bulk(("DC1", "DC2"), 4).expect("bulk");
+            crossed.bytes as f64 / crossed.seconds
+        };
+        let limited = rate();
+        assert!(limited < 1.3e6, "{limited} B/s");
+        words(|w| w.rate_bits = Some(0));
+        let free = rate();
+        assert!(free > 2.0 * limited, "{free} B/s");
+        words(|w| w.jitter_us = Some(1_000));
         let (received, sent) = arrive(&keeper);
         assert_eq!(received, sent);
-        let crossed = keeper.bulk(("DC1", "DC2"), 2).expect("bulk");
-        assert!(crossed.bytes as f64 / crossed.seconds > 1.3e6);
     });
+}
+
+/// Numbers that were sent, in the order in which they arrive on one connection's way while its delay becomes shorter.
+#[test]
+fn the_kernel_keeps_the_order_where_a_delay_becomes_shorter() {
+    here_or_in_a_machine(
+        "netem::the_kernel_keeps_the_order_where_a_delay_becomes_shorter",
+        || {
+            let net = start();
+            let keeper = net.keeper();
+            at(delay(400_000), &keeper);
+            let plan = plan("1:1", "40ms");
+            let there = plan.space("client-DC2").expect("a place").address;
+            let receiver = within(&keeper, "client-DC2", move || {
+                UdpSocket::bind((there, 0)).expect("a socket")
+            });
+            receiver
+                .set_read_timeout(Some(PATIENCE))
+                .expect("a time-out");
+            let to = receiver.local_addr().expect("an address");
+            let sender = within(&keeper, "client-DC1", || {
+                UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a socket")
+            });
+            let send = |numbers: std::ops::Range<u8>| {
+                for number in numbers {
+                    sender.send_to(&[number], to).expect("sent");
+                }
+            };
+            send(0..50);
+            at(delay(1_000), &keeper);
+            send(50..100);
+            let mut byte = [0];
+            let mut next = || receiver.recv(&mut byte).map(|_| byte[0]).expect("a number");
+            let arrived: Vec<u8> = (0..100).map(|_| next()).collect();
+            assert_eq!(arrived, (0..100).collect::<Vec<u8>>());
+        },
+    );
+}
+
+/// Does something on a thread that stands in a namespace.
+fn within<T: Send + 'static>(
+    keeper: &Keeper,
+    space: &str,
+    what: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let to = keeper.namespaces(space).expect("a namespace").pop();
+    let to = to.expect("a network");
+    let inside = std::thread::spawn(move || {
+        let network = Some(LinkNameSpaceType::Network);
+        move_into_link_name_space(to.as_fd(), network).expect("the namespace");
+        what()
+    });
+    inside.join().expect("an end")
 }

@@ -77,7 +77,11 @@ fn row(name: &str, emulated: &Emulated) -> [String; 8] {
     let trip = emulated.shortest.as_ref().zip(emulated.round_trip_us);
     [
         name.to_owned(),
-        thousands(emulated.packets),
+        format!(
+            "{}{}",
+            thousands(emulated.packets),
+            if emulated.probed { " (probed)" } else { "" }
+        ),
         emulated
             .late_mean_us
             .map_or_else(none, |us| format!("{:.3} ms", us / 1e3)),
@@ -102,6 +106,7 @@ mod tests {
             late_p99_us: Some(416),
             round_trip_us: Some(20_000),
             shortest: Some(["DC1".into(), "DC2".into()]),
+            probed: false,
             cpu_us: 310_000,
             cpu_share: 0.031,
         };

@@ -3,7 +3,7 @@
 
 use crate::cli::topology::TopologyArgs;
 use crate::cli::{ClusterFlags, PresetArg, Up};
-use crate::commands::topology::distances;
+use crate::commands::topology::{distances, held};
 use crate::error::{CommandError, code};
 use clap::ValueEnum as _;
 use helenus_cluster::lifecycle::UpRequest;
@@ -139,7 +139,11 @@ pub(super) fn network_text(plan: &ClusterPlan) -> String {
         None => String::new(),
         Some(network) => {
             let names: Vec<String> = network.sites.iter().map(|s| s.name.clone()).collect();
-            format!("\n{}", distances(&names, &network.links))
+            format!(
+                "\n{}{}",
+                distances(&names, &network.links),
+                held(network.wan)
+            )
         }
     }
 }
