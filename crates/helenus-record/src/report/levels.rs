@@ -117,6 +117,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
     let mut levels: Vec<&str> = rows.iter().map(|row| word(row.level)).collect();
     levels.sort_unstable();
     levels.dedup();
+    let mut any_predicted = false;
     for (number, level) in levels.iter().enumerate() {
         let role = format!("operation{}", number % 6);
         let of: Vec<&&Row> = rows
@@ -135,6 +136,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
                 "marker": {"size": 8}, "line": {"width": 2}, "hovertemplate": "%{text}: %{y} ms"}),
         );
         if let Some(predicted) = predicted(&of, rows) {
+            any_predicted = true;
             chart.trace(
                 &role,
                 json!({"type": "scatter", "mode": "lines", "name": format!("{level}, predicted"), "x": x,
@@ -150,9 +152,12 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
         "yaxis",
         json!({"title": {"text": "ms"}, "rangemode": "tozero"}),
     );
-    chart.note(
-        "Dotted: what the model says, on top of the least median of all levels at that distance.",
-    )
+    if any_predicted {
+        chart = chart.note(
+            "Dotted: what the model says, on top of the least median of all levels at that distance.",
+        );
+    }
+    chart
 }
 
 /// What the model says of a level at each distance, above the quickest level's median there.

@@ -220,6 +220,12 @@ fn up() {
           --links <PRESET>
               Measured distances: one-building, one-city, one-continent, three-continents
 
+          --wan <HOLDER>
+              Who holds what crosses: queue (packet queues of the kernel, and an emulator that tells how
+              exact it was), or netem (the kernel's own, where it has it) [default: queue]
+              
+              [possible values: queue, netem]
+
           --topology <FILE>
               A file that says all of this, and settings by data centre and node
 
