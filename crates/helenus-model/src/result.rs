@@ -373,7 +373,11 @@ impl PhaseResult {
                 .map(|(name, one)| {
                     let parts: Vec<_> = blocks.iter().filter_map(|b| b.get(name)).collect();
                     let result = OperationResult::of(one);
-                    let seed = seed.derive(name);
+                    // The only operation is the whole, and has one interval.
+                    let seed = match merged.len() {
+                        1 => seed,
+                        _ => seed.derive(name),
+                    };
                     (name.clone(), sure::with_confidence(result, &parts, seed))
                 })
                 .collect(),

@@ -106,8 +106,10 @@ pub(super) fn percent(share: f64) -> String {
     let hundred = share * 100.0;
     if hundred == 0.0 || hundred.abs() >= 10.0 {
         format!("{hundred:.0} %")
-    } else if hundred.abs() >= 0.1 {
+    } else if hundred.abs() >= 1.0 {
         format!("{hundred:.1} %")
+    } else if hundred.abs() >= 0.1 {
+        format!("{hundred:.2} %")
     } else {
         format!("{hundred:.3} %")
     }

@@ -427,6 +427,8 @@ pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
 /// What a doubt measured, as a person reads its unit.
 fn amount(value: f64, unit: &str) -> String {
     match unit {
+        // What is above what is allowed must read so.
+        "share" if value < 0.00995 => format!("{:.2} %", value * 100.0),
         "share" if value < 0.0995 => format!("{:.1} %", value * 100.0),
         "share" => format!("{:.0} %", value * 100.0),
         "count" | "samples" => format!("{value:.0}"),
