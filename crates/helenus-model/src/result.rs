@@ -547,6 +547,30 @@ mod tests {
     }
 
     #[test]
+    fn the_only_operation_has_the_interval_of_the_whole() {
+        let seconds: Vec<_> = (0..12_u64)
+            .map(|second| {
+                let mut one = second_of_writes();
+                (0..200).for_each(|i| {
+                    one.service
+                        .record(50_000_000 + second * second % 7 * 5_000_000 + i)
+                });
+                BTreeMap::from([("write".to_owned(), one)])
+            })
+            .collect();
+        let refs: Vec<_> = seconds.iter().collect();
+        let phase = Phase::steady("write", 2000.0, 64, 12_000);
+        let result = result(&phase, &refs, &end(12));
+        let [low, high] = of(&result.total).expect("an interval");
+        assert!(low < high);
+        assert_eq!(of(&result.operations["write"]), Some([low, high]));
+
+        fn of(result: &OperationResult) -> Option<[f64; 2]> {
+            result.service.as_ref()?.confidence?.p99_us
+        }
+    }
+
+    #[test]
     fn confidence_comes_from_blocks_and_stays_with_its_percentiles() {
         let blocks: Vec<Histogram> = (0..12_u64)
             .map(|second| {
