@@ -1,7 +1,7 @@
 //! Distance that the kernel's netem holds: here where the kernel has it, else in a machine of QEMU's.
 //! Refuses to say how exact a delay is: an emulated processor has no time to be exact in.
 
-use super::distance::{Alone, at, delay, plan};
+use super::distance::{Alone, at, delay, delays_are_held, plan};
 use crate::lab::{HELENUS, PATIENCE, look, machine, not_run};
 use helenus_cluster::net::client::{self, Keeper};
 use helenus_cluster::net::control::Status;
@@ -48,18 +48,8 @@ fn the_kernel_holds_what_crosses() {
     here_or_in_a_machine("netem::the_kernel_holds_what_crosses", || {
         let net = start();
         let keeper = net.keeper();
-        let echo = |samples| keeper.echo("DC1", "DC2", samples).expect("an echo");
-        assert!(echo(5).min_us >= 40_000.0);
-        at(delay(100_000), &keeper);
-        assert!(echo(2).min_us >= 200_000.0);
-        keeper
-            .change(Some("DC1"), Some("DC2"), delay(0))
-            .expect("a change");
-        let one_way = echo(2);
-        assert!(one_way.min_us >= 100_000.0 && one_way.asked_us == 100_000);
-        let told = status(&keeper);
+        let told = delays_are_held(&keeper);
         assert_eq!((told.wan, told.way.as_str()), (Wan::Netem, "netem"));
-        assert!(told.carried.iter().all(|c| c.packets > 0 && c.lost == 0));
         look::wait_for("probes of both links", PATIENCE, || {
             let seen = status(&keeper).work.packets;
             (seen >= 10).then_some(()).ok_or(format!("{seen}"))
@@ -91,16 +81,16 @@ fn the_kernel_loses_limits_and_cuts() {
             (w.cut, w.loss_ppm) = (Some(false), Some(0));
             w.rate_bits = Some(8_000_000);
         });
-        // A megabyte a second, and what the buffer of a tenth of one lets through beside it.
+        // A megabyte a second; a reader that was kept waiting may find as much more of it at once as waited meanwhile.
         let rate = || {
-            let crossed = keeper.bulk(("DC1", "DC2"), 4).expect("bulk");
+            let crossed = keeper.bulk(("DC1", "DC2"), 6).expect("bulk");
             crossed.bytes as f64 / crossed.seconds
         };
         let limited = rate();
-        assert!(limited < 1.3e6, "{limited} B/s");
+        assert!(limited < 1.8e6, "{limited} B/s");
         words(|w| w.rate_bits = Some(0));
         let free = rate();
-        assert!(free > 2.0 * limited, "{free} B/s");
+        assert!(free > 4e6, "{free} B/s");
         words(|w| w.jitter_us = Some(1_000));
         let (received, sent) = arrive(&keeper);
         assert_eq!(received, sent);
