@@ -5,7 +5,7 @@ mod kept;
 
 use self::kept::{Counted, store, store_readings};
 use crate::distance::{ApartError, Links};
-use crate::faults::{self, Faults, Turned};
+use crate::faults::{self, Before, Faults, Turned};
 use crate::generator::{self, GeneratorError};
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
@@ -521,6 +521,7 @@ impl Bench<'_> {
             }
             None => None,
         };
+        let before = Before::look(self.hands, self.cluster.as_ref());
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
         let mut counted = Counted::default();
@@ -573,6 +574,9 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         );
+        let seen = before.seen(self.hands, self.cluster.as_ref());
+        store_readings(history, &seen);
+        watch.add(&seen);
         // Healed whatever came of it.
         if let Some(faults) = &mut self.faults {
             let seen = faults.end(&mut |words, turned| events(LabEvent::Fault(words, turned)));

@@ -1,15 +1,19 @@
 //! Faults on a run's time line: each made and ended at its moment, from a thread of its own, and told as an event.
 //! Refuses to leave one behind: whatever ends the run ends them.
 
+mod before;
+
+pub(crate) use before::Before;
+
 use crate::bench::{BenchRequest, Where};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::fault::{Ends, FaultTrouble, Patience};
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::monotonic_ns;
-use helenus_model::fault::What;
 use helenus_model::fault::place::{Reach, Shape};
 use helenus_model::fault::script::{self, Scripted, Turn, time_line};
+use helenus_model::fault::{Fault, What};
 use helenus_model::plan::ClusterPlan;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::SampleLine;
@@ -294,9 +298,9 @@ impl Work {
         let one = &self.script[place];
         let from_ns = monotonic_ns();
         let lasts_ns = one.for_ms.unwrap_or(1).saturating_mul(1_000_000);
-        let source = format!("@{}", one.fault.target);
+        let at = vec![at_target(&one.fault)];
         let to_ns = from_ns.saturating_add(lasts_ns);
-        self.saw(place, EventKind::NotMade, vec![source], from_ns, to_ns);
+        self.saw(place, EventKind::NotMade, at, (from_ns, to_ns));
         self.turned(place, Turned::NotMade(why));
     }
 
@@ -329,11 +333,8 @@ impl Work {
             What::Kill => EventKind::Killed,
             _ => EventKind::Fault,
         };
-        let sources = match held.reach {
-            Reach::Nodes(nodes) | Reach::Island(nodes) => nodes,
-            Reach::Links(_) => vec![format!("@{}", self.script[place].fault.target)],
-        };
-        self.saw(place, what, sources, held.from_ns, monotonic_ns());
+        let at = sources(held.reach, &self.script[place].fault);
+        self.saw(place, what, at, (held.from_ns, monotonic_ns()));
         let turned = match (healed, held_so_far) {
             (Ok(_), Ok(false)) => Turned::Undone,
             (Ok(_), _) => Turned::Healed,
@@ -368,20 +369,41 @@ impl Work {
         let _nobody_listens = self.say.send(Say::Turned(words, turned));
     }
 
-    fn saw(&self, place: usize, what: EventKind, sources: Vec<String>, at_ns: u64, to_ns: u64) {
+    fn saw(&self, place: usize, what: EventKind, at: Vec<String>, span_ns: (u64, u64)) {
         let text = self.script[place].to_string();
-        let of = |source| Reading {
-            source,
-            at_ns,
-            seen: Seen::Event(Event {
-                what,
-                to_ns,
-                text: text.clone(),
-            }),
-        };
-        let readings = sources.into_iter().map(of).collect();
-        let _nobody_listens = self.say.send(Say::Saw(readings));
+        let _nobody_listens = self.say.send(Say::Saw(readings(at, what, &text, span_ns)));
     }
+}
+
+/// What a fault is told to be at: its nodes, or its target where it is between nodes.
+fn sources(reach: Reach, fault: &Fault) -> Vec<String> {
+    match reach {
+        Reach::Nodes(nodes) | Reach::Island(nodes) => nodes,
+        Reach::Links(_) => vec![at_target(fault)],
+    }
+}
+
+fn at_target(fault: &Fault) -> String {
+    format!("@{}", fault.target)
+}
+
+/// An event at each of these, from one moment to another on the monotonic clock.
+fn readings(
+    at: Vec<String>,
+    what: EventKind,
+    text: &str,
+    (at_ns, to_ns): (u64, u64),
+) -> Vec<Reading> {
+    let of = |source| Reading {
+        source,
+        at_ns,
+        seen: Seen::Event(Event {
+            what,
+            to_ns,
+            text: text.to_owned(),
+        }),
+    };
+    at.into_iter().map(of).collect()
 }
 
 /// Whether the faults of a request can be done where it goes, as far as that is known before it begins.

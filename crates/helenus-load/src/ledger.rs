@@ -220,7 +220,7 @@ impl Pending<'_> {
         self.ended = true;
         let fate = match ended {
             Ok(()) => Fate::Acknowledged,
-            Err(fault) => Fate::Failed(fault.kind),
+            Err(fault) => Fate::of_failure(fault.kind, self.positions.len()),
         };
         self.ledger.note(&self, fate);
     }

@@ -68,13 +68,23 @@ pub enum Fate {
     Acknowledged,
     /// It failed.
     Failed(FailureKind),
+    /// Of a write of several keys the coordinator lacked replicas for one: those before it may have been sent.
+    UnavailableInPart,
     /// The run ended before its answer came.
     Unanswered,
 }
 
 impl Fate {
+    /// What became of a write of so many keys that failed.
+    pub fn of_failure(kind: FailureKind, keys: usize) -> Self {
+        match kind {
+            FailureKind::Unavailable if keys > 1 => Self::UnavailableInPart,
+            kind => Self::Failed(kind),
+        }
+    }
+
     /// Whether the rows of this write may be there, and may be not. A coordinator that lacks replicas says so before it
-    /// sends the write to any; every other failure may come after some of them have it.
+    /// sends a key's write to any; every other failure may come after some of them have it.
     pub fn may_have_applied(self) -> bool {
         !matches!(
             self,
@@ -90,7 +100,7 @@ impl Fate {
 }
 
 /// By their codes.
-const FATES: [(Fate, &str); 11] = [
+const FATES: [(Fate, &str); 12] = [
     (Fate::Acknowledged, "acknowledged"),
     (Fate::Failed(FailureKind::Unavailable), "unavailable"),
     (Fate::Failed(FailureKind::WriteTimeout), "write timeout"),
@@ -102,6 +112,7 @@ const FATES: [(Fate, &str); 11] = [
     (Fate::Failed(FailureKind::MissingRow), "missing row"),
     (Fate::Failed(FailureKind::Other), "other"),
     (Fate::Unanswered, "unanswered"),
+    (Fate::UnavailableInPart, "unavailable in part"),
 ];
 
 /// By their codes.
@@ -281,7 +292,8 @@ mod tests {
         assert_eq!(bytes[8..16], 1_795_000_000_000_001_u64.to_le_bytes());
         assert_eq!(bytes[16..23], [94, 1, 0, 0, 0, 4, 0]);
         assert_eq!(Entry::End { writes: 258 }.encode()[..3], [2, 1, 0]);
-        assert_eq!(FATES.map(|(_, name)| name)[10], "unanswered");
+        let names = FATES.map(|(_, name)| name);
+        assert_eq!(names[10..], ["unanswered", "unavailable in part"]);
     }
 
     #[test]
@@ -299,8 +311,13 @@ mod tests {
     fn only_too_few_replicas_are_a_failure_for_sure() {
         let open = FATES.iter().filter(|(fate, _)| fate.may_have_applied());
         let words: Vec<&str> = open.map(|(_, word)| *word).collect();
-        assert_eq!(words.len(), 9, "{words:?}");
+        assert_eq!(words.len(), 10, "{words:?}");
         assert!(!words.contains(&"acknowledged") && !words.contains(&"unavailable"));
+        // A coordinator takes the keys of a batch one after another.
+        let unavailable = |keys| Fate::of_failure(FailureKind::Unavailable, keys);
+        assert!(!unavailable(1).may_have_applied() && unavailable(2).may_have_applied());
+        let timeout = Fate::of_failure(FailureKind::WriteTimeout, 2);
+        assert_eq!(timeout, Fate::Failed(FailureKind::WriteTimeout));
     }
 
     #[test]

@@ -59,6 +59,7 @@ fn each_threshold_is_where_the_design_puts_it() {
         [DoubtKind::ClockStepped]
     );
     assert_eq!(case(|f| f.duration_s = 9.9), [DoubtKind::Short]);
+    assert_eq!(case(|f| f.duration_s = 9.996), []);
     assert_eq!(case(|f| f.ended = 999), [DoubtKind::FewSamples]);
     assert!(case(|f| f.p99_half_width = Some(0.25)).is_empty());
     assert_eq!(
@@ -128,6 +129,7 @@ fn what_was_asked_for_is_a_caution_and_what_died_beside_it_is_not() {
 
 #[test]
 fn a_node_that_a_full_disk_ended_has_not_died_by_itself() {
+    use crate::fault::{Fault, script::told_before};
     use crate::telemetry::{Event, Reading, Seen};
     let event = |source: &str, what, at_ns, to_ns, text: &str| Reading {
         source: source.into(),
@@ -152,6 +154,14 @@ fn a_node_that_a_full_disk_ended_has_not_died_by_itself() {
     assert_eq!(died("at 1s for 2s disk-full node2"), ["node3"]);
     // A pause ends no node.
     assert_eq!(died("at 1s for 2s pause node2"), ["node2", "node3"]);
+    // So it is where somebody made it before the run.
+    for (words, wanted) in [
+        ("disk-full node2", &["node3"][..]),
+        ("pause node2", &["node2", "node3"]),
+    ] {
+        let before = told_before(&Fault::parse(words).unwrap());
+        assert_eq!(died(&before), wanted);
+    }
 }
 
 #[test]

@@ -33,6 +33,22 @@ impl fmt::Display for Scripted {
     }
 }
 
+/// What stands behind the words of a fault that was there when a run began.
+const BEFORE: &str = ", made before the run";
+
+/// The words in which a run tells of a fault that was there when it began.
+pub fn told_before(fault: &Fault) -> String {
+    format!("{fault}{BEFORE}")
+}
+
+/// The fault that the words of a run speak of, be it one of its time line or one from before; none where they are others.
+pub fn spoken_of(words: &str) -> Option<Fault> {
+    match words.strip_suffix(BEFORE) {
+        Some(fault) => Fault::parse(fault).ok(),
+        None => Scripted::parse(words).ok().map(|one| one.fault),
+    }
+}
+
 /// What is done at a moment of the time line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A fault beside a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultSeen {
-    /// In the words that asked for it.
+    /// In the words that asked for it; of one that was there before, with that said behind them.
     pub words: String,
     /// The nodes, or the target behind an `@`, that it was at.
     pub at: Vec<String>,

@@ -5,7 +5,7 @@ use super::{
     Emulated, EmulatorSample, Event, EventKind, GENERATOR, HOST, HostSample, NodeSample, Reading,
     Seen,
 };
-use crate::fault::script::Scripted;
+use crate::fault::script::spoken_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
@@ -245,7 +245,7 @@ impl<'a> Window<'a> {
 
 /// Whether an event is a fault that was asked for and of which nodes end.
 fn ends_nodes(event: &Event) -> bool {
-    let asked = |text: &str| Scripted::parse(text).is_ok_and(|one| one.fault.what.ends_nodes());
+    let asked = |text: &str| spoken_of(text).is_some_and(|fault| fault.what.ends_nodes());
     match event.what {
         EventKind::Killed => true,
         EventKind::Fault => asked(&event.text),

@@ -178,6 +178,40 @@ fn a_node_that_stopped_serving_is_started_again() {
     );
 }
 
+/// A short run at the cluster, as JSON; whether its numbers count is the host's business.
+fn run(lab: &TestLab, more: &[&str]) -> Value {
+    let words =
+        "run standard1 --cluster c --ops write=1 --rate 50 --warmup 0s --duration 3s --format json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let said = lab.run(&[&words[..], more].concat());
+    assert!(said.code == "0" || said.code == "5", "{said}");
+    serde_json::from_str(&said.out).expect("JSON")
+}
+
+#[test]
+fn a_fault_from_before_a_run_is_stored_with_its_numbers() {
+    let lab = TestLab::fake("serve");
+    if !up(&lab, &["--disk", "128M"]) {
+        return;
+    }
+    lab.done(&["fault", "c", "disk-full", "node1"]);
+    let told = run(&lab, &[]);
+    let words = "disk-full node1, made before the run";
+    let seen = &told["faults"][0];
+    assert_eq!(
+        (&seen["words"], &seen["at"][0]),
+        (&words.into(), &"node1".into())
+    );
+    let seconds = |name: &str| seen[name].as_f64().expect("seconds");
+    assert!(seconds("from_s") <= 0.0 && seconds("to_s") >= 2.9, "{seen}");
+    let doubts = |told: &Value| told["result"]["phases"][0]["doubts"].to_string();
+    assert!(doubts(&told).contains(words), "{told:#}");
+    lab.done(&["heal", "c"]);
+    let healed = run(&lab, &[]);
+    assert!(healed["faults"].as_array().is_none_or(Vec::is_empty));
+    assert!(!doubts(&healed).contains("disk-full"), "{healed:#}");
+}
+
 #[test]
 fn a_run_s_full_disk_is_told_and_no_death() {
     let lab = TestLab::fake("serve");
@@ -185,29 +219,7 @@ fn a_run_s_full_disk_is_told_and_no_death() {
         return;
     }
     let fault = "at 500ms for 700ms disk-full node1";
-    let run = [
-        "run",
-        "standard1",
-        "--cluster",
-        "c",
-        "--ops",
-        "write=1",
-        "--rate",
-        "50",
-    ];
-    let more = [
-        "--warmup",
-        "0s",
-        "--duration",
-        "3s",
-        "--format",
-        "json",
-        "--fault",
-        fault,
-    ];
-    let said = lab.run(&[&run[..], &more[..]].concat());
-    assert!(said.code == "0" || said.code == "5", "{said}");
-    let told: Value = serde_json::from_str(&said.out).expect("JSON");
+    let told = run(&lab, &["--fault", fault]);
     let seen = &told["faults"][0];
     assert_eq!(
         (&seen["words"], &seen["made"]),

@@ -1,0 +1,70 @@
+//! Faults that somebody made in a cluster before a run began there: they hold in its numbers too.
+//! Refuses to guess in the numbers' favour: one whose end nobody saw counts as having held to the run's.
+
+use super::{readings, sources};
+use helenus_cluster::fault::{Entry, now_unix_ms};
+use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::state::ClusterState;
+use helenus_cluster::telemetry::monotonic_ns;
+use helenus_model::fault::{What, script};
+use helenus_model::telemetry::{EventKind, Reading};
+
+/// What held when a run began.
+#[derive(Debug)]
+pub(crate) struct Before {
+    held: Vec<Entry>,
+    from_ns: u64,
+}
+
+impl Before {
+    /// Looks now; in a cluster that nobody can look into nothing holds.
+    pub(crate) fn look(hands: &Hands, cluster: Option<&ClusterState>) -> Self {
+        Self {
+            held: cluster.map_or_else(Vec::new, |state| holding(hands, state)),
+            from_ns: monotonic_ns(),
+        }
+    }
+
+    /// What held, as events of the run that ends now.
+    pub(crate) fn seen(&self, hands: &Hands, cluster: Option<&ClusterState>) -> Vec<Reading> {
+        let now_ns = monotonic_ns();
+        let still = cluster
+            .filter(|_| !self.held.is_empty())
+            .map_or_else(Vec::new, |state| holding(hands, state));
+        let each = self.held.iter().flat_map(|entry| {
+            let what = match entry.fault.what {
+                What::Kill => EventKind::Killed,
+                _ => EventKind::Fault,
+            };
+            let holds = still.iter().any(|one| one.id == entry.id);
+            let to_ns = match entry.until_unix_ms {
+                Some(until_ms) if !holds => {
+                    let over_ns = now_unix_ms().saturating_sub(until_ms) * 1_000_000;
+                    now_ns.saturating_sub(over_ns).max(self.from_ns)
+                }
+                _ => now_ns,
+            };
+            let text = script::told_before(&entry.fault);
+            let at = sources(entry.reach.clone(), &entry.fault);
+            readings(at, what, &text, (self.from_ns, to_ns))
+        });
+        each.collect()
+    }
+}
+
+fn holding(hands: &Hands, state: &ClusterState) -> Vec<Entry> {
+    match hands.faults(state) {
+        Ok(all) => all
+            .into_iter()
+            .filter(|one| one.holds)
+            .map(|one| one.entry)
+            .collect(),
+        Err(error) => {
+            tracing::warn!(
+                error = with_causes(&error),
+                "faults before the run are not known"
+            );
+            Vec::new()
+        }
+    }
+}
