@@ -6,6 +6,7 @@ mod bench;
 mod campaign;
 mod cluster3;
 mod count;
+mod experiments;
 mod fifteen;
 mod host;
 mod idle;
@@ -32,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 15] = [
+const CAMPAIGNS: [Campaign; 17] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -48,6 +49,8 @@ const CAMPAIGNS: [Campaign; 15] = [
     wan::WAN,
     wan15::WAN15,
     levels::LEVELS_CAMPAIGN,
+    experiments::PLANTED,
+    experiments::KILLED,
 ];
 
 /// Trials a variant, where the person does not say.

@@ -16,6 +16,7 @@ mod progress;
 mod promise;
 #[cfg(test)]
 mod tests;
+mod untold;
 
 pub use analysis::{Analysis, BarCell, Cell, Noise, analyse};
 pub use answer::{Answer, Rival};
@@ -26,7 +27,7 @@ pub use facts::{Fact, Values, values};
 pub use file::read;
 pub use growth::Growth;
 pub use order::{Planned, Stage, more, order};
-pub use progress::{Progress, RunState, Timing};
+pub use progress::{Fate, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 
 use crate::seed::Seed;

@@ -6,7 +6,7 @@ use crate::error::HistoryError;
 use crate::id::{ExperimentId, RunId};
 use crate::open::History;
 use crate::writer;
-use helenus_model::experiment::{Planned, RunState};
+use helenus_model::experiment::{Fate, Planned, RunState};
 use helenus_model::seed::Seed;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
@@ -79,6 +79,17 @@ pub struct PlannedRun {
     pub ended_wall_ns: Option<u64>,
     /// Why it died, or does not fit.
     pub why: Option<String>,
+}
+
+impl PlannedRun {
+    /// What became of it, for an analysis.
+    pub fn fate(&self) -> Fate<'_> {
+        Fate {
+            planned: self.planned,
+            state: self.state,
+            why: self.why.as_deref(),
+        }
+    }
 }
 
 const COLUMNS: &str = "e.id, e.name, e.seed, e.began_wall_ns, f.text, f.folder, f.command, f.sittings, f.writer, \

@@ -193,6 +193,12 @@ pub struct StoredRun {
 }
 
 impl StoredRun {
+    /// Why the limits that were asked of its nodes did not hold; none where they did, or none were.
+    pub fn limits_failed(&self) -> Option<String> {
+        let why = self.host.get("limits")?["not_enforced"].as_str()?;
+        Some(why.to_owned())
+    }
+
     /// The plan, to be looked into or run again.
     ///
     /// # Errors

@@ -58,6 +58,13 @@ pub(crate) enum Rule {
         measure: &'static str,
         at_most: f64,
     },
+    /// The sum of a measure over all trials, of which there are at least so many.
+    Sum {
+        variant: &'static str,
+        measure: &'static str,
+        trials: usize,
+        at_most: f64,
+    },
     /// A measure of every single trial.
     Every {
         variant: &'static str,

@@ -96,6 +96,17 @@ fn judge(bar: &Bar, journal: &Journal, repeats: usize) -> (String, bool) {
             let pair = middle(variant, measure).zip(middle(to, measure));
             (what, pair.map(|(a, b)| a / b), at_most)
         }
+        Rule::Sum {
+            variant,
+            measure,
+            trials,
+            at_most,
+        } => {
+            let values = values(journal, variant, measure);
+            let what = format!("sum of {measure} of {} {variant}", values.len());
+            let sum = (values.len() >= trials).then(|| values.iter().sum());
+            (what, sum, at_most)
+        }
         Rule::Every {
             variant,
             measure,

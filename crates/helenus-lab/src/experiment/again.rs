@@ -14,8 +14,11 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
     let mut facts = Vec::new();
     for run in runs {
         let Some(id) = run.run else { continue };
-        if let Some(result) = history.run(id)?.result {
-            facts.push(Fact::of(&id.to_string(), run.planned, &result));
+        let stored = history.run(id)?;
+        let limits_failed = stored.limits_failed();
+        if let Some(result) = stored.result {
+            let name = id.to_string();
+            facts.push(Fact::of(&name, run.planned, &result, limits_failed));
         }
     }
     Ok(facts)

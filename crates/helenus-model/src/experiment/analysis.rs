@@ -8,18 +8,17 @@ use super::facts::Fact;
 use super::growth::{Growth, growth};
 use super::limit::generator_limit;
 use super::order::Stage;
+use super::progress::Fate;
 use super::promise::{Tip, tips};
+use super::untold::Untold;
 use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Blocks from which on a bar is answered: a bound is no difference, and with so few the interval is wide by itself.
-const LEAST_OF_A_BAR: usize = 3;
-
-/// Bytes that an operation must read from the disk on average for a question about the disk to be one: a page of 4 KiB
-/// for every hundredth operation. Whatever dropped its cache reads some.
-const LEAST_READ: f64 = 4096.0 / 100.0;
+/// Blocks from which on a mean has an interval, and a bar is answered. Fewer than claim a difference: the interval is wide
+/// by itself.
+const LEAST_OF_A_MEAN: usize = 3;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -86,6 +85,9 @@ pub struct Cell {
     pub runs: usize,
     /// Geometric means of the phase's numbers.
     pub values: BTreeMap<Measure, f64>,
+    /// Their intervals of 95 %, from three runs on. All settings share what the machine did in a block: how they differ
+    /// is told by effects.
+    pub intervals: BTreeMap<Measure, [f64; 2]>,
     /// Processors that all generator processes together kept busy, where known.
     pub generator_processors: Option<f64>,
     /// Bytes read from the disk for each operation, where known.
@@ -112,6 +114,15 @@ impl Cell {
     }
 }
 
+impl Analysis {
+    /// Settles the promises without numbers by what became of all planned runs.
+    pub fn settle_tips(&mut self, of: &Experiment, facts: &[Fact], fates: &[Fate<'_>]) {
+        for tip in &mut self.tips {
+            tip.settle(of, facts, fates);
+        }
+    }
+}
+
 /// What these runs say. `first_stage` blocks gave the number of all, where it was not just given; `not_testable` is
 /// what is known beforehand to stand against an answer. None where no run has a number.
 pub fn analyse(
@@ -135,25 +146,28 @@ pub fn analyse(
         found.extend(effects(of, &all, &logs, other));
     }
     let mut together = interactions(of, &all, &logs, measure);
-    let unread = not_testable.or_else(|| unread(of, facts));
-    let unwritten = unwritten(of, facts);
-    withhold(&mut found, &mut together, |factor| {
-        of.withholds(factor, unread.is_some(), unwritten.is_some())
-    });
-    let not_testable = unread.or(unwritten);
+    let untold = Untold::of(of, facts, not_testable);
+    let why_of = |factor: &str| untold.why_of(of, factor).map(str::to_owned);
+    withhold(&mut found, &mut together, |factor| why_of(factor).is_some());
+    let tips = tips(of, &found, measure, &why_of);
+    let held = untold.settings_held();
+    let not_testable = untold.why();
     let answer = answer(of, &all, facts, &logs, (&phase, measure));
     let combinations = cells(of, &all, facts, &phase);
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer: answer.filter(|_| not_testable.is_none()),
-        tips: tips(of, &found, measure),
+        tips,
         not_testable,
-        bars: bars(of, &all, facts, scheduled, &phase),
+        bars: bars(of, &all, facts, (scheduled, held), &phase),
         effects: found,
         interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
         generator_limit: generator_limit(of, &all, facts),
-        growth: growth(of, &combinations, measure),
+        growth: match held {
+            true => growth(of, &combinations, measure),
+            false => Vec::new(),
+        },
         combinations,
         left_out: left_out(facts),
         phase,
@@ -185,44 +199,6 @@ fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
     all.push(Measure::NodeCpu);
     all.retain(|other| *other != measure);
     all
-}
-
-/// Why a question about writes has no answer by what was written.
-fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
-    let wrote = |fact: &Fact| fact.written_bytes_per_operation.is_some_and(|b| b > 0.0);
-    (of.is_about_writes() && !facts.iter().any(wrote))
-        .then(|| "it is about writes to the disk, and nobody saw the nodes write any".to_owned())
-}
-
-/// Why a question about the disk has no answer by what was read: in no combination's mean as much as matters.
-fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
-    if !of.is_about_reads() {
-        return None;
-    }
-    let mut seen: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for fact in facts {
-        if let Some(bytes) = fact.read_bytes_per_operation {
-            seen.entry(fact.planned.combination)
-                .or_default()
-                .push(bytes);
-        }
-    }
-    let runs: usize = seen.values().map(Vec::len).sum();
-    let most = seen
-        .values()
-        .filter_map(|own| mean(own))
-        .fold(0.0, f64::max);
-    if most >= LEAST_READ {
-        return None;
-    }
-    Some(if runs == 0 {
-        "it is about the disk, and nobody could see what was read from it".to_owned()
-    } else {
-        format!(
-            "it is about the disk, and the nodes read at most {most:.0} bytes an operation from it in {runs} runs: what \
-             was asked for was in memory"
-        )
-    })
 }
 
 impl Analysis {
@@ -279,7 +255,7 @@ fn bars(
     of: &Experiment,
     all: &[Vec<usize>],
     facts: &[Fact],
-    scheduled: bool,
+    (scheduled, held): (bool, bool),
     phase: &str,
 ) -> Vec<BarCell> {
     let mut found = Vec::new();
@@ -295,9 +271,10 @@ fn bars(
             let each = logs.each(place);
             let interval = interval(&each).map(|i| i.ends(ALPHA).map(f64::exp));
             let answer = match interval {
+                _ if !held => BarAnswer::CannotTell,
                 // Who cannot keep up has no time at all, and the runs that could are those with luck.
                 _ if behind > each.len() => BarAnswer::Crossed,
-                Some([low, high]) if each.len() >= LEAST_OF_A_BAR => {
+                Some([low, high]) if each.len() >= LEAST_OF_A_MEAN => {
                     let (bad, good) = if bar.below {
                         (low >= bar.bound, high < bar.bound)
                     } else {
@@ -333,12 +310,15 @@ fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Ve
             .filter(|f| f.is_believed() && f.planned.combination == place)
             .filter(|f| f.planned.stage == Stage::Main)
             .collect();
-        let of_measure = |measure: Measure| {
-            let logs: Vec<f64> = own
-                .iter()
-                .filter_map(|fact| fact.value(phase, measure).map(f64::ln))
-                .collect();
-            Some((measure, mean(&logs)?.exp()))
+        let logs = |measure: Measure| -> Vec<f64> {
+            let values = own.iter().filter_map(|fact| fact.value(phase, measure));
+            values.map(f64::ln).collect()
+        };
+        let value = |measure: Measure| Some((measure, mean(&logs(measure))?.exp()));
+        let ends = |measure: Measure| {
+            let logs = logs(measure);
+            let found = interval(&logs).filter(|_| logs.len() >= LEAST_OF_A_MEAN)?;
+            Some((measure, found.ends(ALPHA).map(f64::exp)))
         };
         let average = |of: fn(&Fact) -> Option<f64>| {
             let seen: Vec<f64> = own.iter().filter_map(|fact| of(fact)).collect();
@@ -348,7 +328,8 @@ fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Ve
             levels: levels.clone(),
             label: of.label(levels),
             runs: own.len(),
-            values: Measure::EVERY.into_iter().filter_map(of_measure).collect(),
+            values: Measure::EVERY.into_iter().filter_map(value).collect(),
+            intervals: Measure::EVERY.into_iter().filter_map(ends).collect(),
             generator_processors: average(|fact| fact.generator_processors),
             read_bytes_per_operation: average(|fact| fact.read_bytes_per_operation),
             written_bytes_per_operation: average(|fact| fact.written_bytes_per_operation),

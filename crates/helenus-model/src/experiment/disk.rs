@@ -1,5 +1,5 @@
-//! Whether an experiment asks something of the disk, and whether its data is large enough that the disk answers.
-//! Refuses *no difference* where everything that was read was in memory, or nothing was written.
+//! What a factor asks of the machine: reads of the disk, writes, limits; and whether data are large enough for the disk.
+//! Refuses a question about reads whose data are in memory.
 
 use super::{Experiment, Factor, Setting};
 use crate::units::Bytes;
@@ -9,6 +9,9 @@ const KEYS: [&str; 3] = ["disk-read", "disk-iops", "read-ahead"];
 
 /// The key that is about writes alone: what is written comes to the disk however small the data is.
 const WRITES: &str = "disk-write";
+
+/// Keys that limit nodes.
+const LIMITS: [&str; 5] = ["cpus", "memory", "disk-read", "disk-iops", WRITES];
 
 /// What keys of cassandra.yaml that say how files are read have in their names.
 const YAML: [&str; 2] = ["disk_access_mode", "disk_optimization"];
@@ -28,6 +31,11 @@ impl Factor {
     /// Whether it is about how fast the disk takes what is written, and about nothing that is read.
     pub(super) fn is_of_writes(&self) -> bool {
         self.asks(|setting| setting.key == WRITES) && !self.is_of_reads()
+    }
+
+    /// Whether it is about what nodes are limited to: processors, memory, the disk's speed.
+    pub(super) fn is_of_limits(&self) -> bool {
+        self.asks(|setting| LIMITS.contains(&setting.key.as_str()))
     }
 
     fn asks(&self, what: impl Fn(&Setting) -> bool) -> bool {
@@ -66,14 +74,6 @@ impl Experiment {
     /// Whether it asks how fast the disk takes what is written.
     pub(super) fn is_about_writes(&self) -> bool {
         self.factors.iter().any(Factor::is_of_writes)
-    }
-
-    /// Whether nothing may be said of a factor where the disk gave nothing (`unread`), or took nothing (`unwritten`).
-    pub(super) fn withholds(&self, factor: &str, unread: bool, unwritten: bool) -> bool {
-        let own = self.factors.iter().find(|own| own.name == factor);
-        let of_reads = self.needs_disk || own.is_some_and(Factor::is_of_reads);
-        let of_writes = own.is_some_and(Factor::is_of_writes);
-        (unread && of_reads) || (unwritten && of_writes)
     }
 
     /// Why its question about the disk has no answer by the size of its data: `dataset` bytes on the disks of nodes that

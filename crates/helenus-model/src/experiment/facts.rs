@@ -35,13 +35,21 @@ pub struct Fact {
     pub read_bytes_per_operation: Option<f64>,
     /// The same of what they wrote.
     pub written_bytes_per_operation: Option<f64>,
+    /// Why limits that were asked of its nodes did not hold; none where they did, or none were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits_failed: Option<String>,
     /// Texts of its doubts, each once.
     pub doubts: Vec<String>,
 }
 
 impl Fact {
-    /// What is known of a result.
-    pub fn of(run: &str, planned: Planned, result: &RunResult) -> Self {
+    /// What is known of a result, and of the nodes that it was measured on: why their limits did not hold.
+    pub fn of(
+        run: &str,
+        planned: Planned,
+        result: &RunResult,
+        limits_failed: Option<String>,
+    ) -> Self {
         let all = || result.phases.iter().flat_map(|phase| &phase.doubts);
         let mut doubts: Vec<String> = all().map(|doubt| doubt.text.clone()).collect();
         doubts.sort();
@@ -67,6 +75,7 @@ impl Fact {
                 .and_then(|last| last.around.generator_processors),
             read_bytes_per_operation: per_operation(result, |around| around.nodes_read_bytes),
             written_bytes_per_operation: per_operation(result, |around| around.nodes_written_bytes),
+            limits_failed,
             doubts,
         }
     }

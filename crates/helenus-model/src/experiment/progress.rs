@@ -28,6 +28,29 @@ impl RunState {
     pub fn is_open(self) -> bool {
         matches!(self, Self::Planned | Self::Running | Self::Interrupted)
     }
+
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Running => "begun",
+            Self::Done => "done",
+            Self::Died => "died",
+            Self::Interrupted => "cut off",
+            Self::DoesNotFit => "does not fit",
+        }
+    }
+}
+
+/// What became of a planned run, and why where it came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fate<'a> {
+    /// Its place in the plan.
+    pub planned: Planned,
+    /// What became of it.
+    pub state: RunState,
+    /// Why it died, or does not fit; the first line tells it.
+    pub why: Option<&'a str>,
 }
 
 /// How long things take.

@@ -3,6 +3,8 @@
 
 use super::Experiment;
 use super::effects::Effect;
+use super::facts::Fact;
+use super::progress::{Fate, RunState};
 use crate::comparison::{Claim, Estimate, Measure};
 use serde::Serialize;
 
@@ -84,10 +86,40 @@ pub enum Kept {
     },
     /// The question has no answer on this machine.
     NotTestable,
+    /// Nothing can be compared yet: runs of it are left.
+    NotRunYet,
     /// Nothing can be compared: it, or what it is compared with, has no run that counts.
     NoNumbers,
     /// Too few blocks.
     NoClaim,
+}
+
+impl Kept {
+    /// Its place in a list of ends.
+    pub fn place(self) -> u8 {
+        match self {
+            Self::Confirmed => 0,
+            Self::Contradicted => 1,
+            Self::NoDifference { .. } => 2,
+            Self::NotTestable => 3,
+            Self::NotRunYet => 4,
+            Self::NoNumbers => 5,
+            Self::NoClaim => 6,
+        }
+    }
+
+    /// In words, without a number.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Contradicted => "contradicted",
+            Self::NoDifference { .. } => "no difference",
+            Self::NotTestable => "not testable here",
+            Self::NotRunYet => "not run yet",
+            Self::NoNumbers => "without numbers",
+            Self::NoClaim => "no claim",
+        }
+    }
 }
 
 /// What became of a promise.
@@ -104,10 +136,61 @@ pub struct Tip {
     /// How it ends.
     #[serde(flatten)]
     pub kept: Kept,
+    /// Why, where it has no numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
-/// What becomes of all promises, by the effects on this measure.
-pub(super) fn tips(of: &Experiment, effects: &[Effect], measure: Measure) -> Vec<Tip> {
+impl Tip {
+    /// Settles what has no numbers by what became of its own runs: some are left, died, or do not count.
+    pub(super) fn settle(&mut self, of: &Experiment, facts: &[Fact], fates: &[Fate<'_>]) {
+        if self.kept != Kept::NoNumbers {
+            return;
+        }
+        let all = of.combinations();
+        let own = |fate: &&Fate<'_>| {
+            let labels = of.labels(&all[fate.planned.combination]);
+            labels.contains(&(self.factor.as_str(), self.level.as_str()))
+        };
+        let own: Vec<&Fate<'_>> = fates.iter().filter(own).collect();
+        let never = own
+            .iter()
+            .filter(|fate| matches!(fate.state, RunState::Died | RunState::DoesNotFit))
+            .find_map(|fate| {
+                let first = fate.why?.lines().next()?;
+                Some(format!("{}: {first}", fate.state.word()))
+            });
+        let left = own.iter().filter(|fate| fate.state.is_open()).count();
+        if left > 0 {
+            let why = format!("{left} runs are left");
+            (self.kept, self.because) = (Kept::NotRunYet, Some(why));
+            return;
+        }
+        if let Some(why) = never {
+            (self.kept, self.because) = (Kept::NotTestable, Some(why));
+            return;
+        }
+        let counts = |fate: &&&Fate<'_>| {
+            let mut own = facts
+                .iter()
+                .filter(|f| f.planned.place == fate.planned.place);
+            own.any(Fact::is_believed)
+        };
+        let why = match own.len() - own.iter().filter(counts).count() {
+            0 => "too few runs count of what it is compared with".to_owned(),
+            lost => format!("{lost} of {} runs do not count", own.len()),
+        };
+        (self.kept, self.because) = (Kept::NoNumbers, Some(why));
+    }
+}
+
+/// What becomes of all promises, by the effects on this measure; `why_of` tells why nothing may be said of a factor.
+pub(super) fn tips(
+    of: &Experiment,
+    effects: &[Effect],
+    measure: Measure,
+    why_of: &dyn Fn(&str) -> Option<String>,
+) -> Vec<Tip> {
     let mut tips = Vec::new();
     for factor in &of.factors {
         for level in &factor.levels {
@@ -129,6 +212,7 @@ pub(super) fn tips(of: &Experiment, effects: &[Effect], measure: Measure) -> Vec
                     Some(gain) => kept(promise, gain, claim),
                     None => Kept::NoNumbers,
                 },
+                because: why_of(&factor.name),
             });
         }
     }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod luck;
+mod tips;
 
 use super::*;
 use crate::comparison::{BarAnswer, Claim, Measure};
@@ -254,6 +255,7 @@ fn simulated(
                 generator_processors: None,
                 read_bytes_per_operation: None,
                 written_bytes_per_operation: None,
+                limits_failed: None,
                 doubts: vec![],
             }
         })
@@ -388,59 +390,6 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
 }
 
 #[test]
-fn tips_end_by_what_was_measured_and_those_that_never_ran_without_numbers() {
-    let text = r#"
-name = "tips"
-[[factor]]
-name = "one"
-kind = "restart"
-levels = [{ label = "off", jvm = "-a" }, { label = "on", jvm = "-b", promises = "up to 15%" }]
-[[factor]]
-name = "two"
-kind = "restart"
-levels = [{ label = "off", set = "a=1" }, { label = "on", set = "a=2", promises = "100%" }]
-[[factor]]
-key = "heap"
-kind = "restart"
-levels = ["64M", { label = "dies", heap = "1M", promises = "5%" }]
-[[combination]]
-one = "off"
-[[combination]]
-one = "on"
-[[combination]]
-two = "on"
-[[combination]]
-heap = "dies"
-"#;
-    let of = read(text).unwrap();
-    let mut facts = simulated(&of, Seed(5), 0.005, |levels| match levels {
-        [1, _, _] => 10_000.0 / 1.1,
-        _ => 10_000.0,
-    });
-    facts.retain(|fact| fact.planned.combination != 3);
-    let found = analyse(&of, &facts, None, None).unwrap();
-    let ends: Vec<(&str, Kept)> = found
-        .tips
-        .iter()
-        .map(|tip| (tip.factor.as_str(), tip.kept))
-        .collect();
-    let wanted = [
-        ("one", Kept::Confirmed),
-        ("two", Kept::Contradicted),
-        ("heap", Kept::NoNumbers),
-    ];
-    assert_eq!(ends, wanted);
-    let [low, middle, high] = found.tips[0].gain.unwrap();
-    assert!(low < 0.1 && 0.1 < high && (middle - 0.1).abs() < 0.03);
-    let disk = Experiment {
-        needs_disk: true,
-        ..of
-    };
-    let found = analyse(&disk, &facts, None, None).unwrap();
-    assert!(found.tips.iter().all(|tip| tip.kept == Kept::NotTestable));
-}
-
-#[test]
 fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     assert!(!read(WHOLE).unwrap().is_about_reads());
     let settings = [
@@ -512,6 +461,26 @@ fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
         found.combinations[0].written_bytes_per_operation,
         Some(90.0)
     );
+}
+
+#[test]
+fn limits_that_did_not_hold_answer_nothing() {
+    let text = WHOLE.replace("set = [\"concurrent_reads=32\"]", "cpus = 0.5");
+    let of = read(&text).unwrap();
+    let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
+    assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
+    facts[3].limits_failed = Some("no controllers".to_owned());
+    let found = analyse(&of, &facts, None, None).unwrap();
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about limits of the nodes, and they did not hold in 1 of 60 runs: no controllers");
+    assert!(found.answer.is_none() && found.growth.is_empty());
+    for effect in &found.effects {
+        assert_eq!(effect.testable, effect.factor != "reads", "{effect:?}");
+    }
+    let answers = found.bars.iter().map(|cell| cell.answer);
+    assert!(!found.bars.is_empty() && answers.clone().all(|a| a == BarAnswer::CannotTell));
+    // Nobody asks for limits here, whatever became of those that all nodes have.
+    let of = read(WHOLE).unwrap();
+    assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
 }
 
 #[test]

@@ -4,12 +4,13 @@
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
 use crate::report::experiment_plot as plot;
-use crate::report::experiment_sheets::{TipEnd, end_of, experiment_sheets, state};
+use crate::report::experiment_sheets::experiment_sheets;
 use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Noise, Progress, RunState, Stage, Tip,
+    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Kept, Noise, Progress, RunState,
+    Stage, Tip,
 };
 use std::fmt::Write as _;
 
@@ -58,7 +59,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
             if found.not_testable.is_none() && found.answer.is_none() {
                 lines.push("no best settings: they were not run at the same loads".to_owned());
             }
-            lines.extend(tips_line(report, &found.tips));
+            lines.extend(tips_line(&found.tips));
             lines.extend(found.growth.iter().map(growth_line));
             lines.extend(found.generator_limit.as_ref().map(|at| {
                 format!(
@@ -303,14 +304,12 @@ fn has_room(bar: &Bar, cell: &BarCell) -> bool {
 }
 
 /// How many promises ended how.
-fn tips_line(report: &ExperimentReport<'_>, tips: &[Tip]) -> Option<String> {
-    let ends: Vec<TipEnd> = tips.iter().map(|tip| end_of(report, tip).0).collect();
-    let count = |end: TipEnd| ends.iter().filter(|one| **one == end).count();
-    let each: Vec<String> = TipEnd::EVERY
-        .into_iter()
-        .map(|end| (count(end), end.word()))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, end)| format!("{n} {end}"))
+fn tips_line(tips: &[Tip]) -> Option<String> {
+    let mut ends: Vec<Kept> = tips.iter().map(|tip| tip.kept).collect();
+    ends.sort_by_key(|end| end.place());
+    let alike = ends.chunk_by(|one, other| one.place() == other.place());
+    let each: Vec<String> = alike
+        .map(|some| format!("{} {}", some.len(), some[0].word()))
         .collect();
     (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
 }
@@ -457,7 +456,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
             Stage::Twin => "twin",
             Stage::Again => "again",
         };
-        let verdict = fact.map_or(state(run.state), |fact| match fact.verdict {
+        let verdict = fact.map_or(run.state.word(), |fact| match fact.verdict {
             Verdict::Valid => "valid",
             Verdict::Caution => "caution",
             Verdict::Invalid => "invalid",

@@ -322,6 +322,42 @@ fn on(rest: &[Option<usize>], levels: &[usize]) -> bool {
     pairs.all(|(wanted, level)| wanted.is_none_or(|wanted| wanted == *level))
 }
 
+/// How to read the intervals of a curve.
+const OF_WHISKERS: &str = "Upright lines are 95 % intervals of a setting's mean; by how much two of them differ is told above.";
+
+/// The intervals of a line's points that are one setting each, in plotly's words; none where no point has one.
+fn whiskers(
+    found: &Analysis,
+    y: &[Option<f64>],
+    is_at: impl Fn(usize, &[usize]) -> bool,
+) -> Option<Value> {
+    let reach = |level: usize| {
+        let mut own = found
+            .combinations
+            .iter()
+            .filter(|cell| is_at(level, &cell.levels));
+        let (Some(cell), None) = (own.next(), own.next()) else {
+            return None;
+        };
+        let [low, high] = cell
+            .intervals
+            .get(&found.measure)?
+            .map(|end| scaled(found.measure, end));
+        y[level].map(|middle| [short(middle - low), short(high - middle)])
+    };
+    let reaches: Vec<Option<[f64; 2]>> = (0..y.len()).map(reach).collect();
+    // What is no number has no line; plotly takes null for an interval of nothing.
+    let side = |side: usize| -> Vec<Value> {
+        let ends = reaches.iter().map(|reach| reach.map(|ends| ends[side]));
+        ends.map(|end| end.map_or(json!("none"), |end| json!(end)))
+            .collect()
+    };
+    let any = reaches.iter().any(Option::is_some);
+    any.then(|| {
+        json!({"type": "data", "symmetric": false, "array": side(1), "arrayminus": side(0), "thickness": 1, "width": 3})
+    })
+}
+
 /// For each factor whose levels are rising numbers: the measure along them, a line for each settings of the others.
 fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
     let mut charts = Vec::new();
@@ -333,9 +369,10 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             &format!("curve-{place}"),
             &format!("{} by {}", unit(found.measure), factor.name),
         );
-        if let Some(at) = &found.generator_limit {
-            chart = chart.note(format!("The generator was the limit {at}."));
-        }
+        let limit = found.generator_limit.as_ref();
+        let limit = limit.map_or_else(String::new, |at| {
+            format!("The generator was the limit {at}. ")
+        });
         let labels: Vec<String> = factor.levels.iter().map(|l| text(&l.label)).collect();
         chart.set(
             "xaxis",
@@ -345,17 +382,24 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             "yaxis",
             json!({"rangemode": "tozero", "title": {"text": unit(found.measure)}}),
         );
+        let mut has_whiskers = false;
         for (line, (name, rest)) in lines_of(of, found, place).into_iter().enumerate() {
             let along = found.along(found.measure, (place, x.len()), |l| on(&rest, l));
             let along = along.into_iter();
             let y: Vec<Option<f64>> = along
                 .map(|value| value.map(|v| scaled(found.measure, v)))
                 .collect();
-            chart.trace(
-                &format!("node{}", line % LINES_MOST),
-                json!({"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "name": text(&name)}),
-            );
+            let mut trace = json!({"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "name": text(&name)});
+            let is_at =
+                |level: usize, levels: &[usize]| levels[place] == level && on(&rest, levels);
+            if let Some(whiskers) = whiskers(found, &y, is_at) {
+                trace["error_y"] = whiskers;
+                has_whiskers = true;
+            }
+            chart.trace(&format!("node{}", line % LINES_MOST), trace);
         }
+        let of_whiskers = if has_whiskers { OF_WHISKERS } else { "" };
+        chart = chart.note(format!("{limit}{of_whiskers}").trim_end());
         charts.push(chart);
     }
     charts

@@ -1,12 +1,11 @@
 //! The tables behind an experiment's answer: tips, effects, interactions, bars, settings, runs, failures.
 //! Refuses to leave out a run: what did not count stands there with its reason.
 
-use crate::planned::PlannedRun;
 use crate::report::experiment::ExperimentReport;
 use crate::report::words;
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use helenus_model::doubt::Verdict;
-use helenus_model::experiment::{Analysis, Effect, Interaction, Kept, RunState, Stage, Tip};
+use helenus_model::experiment::{Analysis, Effect, Interaction, Kept, Stage, Tip};
 
 /// A table of a report. A head that begins with `>` is set to the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +24,7 @@ pub struct Sheet {
 pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
     let mut sheets = Vec::new();
     if let Some(found) = report.analysis {
-        sheets.push(tips(report, &found.tips));
+        sheets.push(tips(&found.tips));
         sheets.push(effects(&found.effects));
         sheets.push(interactions(&found.interactions));
         sheets.push(bar_cells(found));
@@ -81,15 +80,13 @@ fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
 }
 
 /// What was promised beside what was measured.
-fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
+fn tips(tips: &[Tip]) -> Sheet {
     let rows = tips.iter().map(|tip| {
-        let (end, because) = end_of(report, tip);
-        let ends_as = match (end, tip.kept) {
-            (TipEnd::NoDifference, Kept::NoDifference { above }) => {
-                format!("no difference above {}", words::percent(above))
-            }
-            (TipEnd::NoClaim, _) => format!("no claim below {LEAST_PAIRS} blocks"),
-            (end, _) => end.word().to_owned(),
+        let word = tip.kept.word();
+        let ends_as = match tip.kept {
+            Kept::NoDifference { above } => format!("{word} above {}", words::percent(above)),
+            Kept::NoClaim => format!("{word} below {LEAST_PAIRS} blocks"),
+            _ => word.to_owned(),
         };
         let signed = |share: f64| {
             format!(
@@ -107,7 +104,7 @@ fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
                 format!("{} to {}", signed(low), signed(high))
             }),
             ends_as,
-            because,
+            tip.because.clone().unwrap_or_default(),
         ]
     });
     let heads = [
@@ -119,97 +116,6 @@ fn tips(report: &ExperimentReport<'_>, tips: &[Tip]) -> Sheet {
         "because",
     ];
     sheet("Tips", &heads, rows.collect())
-}
-
-/// How a promise ends, what became of its runs included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TipEnd {
-    Confirmed,
-    Contradicted,
-    NoDifference,
-    NotTestable,
-    NotRunYet,
-    NoNumbers,
-    NoClaim,
-}
-
-impl TipEnd {
-    pub(super) const EVERY: [Self; 7] = [
-        Self::Confirmed,
-        Self::Contradicted,
-        Self::NoDifference,
-        Self::NotTestable,
-        Self::NotRunYet,
-        Self::NoNumbers,
-        Self::NoClaim,
-    ];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Contradicted => "contradicted",
-            Self::NoDifference => "no difference",
-            Self::NotTestable => "not testable here",
-            Self::NotRunYet => "not run yet",
-            Self::NoNumbers => "without numbers",
-            Self::NoClaim => "no claim",
-        }
-    }
-}
-
-/// How a tip ends, and why where it came to nothing: what became of its own runs, then what stands against the question
-/// as a whole.
-pub(super) fn end_of(report: &ExperimentReport<'_>, tip: &Tip) -> (TipEnd, String) {
-    let told = match tip.kept {
-        Kept::Confirmed => TipEnd::Confirmed,
-        Kept::Contradicted => TipEnd::Contradicted,
-        Kept::NoDifference { .. } => TipEnd::NoDifference,
-        Kept::NoClaim => TipEnd::NoClaim,
-        Kept::NotTestable | Kept::NoNumbers => return without_end(report, tip),
-    };
-    (told, String::new())
-}
-
-fn without_end(report: &ExperimentReport<'_>, tip: &Tip) -> (TipEnd, String) {
-    let all = report.experiment.combinations();
-    let own = |run: &&PlannedRun| {
-        let labels = report.experiment.labels(&all[run.planned.combination]);
-        labels.contains(&(tip.factor.as_str(), tip.level.as_str()))
-    };
-    let own: Vec<&PlannedRun> = report.runs.iter().filter(own).collect();
-    let never = |run: &&&PlannedRun| matches!(run.state, RunState::Died | RunState::DoesNotFit);
-    let mut reasons = own.iter().filter(never).filter_map(|run| {
-        let first = run.why.as_ref()?.lines().next()?;
-        Some(format!("{}: {first}", state(run.state)))
-    });
-    if let Some(why) = reasons.next() {
-        return (TipEnd::NotTestable, why);
-    }
-    let of_all = report.analysis.and_then(|found| found.not_testable.clone());
-    if let (Kept::NotTestable, Some(why)) = (tip.kept, of_all) {
-        return (TipEnd::NotTestable, why);
-    }
-    let open = |run: &&&PlannedRun| {
-        matches!(
-            run.state,
-            RunState::Planned | RunState::Running | RunState::Interrupted
-        )
-    };
-    let left = own.iter().filter(open).count();
-    if left > 0 {
-        return (TipEnd::NotRunYet, format!("{left} runs are left"));
-    }
-    let lost = |run: &&&PlannedRun| {
-        let place = run.planned.place;
-        let fact = report.facts.iter().find(|f| f.planned.place == place);
-        fact.is_none_or(|fact| !fact.is_believed())
-    };
-    let lost = own.iter().filter(lost).count();
-    let why = match lost {
-        0 => "too few runs count of what it is compared with".to_owned(),
-        n => format!("{n} of {} runs do not count", own.len()),
-    };
-    (TipEnd::NoNumbers, why)
 }
 
 fn effects(effects: &[Effect]) -> Sheet {
@@ -349,7 +255,12 @@ fn columns(found: &Analysis) -> Vec<Measure> {
 fn combinations(found: &Analysis) -> Sheet {
     let columns = columns(found);
     let mut heads = vec!["settings".to_owned(), ">runs".to_owned()];
-    heads.extend(columns.iter().map(|m| format!(">{}", words::measure(*m))));
+    for measure in &columns {
+        heads.push(format!(">{}", words::measure(*measure)));
+        if *measure == found.measure {
+            heads.push("95 % interval".to_owned());
+        }
+    }
     let heads_behind = [
         ">nodes' processors",
         ">generator's",
@@ -359,10 +270,17 @@ fn combinations(found: &Analysis) -> Sheet {
     heads.extend(heads_behind.map(str::to_owned));
     let rows = found.combinations.iter().map(|cell| {
         let mut row = vec![cell.label.clone(), cell.runs.to_string()];
-        row.extend(columns.iter().map(|measure| {
+        for measure in &columns {
+            let number = |value: f64| words::value(*measure, value);
             let value = cell.values.get(measure);
-            value.map_or("–".to_owned(), |v| words::value(*measure, *v))
-        }));
+            row.push(value.map_or("–".to_owned(), |v| number(*v)));
+            if *measure == found.measure {
+                let ends = cell.intervals.get(measure);
+                let told =
+                    |[low, high]: &[f64; 2]| format!("{} to {}", number(*low), number(*high));
+                row.push(ends.map_or("–".to_owned(), told));
+            }
+        }
         let busy = [cell.node_processors(), cell.generator_processors()];
         row.extend(busy.map(|busy| busy.map_or("–".to_owned(), words::digits)));
         let bytes = |of: Option<f64>| {
@@ -377,7 +295,8 @@ fn combinations(found: &Analysis) -> Sheet {
     let rows = rows.collect();
     Sheet {
         title: "Settings",
-        note: "Means over the runs that count.",
+        note: "Means over the runs that count. All settings share what the machine did meanwhile, which is in their \
+               intervals; by how much they differ is told by the effects.",
         heads,
         rows,
     }
@@ -388,17 +307,6 @@ fn stage(stage: Stage) -> &'static str {
         Stage::Main => "",
         Stage::Twin => "the same again",
         Stage::Again => "measured again",
-    }
-}
-
-pub(super) fn state(state: RunState) -> &'static str {
-    match state {
-        RunState::Planned => "planned",
-        RunState::Running => "begun",
-        RunState::Done => "done",
-        RunState::Died => "died",
-        RunState::Interrupted => "cut off",
-        RunState::DoesNotFit => "does not fit",
     }
 }
 
@@ -414,7 +322,7 @@ fn runs(report: &ExperimentReport<'_>) -> Sheet {
             let value = fact.values.get(&found.phase)?.get(&found.measure)?;
             Some(words::value(found.measure, *value))
         });
-        let verdict = fact.map_or(state(run.state), |fact| match fact.verdict {
+        let verdict = fact.map_or(run.state.word(), |fact| match fact.verdict {
             Verdict::Valid => "valid",
             Verdict::Caution => "with cautions",
             Verdict::Invalid => "does not count",
@@ -449,7 +357,7 @@ fn failures(report: &ExperimentReport<'_>) -> Sheet {
         let Some(why) = &run.why else { continue };
         let label = report.experiment.label(&all[run.planned.combination]);
         if !rows.iter().any(|row| row[0] == label) {
-            rows.push(vec![label, state(run.state).to_owned(), why.clone()]);
+            rows.push(vec![label, run.state.word().to_owned(), why.clone()]);
         }
     }
     sheet("What did not run", &["settings", "state", "why"], rows)

@@ -56,7 +56,7 @@ fn machine(run: &StoredRun) -> String {
 /// What the nodes were limited to; none where they were not.
 fn limits(run: &StoredRun) -> Option<String> {
     let limits = run.host.get("limits").filter(|limits| limits.is_object())?;
-    if let Some(why) = limits["not_enforced"].as_str() {
+    if let Some(why) = run.limits_failed() {
         return Some(format!("limits that did not hold: {why}"));
     }
     let mut held = Vec::new();

@@ -55,7 +55,7 @@ fn reports_work_in_a_browser_without_a_network() {
         made_wall_ns: 1_795_250_000_000_000_000,
         repeat: &repeat,
     };
-    let experiment = crate::experiment::made();
+    let experiment = crate::made::made();
     let pages = [
         write(&folder, "run.html", &run_html(&measured.report())),
         write(&folder, "comparison.html", &comparison_html(&compared)),

@@ -1,126 +1,13 @@
 //! The report of an experiment: the answer first, all runs, hostile names, and files that others can read.
-//! Refuses to run one: its numbers are made here, with effects that are known.
+//! Refuses what stands in no run.
 
-use helenus_model::comparison::Measure;
-use helenus_model::doubt::Verdict;
-use helenus_model::experiment::{
-    Analysis, Experiment, Fact, Progress, RunState, Values, analyse, order, read,
-};
-use helenus_model::seed::Seed;
+use crate::made::made;
+use helenus_model::experiment::{Planned, RunState, analyse};
+use helenus_record::PlannedRun;
 use helenus_record::report::{
-    ExperimentReport, experiment_answer, experiment_csv, experiment_html, experiment_markdown,
-    experiment_sheets, is_report,
+    experiment_answer, experiment_csv, experiment_html, experiment_markdown, experiment_sheets,
+    is_report,
 };
-use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
-use std::collections::BTreeMap;
-
-const TEXT: &str = r#"
-name = "heap"
-repeats = 25
-bars = ["p99 < 12ms at 1000/s"]
-[[factor]]
-key = "heap"
-kind = "restart"
-levels = ["64M", { label = "128M", heap = "128M", promises = "up to 15%" }, "</script><img src=x onerror=alert(1)>|`"]
-[[factor]]
-key = "rate"
-kind = "phase"
-levels = [500, 1000]
-"#;
-
-/// An experiment of 200 runs.
-pub(crate) struct Made {
-    stored: StoredExperiment,
-    experiment: Experiment,
-    runs: Vec<PlannedRun>,
-    facts: Vec<Fact>,
-    analysis: Analysis,
-    measured_on: Vec<String>,
-}
-
-impl Made {
-    pub(crate) fn report(&self) -> ExperimentReport<'_> {
-        let states: Vec<_> = self.runs.iter().map(|r| (r.planned, r.state)).collect();
-        ExperimentReport {
-            stored: &self.stored,
-            experiment: &self.experiment,
-            progress: Progress::of(&states),
-            runs: &self.runs,
-            facts: &self.facts,
-            analysis: Some(&self.analysis),
-            measured_on: &self.measured_on,
-        }
-    }
-}
-
-/// 10 ms at the least heap, half of it with twice the heap; the last level dies.
-pub(crate) fn made() -> Made {
-    let experiment = read(TEXT).expect("a file");
-    let all = experiment.combinations();
-    let plan = order(Seed(3), &experiment.wholes(&all), experiment.repeats);
-    let mut runs = Vec::new();
-    let mut facts = Vec::new();
-    for planned in plan {
-        let levels = &all[planned.combination];
-        let dies = levels[0] == 2;
-        runs.push(PlannedRun {
-            planned,
-            state: if dies { RunState::Died } else { RunState::Done },
-            attempts: 1,
-            run: None,
-            began_wall_ns: Some(1),
-            ended_wall_ns: Some(2),
-            why: dies.then(|| "node1 died\nOutOfMemoryError".to_owned()),
-        });
-        if dies {
-            continue;
-        }
-        // A little that differs from block to block, so that intervals have a width.
-        let wave = 1.0 + 0.01 * ((planned.place * 37 % 11) as f64 - 5.0);
-        let p99 = wave * if levels[0] == 1 { 5_000.0 } else { 10_000.0 };
-        let measures = BTreeMap::from([
-            (Measure::ResponseMean, p99 / 3.0),
-            (Measure::ResponseP50, p99 / 4.0),
-            (Measure::ResponseP99, p99),
-        ]);
-        facts.push(Fact {
-            run: format!("r{}", planned.place + 1),
-            planned,
-            verdict: Verdict::Valid,
-            behind: false,
-            generator_was_limit: false,
-            phases: vec!["main".into()],
-            values: Values::from([("main".into(), measures)]),
-            generator_processors: None,
-            read_bytes_per_operation: None,
-            written_bytes_per_operation: None,
-            doubts: vec![],
-        });
-    }
-    let analysis = analyse(&experiment, &facts, None, None).expect("numbers");
-    let stored = StoredExperiment {
-        id: ExperimentId::named("e3").expect("a name"),
-        name: "heap".into(),
-        text: TEXT.into(),
-        folder: "/home/me".into(),
-        command: "helenus experiment run heap.toml".into(),
-        seed: Seed(3),
-        began_wall_ns: 1_795_250_000_000_000_000,
-        sittings: 1,
-        running: false,
-        first_stage: None,
-        dataset_bytes: None,
-        memory_bytes: None,
-    };
-    Made {
-        stored,
-        experiment,
-        runs,
-        facts,
-        analysis,
-        measured_on: vec!["measured on a processor, 2 processors".to_owned()],
-    }
-}
 
 #[test]
 fn the_answer_comes_first_and_everything_behind_it() {
@@ -165,6 +52,17 @@ fn the_answer_comes_first_and_everything_behind_it() {
     assert_eq!(tips.rows.len(), 1);
     assert_eq!(tips.rows[0][..2], ["heap=128M", "up to 15%"]);
     assert_eq!(tips.rows[0][4], "confirmed", "{:?}", tips.rows);
+    let settings = experiment_sheets(&report).remove(4);
+    let interval = settings
+        .heads
+        .iter()
+        .position(|head| head == "95 % interval");
+    let interval = interval.expect("an interval");
+    for row in &settings.rows {
+        let dies = row[0].contains("<img");
+        assert_eq!(row[interval].contains(" ms to "), !dies, "{row:?}");
+    }
+    assert!(experiment_html(&report).contains("\"error_y\""));
     let counted = "promised gains: 1 confirmed";
     assert!(answer.iter().any(|line| line == counted), "{answer:#?}");
     for sheet in experiment_sheets(&report) {
@@ -182,6 +80,31 @@ fn the_answer_comes_first_and_everything_behind_it() {
             .is_some_and(|row| row.starts_with("1,1,1,"))
     );
     assert!(experiment_markdown(&report).contains("* measured on a processor, 2 processors\n"));
+}
+
+#[test]
+fn a_promise_of_what_died_is_told_with_its_reason() {
+    let mut made = made();
+    let all = made.experiment.combinations();
+    let is_promised = |planned: &Planned| all[planned.combination][0] == 1;
+    made.facts.retain(|fact| !is_promised(&fact.planned));
+    for run in made.runs.iter_mut().filter(|r| is_promised(&r.planned)) {
+        run.state = RunState::Died;
+        run.why = Some("node1 died\nOutOfMemoryError".to_owned());
+    }
+    made.analysis = analyse(&made.experiment, &made.facts, None, None).expect("numbers");
+    let fates: Vec<_> = made.runs.iter().map(PlannedRun::fate).collect();
+    made.analysis
+        .settle_tips(&made.experiment, &made.facts, &fates);
+    let report = made.report();
+    let tips = &experiment_sheets(&report)[0];
+    assert_eq!(tips.rows[0][4..], ["not testable here", "died: node1 died"]);
+    let counted = "promised gains: 1 not testable here";
+    assert!(
+        experiment_answer(&report)
+            .iter()
+            .any(|line| line == counted)
+    );
 }
 
 #[test]

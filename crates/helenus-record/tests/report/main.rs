@@ -4,5 +4,6 @@
 mod browser;
 mod experiment;
 mod levels;
+mod made;
 mod structure;
 mod values;

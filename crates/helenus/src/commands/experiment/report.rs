@@ -8,7 +8,7 @@ use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
-use helenus_model::experiment::{Analysis, Fact, Progress, RunState, VERSION, analyse};
+use helenus_model::experiment::{Analysis, Fact, Fate, Progress, RunState, VERSION, analyse};
 use helenus_model::format::Format;
 use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
@@ -82,7 +82,11 @@ fn tell(
         .filter_map(|run| history.run(run.run?).ok())
         .collect();
     let measured_on = measured_on(measured.iter());
-    let analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
+    let mut analysis = analyse(&file.experiment, &facts, stored.first_stage, small);
+    if let Some(found) = &mut analysis {
+        let fates: Vec<Fate<'_>> = runs.iter().map(PlannedRun::fate).collect();
+        found.settle_tips(&file.experiment, &facts, &fates);
+    }
     let states: Vec<_> = runs.iter().map(|run| (run.planned, run.state)).collect();
     let report = ExperimentReport {
         stored: &stored,

@@ -179,9 +179,8 @@ fn text(status: &Status, of: &Experiment) -> String {
         for run in told {
             let state = match run.run.state {
                 RunState::Running if one.stored.running => "running",
-                RunState::Running | RunState::Interrupted => "cut off",
-                RunState::Died => "died",
-                _ => "does not fit",
+                RunState::Running => RunState::Interrupted.word(),
+                ended => ended.word(),
             };
             let why = run.run.why.as_deref().and_then(|why| why.lines().next());
             table.row([

@@ -22,9 +22,10 @@ const SETTLE_NS: f64 = 1e9;
 const PREFIX: &str = "-Dfake.";
 
 /// Properties: name, least and greatest value.
-const PROPERTIES: [(&str, f64, f64); 10] = [
+const PROPERTIES: [(&str, f64, f64); 11] = [
     ("body", 0.01, 1000.0),
     ("tail", 0.01, 1000.0),
+    ("delay_us", 0.0, 1e9),
     ("cpu_us", 0.0, 100_000.0),
     ("life_sd", 0.0, 1.0),
     ("drift", -0.9, 100.0),
@@ -80,6 +81,8 @@ pub(crate) struct Truth {
     pub(crate) body: f64,
     /// Factor on every time of the tail.
     pub(crate) tail: f64,
+    /// What every operation waits beside that, in microseconds: a delay in the node's path, the same for all.
+    pub(crate) delay_us: f64,
     /// CPU burnt for each operation, in microseconds.
     pub(crate) cpu_us: f64,
     /// Standard deviation of the logarithm of a factor that is drawn once for each life of the process.
@@ -103,6 +106,7 @@ impl Default for Truth {
         Self {
             body: 1.0,
             tail: 1.0,
+            delay_us: 0.0,
             cpu_us: 0.0,
             life_sd: 0.0,
             drift: 0.0,
@@ -140,6 +144,7 @@ impl Truth {
             match name {
                 "body" => truth.body = number,
                 "tail" => truth.tail = number,
+                "delay_us" => truth.delay_us = number,
                 "cpu_us" => truth.cpu_us = number,
                 "life_sd" => truth.life_sd = number,
                 "drift" => truth.drift = number,
@@ -215,8 +220,9 @@ impl Life {
         let since = since_first_ns as f64;
         let drift = 1.0 + truth.drift * (since / DRIFT_NS).min(1.0);
         let settle = 1.0 + (truth.settle - 1.0) * (-since / SETTLE_NS).exp();
+        let own = median * spread * self.factor * drift * settle;
         Draw {
-            service_ns: (median * spread * self.factor * drift * settle).round() as u64,
+            service_ns: (own + truth.delay_us * 1e3).round() as u64,
             fails: uniform(self.fail, number) < truth.fail,
         }
     }
@@ -280,6 +286,13 @@ mod tests {
         let [t50, _, _, t99, _] = quantiles(&["-Dfake.tail=1.30"]);
         near(t50 / p50, 1.0, 0.001);
         near(t99 / p99, 1.30, 0.005);
+    }
+
+    #[test]
+    fn a_delay_is_the_same_for_all() {
+        let (plain, delayed) = (life(&[]), life(&["-Dfake.delay_us=150"]));
+        let more = |n| delayed.draw(n, 0).service_ns - plain.draw(n, 0).service_ns;
+        assert!((0..1000).all(|n| more(n) == 150_000));
     }
 
     #[test]
