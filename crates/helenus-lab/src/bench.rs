@@ -98,6 +98,8 @@ pub struct BenchRequest {
     pub cell: Option<Cell>,
     /// A word to find the run by.
     pub tag: Option<String>,
+    /// Whether the history keeps it.
+    pub recorded: bool,
     /// Its place in an experiment of several trials; none for a single run.
     pub place_in_history: Option<RunPlace>,
     /// The command, free of secrets.
@@ -653,7 +655,7 @@ impl Bench<'_> {
             tag: self.request.tag.as_deref(),
             place: self.request.place_in_history,
         };
-        if let Ok((history, run)) = &mut self.history {
+        if let (true, Ok((history, run))) = (self.request.recorded, &mut self.history) {
             match history.begin_run(&beginning) {
                 Ok(id) => *run = Some(id),
                 Err(error) => self.history = Err(error),

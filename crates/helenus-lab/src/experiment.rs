@@ -25,6 +25,8 @@ use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, P
 pub struct Combination {
     /// The run; its place is a cluster made for it.
     pub bench: BenchRequest,
+    /// The load that each life of its nodes begins with; none where the first run begins it.
+    pub warm: Option<BenchRequest>,
     /// What its data is made with; its cluster's name does not count.
     pub populate: Option<PopulateRequest>,
     /// Combinations of equal number share a dataset.

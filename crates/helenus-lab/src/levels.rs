@@ -425,6 +425,7 @@ impl Levels<'_> {
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: Some(cell.clone()),
             tag: Some(request.comparison.clone()),
+            recorded: true,
             place_in_history: None,
             command: request.command.clone(),
             version: request.version.clone(),

@@ -488,6 +488,7 @@ impl Line<'_> {
             ledger: None,
             cell: None,
             tag: request.tag.clone(),
+            recorded: true,
             place_in_history: None,
             command: request.command.clone(),
             version: request.version.clone(),

@@ -76,6 +76,8 @@ pub struct Experiment {
     pub cluster: Vec<Setting>,
     /// What every run is told.
     pub workload: Vec<Setting>,
+    /// A load with which each life of the nodes begins, over what every run is told; its numbers do not count.
+    pub warm: Option<Vec<Setting>>,
     /// What the data is made with, where it is made before the runs.
     pub populate: Option<Vec<Setting>>,
     /// What differs.

@@ -2,7 +2,7 @@
 //! Refuses to leave a cluster behind, whatever became of its runs.
 
 use super::{ExperimentError, ExperimentEvent, Sitting, dataset, up_of};
-use crate::bench::{self, BenchError, LabEvent, Where};
+use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
 use crate::generator::GeneratorError;
 use crate::populate::PopulateError;
 use crate::target::TargetError;
@@ -135,6 +135,9 @@ impl Sitting<'_> {
 
     fn runs_of(&mut self, places: &[usize]) -> Result<(), ExperimentError> {
         let life = self.life(places);
+        if let Some(place) = places.first() {
+            self.warm(*place)?;
+        }
         for (number, place) in places.iter().enumerate() {
             if self.hands.cancel.is_set() {
                 return Ok(());
@@ -151,18 +154,44 @@ impl Sitting<'_> {
         Ok(())
     }
 
+    /// Loads the nodes of the run at this place, where they are to be loaded before it.
+    fn warm(&mut self, place: usize) -> Result<(), ExperimentError> {
+        let planned = self.runs[place].planned;
+        let Some(warm) = &self.request.combinations[planned.combination].warm else {
+            return Ok(());
+        };
+        let mut bench = self.at_home(warm, planned);
+        bench.recorded = false;
+        let events = &mut self.events;
+        let warmed = bench::run(self.hands, &bench, &mut |e| {
+            events(ExperimentEvent::Bench(e))
+        })?;
+        let phases = warmed.result.phases.iter();
+        let operations: u64 = phases.map(|phase| phase.total.completed).sum();
+        tracing::info!(operations, "the nodes are warm");
+        let state = self.hands.clusters.load(&self.cluster());
+        Ok(ready::still_there(&state.map_err(ClusterError::from)?)?)
+    }
+
+    /// A request at this restart's cluster. All runs of a block are about the same data; what was populated keeps its own
+    /// seed.
+    fn at_home(&self, bench: &BenchRequest, planned: Planned) -> BenchRequest {
+        let seed = self.request.seed;
+        let populated = &self.request.combinations[planned.combination].populate;
+        BenchRequest {
+            place: Where::Cluster(self.cluster()),
+            seed: match populated {
+                Some(_) => bench.seed,
+                None => seed.derive(&format!("block/{}", planned.block)),
+            },
+            ..bench.clone()
+        }
+    }
+
     fn one(&mut self, place: usize, life: u32) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
-        let mut bench = combination.bench.clone();
-        bench.place = Where::Cluster(self.cluster());
-        // All runs of a block are about the same data; what was populated keeps its own seed.
-        if combination.populate.is_none() {
-            bench.seed = self
-                .request
-                .seed
-                .derive(&format!("block/{}", planned.block));
-        }
+        let mut bench = self.at_home(&combination.bench, planned);
         bench.place_in_history = Some(RunPlace {
             experiment: self.id,
             trial: self.trial(planned),

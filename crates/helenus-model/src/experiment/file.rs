@@ -12,7 +12,7 @@ use crate::toml_file::{FileError, Reader};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     "name",
     "seed",
     "repeats",
@@ -25,6 +25,7 @@ const TOP: [&str; 15] = [
     "design",
     "cluster",
     "workload",
+    "warm",
     "populate",
     "factor",
     "combination",
@@ -77,6 +78,7 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
         design: Design::Full,
         cluster: reader.section(top, "cluster")?.unwrap_or_default(),
         workload: reader.section(top, "workload")?.unwrap_or_default(),
+        warm: reader.section(top, "warm")?,
         populate: reader.section(top, "populate")?,
         factors,
     };

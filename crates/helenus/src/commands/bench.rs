@@ -185,6 +185,7 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         ledger: None,
         cell: None,
         tag: load.tag.clone(),
+        recorded: true,
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),

@@ -208,6 +208,38 @@ fn a_winner_is_measured_again_with_fresh_restarts() {
 }
 
 #[test]
+fn each_life_of_the_nodes_begins_with_a_load_that_does_not_count() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    let warm = "[warm]\nin-flight = 4\nwarmup = \"0s\"\nduration = \"300ms\"\n\n[[factor]]\nname";
+    let text = file("warm", 1, "").replacen("[[factor]]\nname", warm, 1);
+    lab.write("warm.toml", &text);
+    ended(&lab, &["experiment", "run", "warm.toml"]);
+    all_once_in_order(&lab, "warm", 6);
+    let listed = lab.json(&["history"]);
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(6));
+    // Two settings, the first of them twice.
+    let log = fs_err::read_to_string(lab.path("home/state/helenus.log")).expect("the log");
+    let warm: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("the nodes are warm"))
+        .collect();
+    assert_eq!(warm.len(), 3, "{log}");
+    assert!(
+        warm.iter().all(|line| !line.contains("operations=0")),
+        "{warm:?}"
+    );
+    // Tables are those of the runs.
+    lab.write(
+        "param.toml",
+        &text.replace("in-flight = 4", "param = [\"a=1\"]"),
+    );
+    let said = lab.run(&["experiment", "check", "param.toml"]);
+    assert_eq!(said.code, "2", "{said}");
+    assert!(said.err.contains("param has no place in [warm]"), "{said}");
+}
+
+#[test]
 fn killed_at_three_moments_every_run_is_done_once_and_in_order() {
     let _turn = turn();
     let lab = lab(2, "");

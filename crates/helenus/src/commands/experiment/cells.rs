@@ -10,6 +10,7 @@ use clap::{Arg, Parser as _};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, UpRequest};
 use helenus_cluster::machine;
+use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_lab::populate::PopulateRequest;
@@ -89,6 +90,7 @@ impl Place<'_> {
 enum Section {
     Cluster,
     Workload,
+    Warm,
     Populate,
 }
 
@@ -97,6 +99,7 @@ impl Section {
         match self {
             Self::Cluster => "cluster",
             Self::Workload => "workload",
+            Self::Warm => "warm",
             Self::Populate => "populate",
         }
     }
@@ -122,12 +125,14 @@ pub(super) fn all(
     (hands, ui): (&Hands, &Ui),
 ) -> Result<Vec<Combination>, CommandError> {
     let verbs = [keys::verb("run"), keys::verb("populate")];
-    for section in [
-        (Section::Cluster, &of.cluster),
-        (Section::Workload, &of.workload),
+    let warm = of.warm.as_deref().unwrap_or_default();
+    for (section, settings) in [
+        (Section::Cluster, &of.cluster[..]),
+        (Section::Workload, &of.workload[..]),
+        (Section::Warm, warm),
     ] {
-        for setting in section.1 {
-            known(&verbs[0], section.0, setting, place)?;
+        for setting in settings {
+            known(&verbs[0], section, setting, place)?;
         }
     }
     for setting in of.populate.iter().flatten() {
@@ -173,13 +178,18 @@ pub(super) fn all(
             datasets.push(words);
             datasets.len() - 1
         });
+        let warm = cell.warm()?;
+        let warm = warm.map(|flags| run::request(&flags, hands, &hushed));
+        let warm = warm.transpose().map_err(within)?;
         let populate = cell.populate()?;
         let seed = populate.as_ref().map(|wanted| wanted.filling.seed);
+        let seeded = |bench: BenchRequest| BenchRequest {
+            seed: seed.unwrap_or(bench.seed),
+            ..bench
+        };
         combinations.push(Combination {
-            bench: helenus_lab::BenchRequest {
-                seed: seed.unwrap_or(bench.seed),
-                ..bench
-            },
+            bench: seeded(bench),
+            warm: warm.map(seeded),
             populate,
             dataset,
             unfit,
@@ -226,11 +236,17 @@ fn known(
             .wrong(setting.line, text)
             .hint("order and data come from one: write it at the top of the file".to_owned()));
     }
+    if section == Section::Warm && OF_SCHEMA.contains(&key) {
+        let text = format!("{key} has no place in [warm]");
+        return Err(place
+            .wrong(setting.line, &text)
+            .hint("it has the tables of [workload]".to_owned()));
+    }
     let found = keys::find(verb, key, &|arg: &&Arg| may(section, arg));
     let Err(near) = found else { return Ok(()) };
     let other = match section {
         Section::Cluster => Section::Workload,
-        Section::Workload | Section::Populate => Section::Cluster,
+        Section::Workload | Section::Warm | Section::Populate => Section::Cluster,
     };
     let elsewhere = section != Section::Populate
         && (key == WORKLOAD || keys::find(verb, key, &|arg: &&Arg| may(other, arg)).is_ok());
@@ -311,9 +327,26 @@ impl Cell<'_> {
     }
 
     fn run(&self) -> Result<Run, CommandError> {
-        let mut settings = self.of.cluster.clone();
-        settings.extend(self.of.workload.clone());
-        let settings = self.of.settings(&settings, self.levels, &Kind::EVERY);
+        self.run_of(self.of.workload.clone(), &Kind::EVERY)
+    }
+
+    /// The load with which each life of the nodes begins: its keys take the place of those of all runs, and what differs
+    /// between runs of one life is in neither.
+    fn warm(&self) -> Result<Option<Run>, CommandError> {
+        let Some(own) = &self.of.warm else {
+            return Ok(None);
+        };
+        let is_replaced = |setting: &Setting| own.iter().any(|one| one.key == setting.key);
+        let mut workload = self.of.workload.clone();
+        workload.retain(|setting| !is_replaced(setting));
+        workload.extend(own.clone());
+        self.run_of(workload, &[Kind::Restart, Kind::Schema])
+            .map(Some)
+    }
+
+    fn run_of(&self, workload: Vec<Setting>, kinds: &[Kind]) -> Result<Run, CommandError> {
+        let settings = [self.of.cluster.clone(), workload].concat();
+        let settings = self.of.settings(&settings, self.levels, kinds);
         let mut words = vec!["helenus".to_owned(), "run".to_owned()];
         words.extend(self.workload(&settings));
         self.flags(&self.verbs[0], &settings, &mut words)?;

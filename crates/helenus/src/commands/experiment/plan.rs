@@ -6,6 +6,7 @@ use crate::error::CommandError;
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
+use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_model::experiment::{
@@ -145,18 +146,23 @@ pub(super) fn timing(combinations: &[Combination]) -> Timing {
     } else {
         1
     };
-    let runs = combinations.iter().map(|one| {
-        let phases = one.bench.shape.phases(one.bench.rate_per_s).into_iter();
-        let each = phases.map(|phase| {
-            let unknown = || Duration::from_millis(phase.warmup_ms) + UNKNOWN_PHASE;
-            phase.whole_ms().map_or_else(unknown, Duration::from_millis)
-        });
-        each.sum::<Duration>() + AROUND_A_RUN
-    });
+    let warm = combinations.iter().filter_map(|one| one.warm.as_ref());
+    let warm = warm.map(run).max().unwrap_or_default();
+    let runs = combinations.iter().map(|one| run(&one.bench));
     Timing {
-        restart: up * starts,
+        restart: up * starts + warm,
         runs: runs.collect(),
     }
+}
+
+/// How long a run takes.
+fn run(bench: &BenchRequest) -> Duration {
+    let phases = bench.shape.phases(bench.rate_per_s).into_iter();
+    let each = phases.map(|phase| {
+        let unknown = || Duration::from_millis(phase.warmup_ms) + UNKNOWN_PHASE;
+        phase.whole_ms().map_or_else(unknown, Duration::from_millis)
+    });
+    each.sum::<Duration>() + AROUND_A_RUN
 }
 
 /// How long the datasets take, each made once.
