@@ -9,8 +9,8 @@ use super::start;
 use helenus_model::seed::Seed;
 use serde_json::Value;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -271,6 +271,8 @@ fn killed(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
     whole(rig, &["experiment", "run", "--anew", &alone])?;
     let moments = seed.derive("kills");
+    let home = rig.hands.env.vars.get(OsStr::new("HELENUS_HOME"));
+    let home = home.ok_or("the rig has no home")?;
     let mut orphans = 0;
     for kill in 0..KILLS {
         let args = match kill {
@@ -287,7 +289,7 @@ fn killed(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
         }
         child.kill()?;
         child.wait()?;
-        orphans += left_of(&rig.hands.paths.state)?;
+        orphans += left_of(home)?;
     }
     whole(rig, &["experiment", "resume", &killed])?;
     let pressure = watch.end(0.0)?;
@@ -338,7 +340,7 @@ fn survived(alone: &Value, killed: &Value) -> Result<Measures, Box<dyn Error>> {
 }
 
 /// Processes of a home that are still there when they should not be.
-fn left_of(home: &Path) -> Result<usize, Box<dyn Error>> {
+fn left_of(home: &OsStr) -> Result<usize, Box<dyn Error>> {
     let begun = Instant::now();
     loop {
         let left = processes(home)?;
@@ -350,8 +352,8 @@ fn left_of(home: &Path) -> Result<usize, Box<dyn Error>> {
 }
 
 /// Processes whose command line or environment names the folder; zombies have neither.
-fn processes(folder: &Path) -> Result<usize, Box<dyn Error>> {
-    let wanted = folder.as_os_str().as_bytes();
+fn processes(folder: &OsStr) -> Result<usize, Box<dyn Error>> {
+    let wanted = folder.as_bytes();
     let mut found = 0;
     for entry in fs_err::read_dir("/proc")? {
         let path = entry?.path();
