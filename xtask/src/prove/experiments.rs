@@ -222,10 +222,11 @@ fn found(report: &Value) -> Result<Measures, Box<dyn Error>> {
     ]))
 }
 
-/// Eight blocks of three restarts with two runs each: two may be lost to the host, and the rest still make a claim.
+/// Twelve blocks of three restarts with two runs each: half of them may be lost to the host, and the rest still make a
+/// claim.
 const KILLED_FILE: &str = r#"
 measure = "service.p50"
-repeats = 8
+repeats = 12
 announce = false
 
 [cluster]
@@ -294,17 +295,26 @@ fn killed(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
     whole(rig, &["experiment", "resume", &killed])?;
     let pressure = watch.end(0.0)?;
     let status = |name| json(rig, &["experiment", "status", name]);
-    let answer = |name| -> Result<[Value; 2], Box<dyn Error>> {
+    let answer = |name| -> Result<([Value; 2], usize), Box<dyn Error>> {
         let mut report = json(rig, &["experiment", "report", name])?;
+        let lost = report["analysis"]["left_out"]
+            .as_array()
+            .map_or(0, Vec::len);
         let answer = report["analysis"]["answer"].take();
-        Ok([answer["winner_label"].clone(), answer["claim"].clone()])
+        Ok((
+            [answer["winner_label"].clone(), answer["claim"].clone()],
+            lost,
+        ))
     };
+    let (alone, lost_alone) = answer("alone")?;
+    let (killed, lost_killed) = answer("killed")?;
     let mut found = survived(&status("alone")?, &status("killed")?)?;
-    let differs = answer("alone")? != answer("killed")?;
     found.extend(measures([
         ("seed", seed.0 as f64),
         ("orphans", orphans as f64),
-        ("answer_differs", number(differs)),
+        ("answer_differs", number(alone != killed)),
+        ("left_out_alone", lost_alone as f64),
+        ("left_out_killed", lost_killed as f64),
     ]));
     Ok(Outcome {
         measures: found,
