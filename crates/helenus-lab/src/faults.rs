@@ -329,12 +329,10 @@ impl Work {
             self.overdue.insert(place);
             return;
         }
-        let what = match self.script[place].fault.what {
-            What::Kill => EventKind::Killed,
-            _ => EventKind::Fault,
-        };
-        let at = sources(held.reach, &self.script[place].fault);
-        self.saw(place, what, at, (held.from_ns, monotonic_ns()));
+        let fault = &self.script[place].fault;
+        let at = sources(held.reach, fault);
+        let span_ns = (held.from_ns, monotonic_ns());
+        self.saw(place, told_as(fault), at, span_ns);
         let turned = match (healed, held_so_far) {
             (Ok(_), Ok(false)) => Turned::Undone,
             (Ok(_), _) => Turned::Healed,
@@ -372,6 +370,14 @@ impl Work {
     fn saw(&self, place: usize, what: EventKind, at: Vec<String>, span_ns: (u64, u64)) {
         let text = self.script[place].to_string();
         let _nobody_listens = self.say.send(Say::Saw(readings(at, what, &text, span_ns)));
+    }
+}
+
+/// The event that a fault which was made is told as.
+fn told_as(fault: &Fault) -> EventKind {
+    match fault.what {
+        What::Kill => EventKind::Killed,
+        _ => EventKind::Fault,
     }
 }
 

@@ -42,6 +42,20 @@ pub(crate) struct Bar {
     pub(crate) aim: bool,
 }
 
+impl Bar {
+    /// A measure that is 0 in every trial.
+    pub(crate) const fn none(variant: &'static str, measure: &'static str) -> Self {
+        Self {
+            rule: Rule::Every {
+                variant,
+                measure,
+                at_most: 0.0,
+            },
+            aim: false,
+        }
+    }
+}
+
 /// What a bar compares.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rule {

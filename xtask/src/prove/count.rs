@@ -53,17 +53,6 @@ const fn third(measure: &'static str, to: &'static str, aim: bool) -> Bar {
     }
 }
 
-const fn none(variant: &'static str, measure: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant,
-            measure,
-            at_most: 0.0,
-        },
-        aim: false,
-    }
-}
-
 pub(crate) const COUNT: Campaign = Campaign {
     name: "count",
     about: "5,000,000 rows on a tiny node counted while others write: `helenus count`, and 32 Python processes by partition",
@@ -72,9 +61,9 @@ pub(crate) const COUNT: Campaign = Campaign {
         third("total_s", "python", false),
         third("partitions_s", "python", false),
         third("total_s", "python-kept", true),
-        none("helenus", "wrong"),
-        none("python", "wrong"),
-        none("python-kept", "wrong"),
+        Bar::none("helenus", "wrong"),
+        Bar::none("python", "wrong"),
+        Bar::none("python-kept", "wrong"),
     ],
     prepare,
     trial,

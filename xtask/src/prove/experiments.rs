@@ -83,23 +83,12 @@ const IDLE: [&str; 4] = ["reads", "writes", "fsync", "property"];
 /// Trials that the bar on false claims is about.
 const SEEDS: usize = 20;
 
-const fn none(variant: &'static str, measure: &'static str) -> Bar {
-    Bar {
-        rule: Rule::Every {
-            variant,
-            measure,
-            at_most: 0.0,
-        },
-        aim: false,
-    }
-}
-
 pub(crate) const PLANTED: Campaign = Campaign {
     name: "planted",
     about: "an experiment of six factors at the fake node, one worth 10 %, one 5 %, four nothing; wants --repeats 20",
     variants: &["six"],
     bars: &[
-        none("six", "not_first"),
+        Bar::none("six", "not_first"),
         Bar {
             rule: Rule::Sum {
                 variant: "six",
@@ -119,12 +108,12 @@ pub(crate) const KILLED: Campaign = Campaign {
     about: "an experiment at the fake node, killed with -9 at ten random moments and resumed, beside one left alone",
     variants: &["ten"],
     bars: &[
-        none("ten", "not_done"),
-        none("ten", "twice"),
-        none("ten", "out_of_order"),
-        none("ten", "plan_differs"),
-        none("ten", "orphans"),
-        none("ten", "answer_differs"),
+        Bar::none("ten", "not_done"),
+        Bar::none("ten", "twice"),
+        Bar::none("ten", "out_of_order"),
+        Bar::none("ten", "plan_differs"),
+        Bar::none("ten", "orphans"),
+        Bar::none("ten", "answer_differs"),
     ],
     prepare: start::prepare,
     trial: killed,

@@ -1,13 +1,13 @@
 //! Faults that somebody made in a cluster before a run began there: they hold in its numbers too.
 //! Refuses to guess in the numbers' favour: one whose end nobody saw counts as having held to the run's.
 
-use super::{readings, sources};
+use super::{readings, sources, told_as};
 use helenus_cluster::fault::{Entry, now_unix_ms};
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::monotonic_ns;
-use helenus_model::fault::{What, script};
-use helenus_model::telemetry::{EventKind, Reading};
+use helenus_model::fault::script;
+use helenus_model::telemetry::Reading;
 
 /// What held when a run began.
 #[derive(Debug)]
@@ -32,10 +32,6 @@ impl Before {
             .filter(|_| !self.held.is_empty())
             .map_or_else(Vec::new, |state| holding(hands, state));
         let each = self.held.iter().flat_map(|entry| {
-            let what = match entry.fault.what {
-                What::Kill => EventKind::Killed,
-                _ => EventKind::Fault,
-            };
             let holds = still.iter().any(|one| one.id == entry.id);
             let to_ns = match entry.until_unix_ms {
                 Some(until_ms) if !holds => {
@@ -46,7 +42,7 @@ impl Before {
             };
             let text = script::told_before(&entry.fault);
             let at = sources(entry.reach.clone(), &entry.fault);
-            readings(at, what, &text, (self.from_ns, to_ns))
+            readings(at, told_as(&entry.fault), &text, (self.from_ns, to_ns))
         });
         each.collect()
     }

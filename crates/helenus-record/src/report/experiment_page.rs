@@ -389,9 +389,15 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
             let y: Vec<Option<f64>> = along
                 .map(|value| value.map(|v| scaled(found.measure, v)))
                 .collect();
+            // Over levels that a fraction has not there the line goes on; where a number is missing it does not.
+            let cells = || found.combinations.iter().map(|cell| &cell.levels);
+            let is_there = |level: usize| cells().any(|l| l[place] == level && on(&rest, l));
+            let there: Vec<usize> = (0..x.len()).filter(|level| is_there(*level)).collect();
+            let y: Vec<Option<f64>> = there.iter().map(|level| y[*level]).collect();
+            let x: Vec<f64> = there.iter().map(|level| x[*level]).collect();
             let mut trace = json!({"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "name": text(&name)});
             let is_at =
-                |level: usize, levels: &[usize]| levels[place] == level && on(&rest, levels);
+                |nth: usize, levels: &[usize]| levels[place] == there[nth] && on(&rest, levels);
             if let Some(whiskers) = whiskers(found, &y, is_at) {
                 trace["error_y"] = whiskers;
                 has_whiskers = true;
