@@ -33,6 +33,7 @@ pub use promise::{Kept, Promise, PromiseError, Tip};
 use crate::seed::Seed;
 use crate::units::{Bytes, parse_duration, parse_rate};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// Version of what `experiment --format json` prints.
 pub const VERSION: u32 = 1;
@@ -192,6 +193,19 @@ pub struct Setting {
 }
 
 impl Experiment {
+    /// So many blocks instead of the file's.
+    ///
+    /// # Errors
+    /// What the number must lie within: a claim's fewest blocks where the first ones say how many are needed.
+    pub fn repeat(&mut self, repeats: usize) -> Result<(), RangeInclusive<usize>> {
+        let within = file::repeats_within(self.until);
+        if !within.contains(&repeats) {
+            return Err(within);
+        }
+        self.repeats = repeats;
+        Ok(())
+    }
+
     /// Name and label of each factor's level, in the order of the file.
     pub fn labels(&self, levels: &[usize]) -> Vec<(&str, &str)> {
         let each = self.factors.iter().zip(levels);

@@ -38,9 +38,9 @@ impl Sitting<'_> {
         let Some(found) = analyse(of, &facts, first_stage, small) else {
             return Ok(false);
         };
-        let staged = (first_stage.is_none() && of.until.is_some()).then_some(of.repeats);
+        let staged = (first_stage.is_none() && of.until.is_some()).then(|| self.first_blocks());
         let planned = match staged {
-            Some(_) => self.blocks(&found),
+            Some(first) => self.blocks(&found, first),
             None => self.winner(&found),
         };
         let more = planned
@@ -61,12 +61,18 @@ impl Sitting<'_> {
         self.runs.iter().map(|run| run.planned).collect()
     }
 
+    /// Blocks that were planned at the beginning, where none were added since.
+    fn first_blocks(&self) -> usize {
+        let blocks = self.runs.iter().map(|run| run.planned.block + 1);
+        blocks.max().unwrap_or(0)
+    }
+
     /// After the first stage: as many blocks as an interval of the wanted width needs.
-    fn blocks(&mut self, found: &Analysis) -> Option<Vec<Planned>> {
+    fn blocks(&mut self, found: &Analysis, first: usize) -> Option<Vec<Planned>> {
         let of = &self.request.experiment;
         let (needed, governed_by) = found.blocks_needed(of.until.unwrap_or(1.0));
-        let blocks = needed.clamp(of.repeats, of.max_repeats.max(of.repeats));
-        if blocks == of.repeats {
+        let blocks = needed.clamp(first, of.max_repeats.max(first));
+        if blocks == first {
             return self.winner(found);
         }
         (self.events)(ExperimentEvent::More {
@@ -79,7 +85,7 @@ impl Sitting<'_> {
             &mut plan,
             self.request.seed,
             &wholes,
-            blocks - of.repeats,
+            blocks - first,
             Stage::Main,
         );
         Some(plan)

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Blocks from which on a mean has an interval, and a bar is answered. Fewer than claim a difference: the interval is wide
 /// by itself.
-const LEAST_OF_A_MEAN: usize = 3;
+pub(super) const LEAST_OF_A_MEAN: usize = 3;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,6 +2,7 @@
 //! Refuses to call several things different by the chance of many looks: Holm over all levels of a measure.
 
 use super::Experiment;
+use super::analysis::LEAST_OF_A_MEAN;
 use super::facts::Fact;
 use super::order::Stage;
 use crate::comparison::{ALPHA, Claim, Estimate, LEAST_PAIRS, Measure, estimate};
@@ -30,6 +31,22 @@ pub struct Effect {
     pub blocks_left_out: usize,
     /// Settings of the level that it is told over, and those that were to run with it.
     pub settings: [usize; 2],
+}
+
+impl Effect {
+    /// What a plot shows of it: an interval of two blocks is so wide that nothing else could be seen beside it, so
+    /// there it is the mere point.
+    pub fn drawn(&self) -> Option<Estimate> {
+        let known = self.estimate?;
+        if known.pairs >= LEAST_OF_A_MEAN {
+            return Some(known);
+        }
+        Some(Estimate {
+            low: known.ratio,
+            high: known.ratio,
+            ..known
+        })
+    }
 }
 
 /// How much more, or less, a level changes where another factor is at another level.

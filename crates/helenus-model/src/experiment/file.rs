@@ -9,6 +9,7 @@ use crate::nearest::nearest;
 use crate::plan::facts::split;
 use crate::seed::Seed;
 use crate::toml_file::{FileError, Reader};
+use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -33,10 +34,16 @@ const TOP: [&str; 16] = [
 const FACTOR: [&str; 5] = ["name", "kind", "key", "given", "levels"];
 
 /// Most blocks that a file may ask for.
-const REPEATS_MOST: i64 = 1000;
+const REPEATS_MOST: usize = 1000;
 
 /// Longest name of an experiment or of a factor.
 const NAME_MOST: usize = 40;
+
+/// How many blocks may be asked for; what is to say how many more are needed must be enough for a claim.
+pub(super) fn repeats_within(until: Option<f64>) -> RangeInclusive<usize> {
+    let least = if until.is_some() { LEAST_PAIRS } else { 1 };
+    least..=REPEATS_MOST
+}
 
 /// Reads a file's text.
 ///
@@ -52,9 +59,8 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
     reader.word(at, "an experiment", &name)?;
     let factors = reader.factors(top)?;
     let until = reader.percent(top, "until")?;
-    let least = if until.is_some() { LEAST_PAIRS } else { 1 };
-    let repeats = reader.count(top, "repeats", least)?;
-    let max_repeats = reader.count(top, "max_repeats", LEAST_PAIRS)?;
+    let repeats = reader.count(top, "repeats", repeats_within(until))?;
+    let max_repeats = reader.count(top, "max_repeats", LEAST_PAIRS..=REPEATS_MOST)?;
     let seed = reader.integer(top, "seed")?;
     let seed = seed
         .map(|(at, n)| u64::try_from(n).map_err(|_| reader.wrong(at, "seed is at least 0")))
@@ -93,20 +99,18 @@ impl Reader<'_> {
         &self,
         table: &DeTable<'_>,
         key: &str,
-        least: usize,
+        within: RangeInclusive<usize>,
     ) -> Result<Option<usize>, FileError> {
         let Some((at, number)) = self.integer(table, key)? else {
             return Ok(None);
         };
         let count = usize::try_from(number).ok();
-        let within = count.filter(|n| *n >= least && number <= REPEATS_MOST);
         let wrong = || {
-            self.wrong(
-                at,
-                format!("{key} wants a number from {least} to {REPEATS_MOST}"),
-            )
+            let (least, most) = (within.start(), within.end());
+            self.wrong(at, format!("{key} wants a number from {least} to {most}"))
         };
-        within.map(Some).ok_or_else(wrong)
+        let count = count.filter(|n| within.contains(n));
+        count.map(Some).ok_or_else(wrong)
     }
 
     /// A percentage as a share.

@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 /// So many times better than a bar are settings with room to spare: a busier day, a longer collection.
 const ROOM: f64 = 2.0;
 
+/// Most characters of a heading, where it can be shorter.
+const HEADING_MOST: usize = 160;
+
 /// Most settings that a sentence names.
 const TOLD_MOST: usize = 6;
 
@@ -27,6 +30,8 @@ pub struct ExperimentReport<'a> {
     pub stored: &'a StoredExperiment,
     /// Its file.
     pub experiment: &'a Experiment,
+    /// The file's own bars, where others are asked for instead.
+    pub own_bars: Option<&'a [Bar]>,
     /// How far it is.
     pub progress: Progress,
     /// Its planned runs.
@@ -56,6 +61,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 (None, None) => {}
             }
             lines.extend(bars(report.experiment, found));
+            lines.extend(report.own_bars.map(asked_since));
             if found.not_testable.is_none() && found.answer.is_none() {
                 lines.push("no best settings: they were not run at the same loads".to_owned());
             }
@@ -83,6 +89,23 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
         lines.push(format!("not the whole yet: {left} of {all} runs are left"));
     }
     lines
+}
+
+/// The answer as a heading, and the lines below it: of a first line that is too long for one, what stands behind its
+/// first semicolon is below.
+pub(super) fn headed(report: &ExperimentReport<'_>) -> (String, Vec<String>) {
+    let mut lines = experiment_answer(report);
+    let Some(first) = lines.first_mut() else {
+        return (String::new(), lines);
+    };
+    let long = first.chars().count() > HEADING_MOST;
+    if let Some((head, rest)) = first.split_once("; ").filter(|_| long) {
+        let head = head.to_owned();
+        *first = rest.to_owned();
+        return (head, lines);
+    }
+    let head = lines.remove(0);
+    (head, lines)
 }
 
 fn sentence(found: &Analysis, answer: &Answer) -> String {
@@ -262,6 +285,18 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     each.collect()
 }
 
+/// That bars were thought of when the numbers were there.
+fn asked_since(own: &[Bar]) -> String {
+    let own: Vec<&str> = own.iter().map(|bar| bar.text.as_str()).collect();
+    match own.as_slice() {
+        [] => "these bars were asked after the runs; the file has none".to_owned(),
+        own => format!(
+            "these bars were asked after the runs, instead of the file's: {}",
+            own.join("; ")
+        ),
+    }
+}
+
 /// Those of these settings than which none of them is less in every factor.
 fn least<'a>(found: &Analysis, cells: &[&'a BarCell]) -> Vec<&'a BarCell> {
     let levels = |cell: &BarCell| &found.combinations[cell.combination].levels;
@@ -360,10 +395,8 @@ fn dead(report: &ExperimentReport<'_>) -> String {
 
 /// The report in Markdown.
 pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
-    let answer = experiment_answer(report);
-    let mut lines = answer.iter();
-    let first = lines.next().map(|line| text(line)).unwrap_or_default();
-    let mut out = format!("<!-- {MARK} -->\n### {first}\n\n");
+    let (head, lines) = headed(report);
+    let mut out = format!("<!-- {MARK} -->\n### {}\n\n", text(&head));
     let stored = report.stored;
     let facts = [
         format!("experiment {} ({})", stored.name, stored.id),
@@ -371,7 +404,7 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         words::wall(stored.began_wall_ns),
     ];
     let _infallible = writeln!(out, "{}\n", facts.map(|fact| text(&fact)).join(" · "));
-    for line in lines {
+    for line in &lines {
         let _infallible = writeln!(out, "* {}", text(line));
     }
     for on in report.measured_on {

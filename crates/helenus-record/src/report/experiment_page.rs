@@ -2,7 +2,7 @@
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
 use crate::report::chart::{Chart, short, text};
-use crate::report::experiment::{ExperimentReport, again_command, experiment_answer};
+use crate::report::experiment::{ExperimentReport, again_command, headed};
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
 use crate::report::words::{self, html};
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 /// The report of an experiment: one HTML file.
 pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
-    let mut lines = experiment_answer(report).into_iter();
+    let (headline, lines) = headed(report);
     let stored = report.stored;
     let (badge, style) = badge(report);
     let progress = report.progress;
     let head = Head {
         title: format!("{}: {}", stored.id, stored.name),
         kicker: format!("Helenus · experiment {} ({})", stored.name, stored.id),
-        headline: lines.next().unwrap_or_default(),
+        headline,
         badge: (badge.to_owned(), style),
         facts: vec![
             format!("{} of {} runs", progress.done, progress.planned),
@@ -28,7 +28,8 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         ],
     };
     let more: String = lines
-        .map(|line| format!("<li>{}</li>", html(&line)))
+        .iter()
+        .map(|line| format!("<li>{}</li>", html(line)))
         .collect();
     let on = report.measured_on.iter();
     let on = on.map(|on| format!("<li>{}</li>", html(on)));
@@ -150,11 +151,11 @@ fn sortable(table: &str) -> String {
 fn forest(found: &Analysis) -> Chart {
     let title = format!("What each level changes: {}", words::measure(found.measure));
     let mut chart = Chart::plain("effects", &title).note(
-        "Each level against the first of its factor; the line is the 95 % interval, and 0 is no difference.",
+        "Each level against the first of its factor; the line is the 95 % interval, from three blocks on, and 0 is no difference.",
     );
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);
-    let own: Vec<_> = own.filter_map(|e| Some((e, e.estimate?))).collect();
+    let own: Vec<_> = own.filter_map(|e| Some((e, e.drawn()?))).collect();
     let percent = |ratio: f64| short((ratio - 1.0) * 100.0);
     let names: Vec<String> = own
         .iter()

@@ -19,7 +19,7 @@ const LEAST_SCALE: f64 = 5.0;
 pub(super) fn effects(found: &Analysis) -> String {
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);
-    let own: Vec<(&Effect, Estimate)> = own.filter_map(|e| Some((e, e.estimate?))).collect();
+    let own: Vec<(&Effect, Estimate)> = own.filter_map(|e| Some((e, e.drawn()?))).collect();
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let ends = own
         .iter()

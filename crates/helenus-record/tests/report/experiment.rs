@@ -5,8 +5,8 @@ use crate::made::made;
 use helenus_model::experiment::{Planned, RunState, analyse};
 use helenus_record::PlannedRun;
 use helenus_record::report::{
-    experiment_answer, experiment_csv, experiment_html, experiment_markdown, experiment_sheets,
-    is_report,
+    ExperimentReport, experiment_answer, experiment_csv, experiment_html, experiment_markdown,
+    experiment_sheets, is_report,
 };
 
 #[test]
@@ -178,5 +178,33 @@ fn a_hostile_level_stays_a_name() {
     assert!(
         markdown.contains("response p99 by rate\n 500  █"),
         "{markdown}"
+    );
+}
+
+#[test]
+fn a_heading_is_short_and_nothing_of_the_answer_is_lost() {
+    let mut made = made();
+    // No best settings: then the bars are the answer, and name settings.
+    made.analysis.answer = None;
+    let report = ExperimentReport {
+        own_bars: Some(&[]),
+        ..made.report()
+    };
+    let answer = experiment_answer(&report);
+    let (head, rest) = answer[0].split_once("; ").expect("a long line");
+    assert!(answer[0].chars().count() > 160, "{}", answer[0]);
+    let since = "these bars were asked after the runs; the file has none";
+    assert!(answer.iter().any(|line| line == since), "{answer:?}");
+    // Behind it stands a level with a hostile name, which each form writes in its own way.
+    let (rest, _) = rest.split_once("; without numbers").expect("such a level");
+    let as_text = |form: String| form.replace("&lt;", "<").replace('\u{a0}', " ");
+    let page = as_text(experiment_html(&report));
+    let parts = [format!("<h1>{head}</h1>"), format!("<li>{rest}; ")];
+    assert!(parts.iter().all(|part| page.contains(part)), "{parts:?}");
+    let markdown = as_text(experiment_markdown(&report));
+    let parts = [format!("### {head}\n"), format!("* {rest}; ")];
+    assert!(
+        parts.iter().all(|part| markdown.contains(part)),
+        "{parts:?}"
     );
 }

@@ -41,6 +41,7 @@ impl Made {
         ExperimentReport {
             stored: &self.stored,
             experiment: &self.experiment,
+            own_bars: None,
             progress: Progress::of(&states),
             runs: &self.runs,
             facts: &self.facts,

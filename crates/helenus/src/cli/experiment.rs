@@ -10,6 +10,17 @@ pub(crate) struct ExperimentVerb {
     pub(crate) what: ExperimentWhat,
 }
 
+/// What a command line says instead of the file.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// Seed of order and data [default: the file's, or random]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Blocks: how often each combination is run [default: the file's]
+    #[arg(long, value_name = "N")]
+    pub(crate) repeats: Option<usize>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExperimentWhat {
     /// Read a file and say what is wrong with it
@@ -22,20 +33,20 @@ pub(crate) enum ExperimentWhat {
     /// Say what would run, in which order, how long it takes and what it needs; start nothing
     #[command(after_help = "Examples:
   helenus experiment plan heap.toml
+  helenus experiment plan heap.toml --repeats 12
   helenus experiment plan heap.toml --seed 7 --format json
 
 Combinations that do not fit the machine are named with the reason.")]
     Plan {
         /// An experiment in TOML
         file: PathBuf,
-        /// Seed of order and data [default: the file's, or random]
-        #[arg(long, value_name = "N")]
-        seed: Option<u64>,
+        #[command(flatten)]
+        asked: Asked,
     },
     /// Run an experiment to its end and tell the answer
     #[command(after_help = "Examples:
   helenus experiment run heap.toml
-  helenus experiment run heap.toml --seed 7
+  helenus experiment run heap.toml --seed 7 --repeats 12
   helenus experiment run heap.toml --anew
                                          a second time, whatever became of the first
 
@@ -44,9 +55,8 @@ lost machine: `helenus experiment resume` goes on with the next run.")]
     Run {
         /// An experiment in TOML
         file: PathBuf,
-        /// Seed of order and data [default: the file's, or random]
-        #[arg(long, value_name = "N")]
-        seed: Option<u64>,
+        #[command(flatten)]
+        asked: Asked,
         /// Begin again, even where one of this name has not ended
         #[arg(long)]
         anew: bool,
@@ -76,10 +86,17 @@ lost machine: `helenus experiment resume` goes on with the next run.")]
     /// What an experiment says so far: the answer, effects, bars, all runs
     #[command(after_help = "Examples:
   helenus experiment report heap.toml
-  helenus experiment report e3 --markdown heap.md --csv heap.csv --html heap.html")]
+  helenus experiment report e3 --markdown heap.md --csv heap.csv --html heap.html
+  helenus experiment report e3 --bar 'p99 < 300ms at 100/s' --bar 'p99 < 300ms at 200/s'
+                                         another question to the numbers that are there
+
+A BAR is [PHASE.][response.|service.]MEASURE (<|>) BOUND [at LEVEL, ...], as in the file's `bars`.")]
     Report {
         /// A file, the name in it, or a name such as e3
         experiment: String,
+        /// Ask this instead of the file's bars; may be repeated
+        #[arg(long = "bar", value_name = "BAR")]
+        bars: Vec<String>,
         /// Write it as Markdown, too
         #[arg(long, value_name = "FILE")]
         markdown: Option<PathBuf>,

@@ -7,7 +7,7 @@ mod plan;
 mod report;
 mod status;
 
-use crate::cli::experiment::{ExperimentVerb, ExperimentWhat};
+use crate::cli::experiment::{Asked, ExperimentVerb, ExperimentWhat};
 use crate::commands::{bench, populate};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -32,16 +32,16 @@ struct File {
 pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.what {
         ExperimentWhat::Check { file } => plan::check(&read(file)?, hands, ui),
-        ExperimentWhat::Plan { file, seed } => plan::plan(&read(file)?, *seed, hands, ui),
-        ExperimentWhat::Run {
+        ExperimentWhat::Plan { file, asked }
+        | ExperimentWhat::Run {
             file,
-            seed,
+            asked,
             dry_run: true,
             ..
-        } => plan::plan(&read(file)?, *seed, hands, ui),
+        } => plan::plan(&as_asked(read(file)?, asked)?, hands, ui),
         ExperimentWhat::Run {
-            file, seed, anew, ..
-        } => begin(&read(file)?, *seed, *anew, hands, ui),
+            file, asked, anew, ..
+        } => begin(&as_asked(read(file)?, asked)?, *anew, hands, ui),
         ExperimentWhat::Resume {
             experiment,
             dry_run: true,
@@ -53,11 +53,13 @@ pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, 
         ExperimentWhat::Status { experiment: None } => status::all(hands, ui),
         ExperimentWhat::Report {
             experiment,
+            bars,
             markdown,
             csv,
             html,
         } => report::run(
             experiment,
+            bars,
             &report::Files {
                 markdown: markdown.as_deref(),
                 csv: csv.as_deref(),
@@ -90,6 +92,20 @@ fn of_text(shown: String, folder: &Path, text: String) -> Result<File, CommandEr
         text,
         experiment,
     })
+}
+
+/// The file, with what the command line says instead.
+fn as_asked(mut file: File, asked: &Asked) -> Result<File, CommandError> {
+    let of = &mut file.experiment;
+    of.seed = asked.seed.map(Seed).or(of.seed);
+    if let Some(repeats) = asked.repeats {
+        of.repeat(repeats).map_err(|within| {
+            let (least, most) = (within.start(), within.end());
+            let text = format!("--repeats wants a number from {least} to {most}, not {repeats}");
+            CommandError::new(code::USAGE, text)
+        })?;
+    }
+    Ok(file)
 }
 
 fn open(hands: &Hands) -> Result<History, CommandError> {
@@ -137,19 +153,13 @@ fn combinations(file: &File, hands: &Hands, ui: &Ui) -> Result<Vec<Combination>,
     cells::all(&file.experiment, &place, (hands, ui))
 }
 
-/// The seed that was asked for, or the file's, or a random one.
-fn seed(file: &File, asked: Option<u64>) -> Seed {
-    let known = asked.map(Seed).or(file.experiment.seed);
+/// The seed that was asked for, or a random one.
+fn seed(file: &File) -> Seed {
+    let known = file.experiment.seed;
     known.unwrap_or_else(|| Seed(bench::random()))
 }
 
-fn begin(
-    file: &File,
-    asked: Option<u64>,
-    anew: bool,
-    hands: &Hands,
-    ui: &Ui,
-) -> Result<u8, CommandError> {
+fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let name = &file.experiment.name;
     let history = open(hands)?;
     if let Some(last) = history.experiment(name)?
@@ -165,7 +175,7 @@ fn begin(
     drop(history);
     let request = ExperimentRequest {
         combinations: combinations(file, hands, ui)?,
-        seed: seed(file, asked),
+        seed: seed(file),
         experiment: file.experiment.clone(),
         text: file.text.clone(),
         folder: file.folder.display().to_string(),

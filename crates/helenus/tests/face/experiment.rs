@@ -105,6 +105,24 @@ fn what_does_not_fit_is_left_out_by_name() {
     );
 }
 
+#[test]
+fn the_command_line_may_ask_for_other_blocks_than_the_file() {
+    let lab = lab();
+    lab.write("heap.toml", FILE);
+    let plan = |repeats: &str| lab.run(&["experiment", "plan", "heap.toml", "--repeats", repeats]);
+    let said = plan("3");
+    assert!(said.out.contains("3 blocks: "), "{said}");
+    let said = plan("0");
+    assert_eq!(said.code, "2", "{said}");
+    insta::assert_snapshot!(said.err, @"error: --repeats wants a number from 1 to 1000, not 0");
+    lab.write(
+        "heap.toml",
+        &FILE.replace("seed = 7", "seed = 7\nuntil = \"5%\""),
+    );
+    let said = plan("5");
+    insta::assert_snapshot!(said.err, @"error: --repeats wants a number from 6 to 1000, not 5");
+}
+
 fn said(from: &str, to: &str) -> String {
     let lab = lab();
     assert!(FILE.contains(from), "{from}");

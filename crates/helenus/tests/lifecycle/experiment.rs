@@ -170,6 +170,16 @@ fn what_doubles_the_times_is_named_with_its_size() {
     );
     let html = fs_err::read_to_string(lab.path("r.html")).expect("html");
     assert!(html.contains("chart-heat") && html.contains("chart-effects"));
+    // Another question to the same numbers, whose answer is known: nothing ends before it began.
+    let asked = ["report", "e1", "--bar", "service.p50 < 1us at rate=200"];
+    let said = lab.run(&[&["experiment"][..], &asked].concat());
+    assert_eq!(said.code, "1", "{said}");
+    let bar = "bar service.p50 < 1us at rate=200: no settings surely hold it";
+    let since = "asked after the runs, instead of the file's: service.p50 < 160ms";
+    assert!(said.out.contains(bar) && said.out.contains(since), "{said}");
+    let said = lab.run(&["experiment", "report", "e1", "--bar", "p99 < 5ms at rate=7"]);
+    assert_eq!(said.code, "2", "{said}");
+    assert!(said.err.contains("rate=200, rate=300"), "{said}");
 }
 
 #[test]
@@ -212,9 +222,10 @@ fn each_life_of_the_nodes_begins_with_a_load_that_does_not_count() {
     let _turn = turn();
     let lab = TestLab::fake("serve");
     let warm = "[warm]\nin-flight = 4\nwarmup = \"0s\"\nduration = \"300ms\"\n\n[[factor]]\nname";
-    let text = file("warm", 1, "").replacen("[[factor]]\nname", warm, 1);
+    let text = file("warm", 4, "").replacen("[[factor]]\nname", warm, 1);
     lab.write("warm.toml", &text);
-    ended(&lab, &["experiment", "run", "warm.toml"]);
+    // One block, whatever the file says.
+    ended(&lab, &["experiment", "run", "warm.toml", "--repeats", "1"]);
     all_once_in_order(&lab, "warm", 6);
     let listed = lab.json(&["history"]);
     assert_eq!(listed["runs"].as_array().map(Vec::len), Some(6));

@@ -8,7 +8,9 @@ use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
-use helenus_model::experiment::{Analysis, Fact, Fate, Progress, RunState, VERSION, analyse};
+use helenus_model::experiment::{
+    Analysis, Bar, Experiment, Fact, Fate, Progress, RunState, VERSION, analyse,
+};
 use helenus_model::format::Format;
 use helenus_record::report::{
     ExperimentReport, Sheet, experiment_answer, experiment_csv, experiment_html,
@@ -47,7 +49,7 @@ pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, Comma
     };
     tell(
         &id.to_string(),
-        &none,
+        (&[], &none),
         &["Effects", "Bars", "What did not run"],
         (hands, ui),
     )
@@ -56,22 +58,34 @@ pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, Comma
 /// The whole report.
 pub(super) fn run(
     name: &str,
+    bars: &[String],
     files: &Files<'_>,
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    tell(name, files, &[], (hands, ui))
+    tell(name, (bars, files), &[], (hands, ui))
 }
 
-/// The report with these sheets; all of them where none is named.
+/// The bars that are asked for.
+fn bars(texts: &[String], of: &Experiment) -> Result<Vec<Bar>, CommandError> {
+    let each = texts.iter().map(|text| {
+        Bar::parse(text, &of.factors)
+            .map_err(|e| CommandError::new(code::USAGE, e.to_string()).hint(e.hint()))
+    });
+    each.collect()
+}
+
+/// The report with these sheets, all of them where none is named; with the file's bars where no others are asked for.
 fn tell(
     name: &str,
-    files: &Files<'_>,
+    (asked, files): (&[String], &Files<'_>),
     sheets: &[&str],
     (hands, ui): (&Hands, &Ui),
 ) -> Result<u8, CommandError> {
     let history = open(hands)?;
-    let (stored, file) = stored(&history, name)?;
+    let (stored, mut file) = stored(&history, name)?;
+    let bars = bars(asked, &file.experiment)?;
+    let own_bars = (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));
     let runs = history.planned_runs(stored.id)?;
     let facts = facts(&history, &runs)?;
     let small = file
@@ -91,6 +105,7 @@ fn tell(
     let report = ExperimentReport {
         stored: &stored,
         experiment: &file.experiment,
+        own_bars: own_bars.as_deref(),
         progress: Progress::of(&states),
         runs: &runs,
         facts: &facts,
