@@ -104,7 +104,7 @@ pub fn open_jmx(
         .map_err(io::Error::other)?;
     let already = in_our_network(pid)
         && std::net::TcpStream::connect_timeout(&listener, Duration::from_secs(1)).is_ok();
-    let ours = crate::guard::listens(pid, listener);
+    let ours = crate::socket::listens(pid, listener);
     // In a network of its own nobody else can listen, and what answers at that address here is somebody else's.
     if already && !ours {
         // The password would go to a stranger.

@@ -9,8 +9,8 @@ use crate::error::ClusterError;
 use crate::reach;
 use crate::ready::cql_address;
 use crate::ring_view;
+use crate::socket::listens;
 use crate::state::{ClusterState, Clusters};
-use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
 use helenus_model::guard::{SeenNode, Sight, Verdict, is_system_keyspace, judge};
@@ -213,41 +213,4 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
         }
     }
     None
-}
-
-/// Whether the socket that listens at `address` belongs to the process.
-pub(crate) fn listens(pid: i32, address: SocketAddr) -> bool {
-    let IpAddr::V4(ip) = address.ip() else {
-        return false;
-    };
-    // The kernel prints an address as the number that its four bytes make on this machine.
-    let wanted = format!(
-        "{:08X}:{:04X}",
-        u32::from_ne_bytes(ip.octets()),
-        address.port()
-    );
-    let Ok(table) = fs::read_to_string(format!("/proc/{pid}/net/tcp")) else {
-        return false;
-    };
-    let table6 = fs::read_to_string(format!("/proc/{pid}/net/tcp6")).unwrap_or_default();
-    // A JVM listens through IPv6 sockets with mapped addresses.
-    let mapped = format!("0000000000000000FFFF0000{wanted}");
-    let inode = table.lines().chain(table6.lines()).find_map(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let local = *fields.get(1)?;
-        let listening = *fields.get(3)? == "0A";
-        let ours = listening && (local == wanted || local == mapped);
-        fields
-            .get(9)
-            .filter(|_| ours)
-            .map(|inode| (*inode).to_owned())
-    });
-    let Some(inode) = inode else { return false };
-    let socket = format!("socket:[{inode}]");
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-        return false;
-    };
-    entries
-        .filter_map(Result::ok)
-        .any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.to_string_lossy() == socket))
 }

@@ -43,6 +43,7 @@ pub mod scan;
 pub mod secure;
 pub mod shell;
 pub mod shim;
+mod socket;
 pub mod state;
 pub mod store;
 pub mod telemetry;

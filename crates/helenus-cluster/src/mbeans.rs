@@ -5,8 +5,8 @@ mod http;
 
 use crate::attach::{self, AttachError};
 use crate::error::{Class, ClusterError};
-use crate::guard::listens;
 use crate::lifecycle::Hands;
+use crate::socket::listens;
 use crate::state::{self, ClusterState, NodeCondition};
 use crate::store::{Store, StoreError};
 use base64::Engine as _;

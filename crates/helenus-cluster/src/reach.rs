@@ -1,10 +1,9 @@
 //! The one room through which every connection to a cluster of ours goes: with its credentials and certificates.
 //! Refuses to send a password in the clear to a process that is not the node's own, and to keep what it read.
 
-use crate::alive;
-use crate::guard::listens;
 use crate::net::client::Dialer;
 use crate::ready::cql_address;
+use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
 use helenus_cql::client::{
@@ -180,12 +179,6 @@ pub fn node_at(clusters: &Clusters, host: SocketAddr) -> Option<(ClusterState, N
         let node = state.plan.nodes.iter().find(here)?.clone();
         Some((state, node))
     })
-}
-
-/// Whether who listens there is the process that holds the node's claim.
-fn is_node_s_own(node: &NodePlan, addr: SocketAddr) -> bool {
-    let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
-    holder.is_some_and(|pid| listens(pid.as_raw_pid(), addr))
 }
 
 fn password(reference: &SecretReference) -> Result<String, ClientError> {

@@ -1,6 +1,6 @@
 //! Readiness: STARTUP and a query answer, every node lists every peer, one schema version everywhere,
 //! and each node, as coordinator, reaches every peer.
-//! Refuses to believe a log line, and to wait for a process that has died.
+//! Refuses to believe a log line or an answer of somebody else, and to wait for a process that has died.
 
 use crate::alive;
 use crate::cancel::Cancel;
@@ -9,6 +9,7 @@ use crate::launch::{Started, log_tail};
 use crate::lifecycle::with_causes;
 use crate::machine;
 use crate::secure;
+use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
@@ -28,6 +29,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
 /// Less than a line of a log and its block.
 const NO_SPACE: Bytes = Bytes(64 << 10);
+
+/// What is last seen where the answer is not the node's.
+const A_STRANGER: &str = "another process answers at the address of";
 
 /// Why a cluster did not become ready.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +91,7 @@ impl ReadyError {
                     "give it more memory with --heap"
                 } else if why.contains("No space left on device") {
                     "free some disk space"
-                } else if why.contains("Address already in use") {
+                } else if why.contains("Address already in use") || self.taken() {
                     "another program listens on its address"
                 } else {
                     "its log says more"
@@ -96,6 +100,11 @@ impl ReadyError {
             }
             Self::Interrupted => None,
         }
+    }
+
+    /// Somebody else answered where the node would.
+    fn taken(&self) -> bool {
+        matches!(self, Self::TimedOut { last, .. } if last.starts_with(A_STRANGER))
     }
 
     /// Last lines of the node's log.
@@ -169,6 +178,9 @@ pub fn wait(
             let left = limit.saturating_sub(begin.elapsed()).as_millis();
             let left = Duration::from_millis(left.try_into().unwrap_or(u64::MAX));
             match answer(state, node, left.clamp(LOOK_EVERY, ANSWER_WITHIN)) {
+                Ok(_) if !is_node_s_own(node, cql_address(plan, node)) => {
+                    last = format!("{A_STRANGER} {}", node.name);
+                }
                 Ok(client) => {
                     let at = started
                         .iter()

@@ -53,6 +53,26 @@ fn a_node_that_hangs() {
 }
 
 #[test]
+fn an_answer_of_somebody_else_is_not_the_node_s() {
+    let lab = TestLab::fake("hang");
+    let up = lab.begin(&["up", "c", "--ready-within", "5s"]);
+    look::wait_for("the process of the node", PATIENCE, || {
+        !lab.node_pids().is_empty()
+    });
+    let folder = lab.cluster("c").join("node1");
+    let folder = folder.to_str().expect("a path in UTF-8");
+    // What the node would say, from another process.
+    let _stranger = lab.begin(&["__fake-node", "ready", folder]);
+    shot_live!(up.end(), @"
+    exit code: 4
+    --- standard error
+    error: node1 was not ready after [time]; last seen: another process answers at the address of node1
+    hint: another program listens on its address: [LAB]/home/state/clusters/c/node1/logs/console.log
+    ");
+    assert_eq!(lab.states("c").0, "stopped");
+}
+
+#[test]
 fn a_node_that_listens_and_never_answers() {
     let lab = TestLab::fake("deaf");
     shot_live!(lab.run(&["up", "c", "--ready-within", "500ms"]), @"
