@@ -57,7 +57,10 @@ fn an_answer_of_somebody_else_is_not_the_node_s() {
     let lab = TestLab::fake("hang");
     let up = lab.begin(&["up", "c", "--ready-within", "5s"]);
     look::wait_for("the process of the node", PATIENCE, || {
-        !lab.node_pids().is_empty()
+        lab.node_pids()
+            .first()
+            .map(drop)
+            .ok_or_else(|| "none".to_owned())
     });
     let folder = lab.cluster("c").join("node1");
     let folder = folder.to_str().expect("a path in UTF-8");
