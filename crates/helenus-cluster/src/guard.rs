@@ -9,7 +9,7 @@ use crate::error::ClusterError;
 use crate::reach;
 use crate::ready::cql_address;
 use crate::ring_view;
-use crate::socket::listens;
+use crate::socket::{is_node_s_own, listens};
 use crate::state::{ClusterState, Clusters};
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use helenus_cql::codec::Consistency;
@@ -206,9 +206,7 @@ fn owner(clusters: &Clusters, address: IpAddr, host_id: &str) -> Option<String> 
             .get(&node.name)
             .and_then(|n| n.host_id.as_deref());
         let address = SocketAddr::new(address, state.plan.ports.cql);
-        let holder = alive::holder(Path::new(&node.folder)).ok().flatten();
-        let proved = holder.is_some_and(|pid| listens(pid.as_raw_pid(), address));
-        if known == Some(host_id) && proved {
+        if known == Some(host_id) && is_node_s_own(node, address) {
             return Some(name);
         }
     }
