@@ -5,7 +5,7 @@ mod again;
 mod dataset;
 mod restart;
 
-pub use again::facts;
+pub use again::{facts, lengthen};
 
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::{history_file, wall_ns};

@@ -26,7 +26,7 @@ pub use effects::{Effect, Interaction};
 pub use facts::{Fact, Values, values};
 pub use file::read;
 pub use growth::Growth;
-pub use order::{Planned, Stage, more, order};
+pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
 pub use progress::{Fate, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 

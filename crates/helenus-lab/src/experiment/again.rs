@@ -3,8 +3,11 @@
 
 use super::{ExperimentError, ExperimentEvent, Sitting};
 use helenus_model::comparison::{Claim, LEAST_PAIRS};
-use helenus_model::experiment::{Analysis, Experiment, Fact, Planned, Stage, Whole, analyse, more};
-use helenus_record::{History, HistoryError, PlannedRun};
+use helenus_model::experiment::{
+    Analysis, Experiment, Fact, NotLonger, Planned, Stage, Whole, analyse, lengthened, more,
+};
+use helenus_model::seed::Seed;
+use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
 
 /// What is known of the runs that have ended.
 ///
@@ -22,6 +25,30 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
         }
     }
     Ok(facts)
+}
+
+/// The runs that an experiment of this seed lacks to so many blocks; they are planned unless it is a dry run.
+///
+/// # Errors
+/// The history cannot be read or written; inside, why there shall be no more blocks.
+pub fn lengthen(
+    history: &mut History,
+    of: &Experiment,
+    (id, seed): (ExperimentId, Seed),
+    blocks: usize,
+    dry_run: bool,
+) -> Result<Result<Vec<Planned>, NotLonger>, HistoryError> {
+    let runs = history.planned_runs(id)?;
+    let plan: Vec<Planned> = runs.iter().map(|run| run.planned).collect();
+    let longer = match lengthened(&plan, seed, &of.wholes(&of.combinations()), blocks) {
+        Ok(longer) => longer,
+        Err(why) => return Ok(Err(why)),
+    };
+    let missing = longer[plan.len()..].to_vec();
+    if !missing.is_empty() && !dry_run {
+        history.plan_more(id, &missing, None)?;
+    }
+    Ok(Ok(missing))
 }
 
 impl Sitting<'_> {

@@ -2,6 +2,7 @@
 //! Refuses to put all of one setting before all of another: the machine would change meanwhile.
 
 use super::design::Whole;
+use crate::comparison::LEAST_PAIRS;
 use crate::seed::Seed;
 use crate::stats::Draw;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,25 @@ pub struct Planned {
     pub combination: usize,
     /// Why it is run.
     pub stage: Stage,
+}
+
+/// Why a plan gets no more blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotLonger {
+    /// It has more already.
+    #[error("{have} blocks are planned, and none is taken back")]
+    Fewer {
+        /// Blocks of the main stage.
+        have: usize,
+    },
+    /// So many allow a claim: whoever has seen it must not let it decide whether to go on.
+    #[error(
+        "{have} blocks are planned: their answer may be known, and must not decide whether there are more"
+    )]
+    Claims {
+        /// Blocks of the main stage.
+        have: usize,
+    },
 }
 
 /// So many blocks of all restarts, the first of which comes twice in each block.
@@ -64,6 +84,30 @@ pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize
                     stage,
                 });
             }
+        }
+    }
+}
+
+/// The plan with so many blocks in all, in the order that it would have had from the beginning.
+///
+/// # Errors
+/// It has more than that, or so many that a claim may have been made of them.
+pub fn lengthened(
+    plan: &[Planned],
+    seed: Seed,
+    wholes: &[Whole],
+    blocks: usize,
+) -> Result<Vec<Planned>, NotLonger> {
+    let main = plan.iter().filter(|planned| planned.stage == Stage::Main);
+    let have = main.map(|planned| planned.block + 1).max().unwrap_or(0);
+    let mut plan = plan.to_vec();
+    match blocks.checked_sub(have) {
+        None => Err(NotLonger::Fewer { have }),
+        Some(0) => Ok(plan),
+        Some(_) if have >= LEAST_PAIRS => Err(NotLonger::Claims { have }),
+        Some(missing) => {
+            more(&mut plan, seed, wholes, missing, Stage::Main);
+            Ok(plan)
         }
     }
 }

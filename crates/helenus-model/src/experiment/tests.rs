@@ -194,6 +194,20 @@ fn fractions_are_balanced() {
 }
 
 #[test]
+fn more_blocks_are_those_that_a_longer_plan_has_and_none_are_added_to_what_may_be_claimed_of() {
+    let file = read(WHOLE).unwrap();
+    let wholes = file.wholes(&file.combinations());
+    let plan = |blocks| order(Seed(1), &wholes, blocks);
+    let longer = |have, blocks| lengthened(&plan(have), Seed(1), &wholes, blocks);
+    assert_eq!(longer(1, 4), Ok(plan(4)));
+    assert_eq!(longer(5, 9), Ok(plan(9)));
+    assert_eq!(longer(3, 3), Ok(plan(3)));
+    assert_eq!(longer(8, 8), Ok(plan(8)));
+    assert_eq!(longer(3, 2), Err(NotLonger::Fewer { have: 3 }));
+    assert_eq!(longer(6, 7), Err(NotLonger::Claims { have: 6 }));
+}
+
+#[test]
 fn what_was_cut_off_comes_again_and_what_ended_does_not() {
     let file = read(WHOLE).unwrap();
     let wholes = file.wholes(&file.combinations());

@@ -21,6 +21,16 @@ pub(crate) struct Asked {
     pub(crate) repeats: Option<usize>,
 }
 
+impl Asked {
+    /// Nothing but the number of blocks.
+    pub(crate) const fn blocks(repeats: usize) -> Self {
+        Self {
+            seed: None,
+            repeats: Some(repeats),
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExperimentWhat {
     /// Read a file and say what is wrong with it
@@ -67,10 +77,18 @@ lost machine: `helenus experiment resume` goes on with the next run.")]
     /// Go on with an experiment that was cut off
     #[command(after_help = "Examples:
   helenus experiment resume heap.toml
-  helenus experiment resume e3")]
+  helenus experiment resume e3
+  helenus experiment resume e3 --repeats 6
+                                         more blocks than it was begun with
+
+Nothing is claimed of fewer than 6 blocks. From there on none are added: an answer that is known must
+not decide whether there are more.")]
     Resume {
         /// A file, the name in it, or a name such as e3
         experiment: String,
+        /// Blocks in all, where it was begun with fewer than a claim needs
+        #[arg(long, value_name = "N")]
+        repeats: Option<usize>,
         /// Say how far it is, start nothing
         #[arg(long)]
         dry_run: bool,

@@ -14,13 +14,14 @@ use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
-use helenus_model::experiment::{self as model, Experiment, Progress};
+use helenus_model::experiment::{self as model, Experiment, NotLonger, Progress};
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, StoredExperiment};
 use std::path::{Path, PathBuf};
 
 /// An experiment's file, read.
+#[derive(Clone)]
 struct File {
     /// As it is told.
     shown: String,
@@ -44,9 +45,9 @@ pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, 
         } => begin(&as_asked(read(file)?, asked)?, *anew, hands, ui),
         ExperimentWhat::Resume {
             experiment,
-            dry_run: true,
-        } => status::one(experiment, hands, ui),
-        ExperimentWhat::Resume { experiment, .. } => resume(experiment, hands, ui),
+            repeats,
+            dry_run,
+        } => resume(experiment, *repeats, *dry_run, hands, ui),
         ExperimentWhat::Status {
             experiment: Some(one),
         } => status::one(one, hands, ui),
@@ -173,6 +174,9 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         )));
     }
     drop(history);
+    if let Some(few) = plan::few(file.experiment.repeats) {
+        ui.caution(&few);
+    }
     let request = ExperimentRequest {
         combinations: combinations(file, hands, ui)?,
         seed: seed(file),
@@ -185,13 +189,45 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     sit(&request, id, hands, ui)
 }
 
-fn resume(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let history = open(hands)?;
+fn resume(
+    name: &str,
+    repeats: Option<usize>,
+    dry_run: bool,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let mut history = open(hands)?;
     let (stored, file) = self::stored(&history, name)?;
-    if stored.running {
+    if stored.running && !dry_run {
         let text = format!("{} runs already", stored.id);
         return Err(CommandError::new(code::USAGE, text)
             .hint(format!("helenus experiment status {}", stored.id)));
+    }
+    if let Some(blocks) = repeats {
+        let file = as_asked(file.clone(), &Asked::blocks(blocks))?;
+        let own = (stored.id, stored.seed);
+        let longer = experiment::lengthen(&mut history, &file.experiment, own, blocks, dry_run)?;
+        let missing = longer.map_err(|why| {
+            let hint = match why {
+                NotLonger::Fewer { .. } => format!(
+                    "Ctrl-C when enough has run; the answer so far: helenus experiment report {}",
+                    stored.id
+                ),
+                NotLonger::Claims { .. } => format!(
+                    "begin another with as many from the first: --anew --repeats {blocks}; or `until` in its file"
+                ),
+            };
+            CommandError::of(code::USAGE, &why).hint(hint)
+        })?;
+        let runs = missing.len();
+        if dry_run && runs > 0 {
+            ui.note(&format!(
+                "{runs} runs would be added, for {blocks} blocks in all"
+            ));
+        }
+    }
+    if dry_run {
+        return status::one(name, hands, ui);
     }
     drop(history);
     let request = ExperimentRequest {

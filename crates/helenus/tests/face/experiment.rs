@@ -112,6 +112,9 @@ fn the_command_line_may_ask_for_other_blocks_than_the_file() {
     let plan = |repeats: &str| lab.run(&["experiment", "plan", "heap.toml", "--repeats", repeats]);
     let said = plan("3");
     assert!(said.out.contains("3 blocks: "), "{said}");
+    let few = "nothing is claimed of fewer than 6 blocks";
+    assert!(said.out.contains(few), "{said}");
+    assert!(!plan("6").out.contains(few));
     let said = plan("0");
     assert_eq!(said.code, "2", "{said}");
     insta::assert_snapshot!(said.err, @"error: --repeats wants a number from 1 to 1000, not 0");

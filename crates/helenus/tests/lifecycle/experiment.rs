@@ -399,6 +399,7 @@ fn a_person_s_cluster_of_the_experiment_s_name_stays() {
     shot!(lab.run(&["experiment", "run", "body.toml"]), @"
     exit code: 2
     --- standard error
+    caution: nothing is claimed of fewer than 6 blocks
     what has run is kept; to go on: helenus experiment resume e1
     error: e1 stopped: cluster exp1 is yours, and this experiment's own would have its name
     hint: `helenus rm exp1`, or another HELENUS_HOME for the experiment
@@ -427,4 +428,57 @@ fn ctrl_c_cleans_up_and_says_how_to_go_on() {
         "{again}"
     );
     all_once_in_order(&lab, "body", 6);
+}
+
+#[test]
+fn too_few_blocks_are_told_and_may_be_made_enough_once() {
+    let _turn = turn();
+    let lab = lab(6, "");
+    let few = lab.run(&["experiment", "run", "body.toml", "--repeats", "1"]);
+    let told = "nothing is claimed of fewer than 6 blocks";
+    assert!(few.err.contains(told), "{few}");
+    all_once_in_order(&lab, "body", 6);
+    let longer = |blocks: &'static str| ["experiment", "resume", "body", "--repeats", blocks];
+
+    let mut dry = longer("6").to_vec();
+    dry.push("--dry-run");
+    let said = lab.run(&dry);
+    assert!(
+        said.err
+            .contains("30 runs would be added, for 6 blocks in all"),
+        "{said}"
+    );
+    all_once_in_order(&lab, "body", 6);
+
+    ended(&lab, &longer("6"));
+    all_once_in_order(&lab, "body", 6 * 6);
+    // The order is that of six from the first.
+    let ran = status(&lab, "body");
+    let whole = lab.json(&["experiment", "plan", "body.toml"]);
+    let places = |runs: &Value| {
+        let each = runs.as_array().expect("runs").iter();
+        each.map(|run| {
+            [
+                run["block"].clone(),
+                run["restart"].clone(),
+                run["combination"].clone(),
+            ]
+        })
+        .collect::<Vec<_>>()
+    };
+    assert_eq!(places(&ran["runs"]), places(&whole["order"]));
+
+    shot!(lab.run(&longer("7")), @"
+    exit code: 2
+    --- standard error
+    error: 6 blocks are planned: their answer may be known, and must not decide whether there are more
+    hint: begin another with as many from the first: --anew --repeats 7; or `until` in its file
+    ");
+    shot!(lab.run(&longer("5")), @"
+    exit code: 2
+    --- standard error
+    error: 6 blocks are planned, and none is taken back
+    hint: Ctrl-C when enough has run; the answer so far: helenus experiment report e1
+    ");
+    all_once_in_order(&lab, "body", 6 * 6);
 }

@@ -9,6 +9,7 @@ use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
+use helenus_model::comparison::LEAST_PAIRS;
 use helenus_model::experiment::{
     Experiment, Kind, Planned, RunState, Stage, Timing, VERSION, order,
 };
@@ -32,10 +33,10 @@ const AROUND_A_RUN: Duration = Duration::from_millis(1500);
 /// A phase that ends by count and has no rate takes as long as it takes; this is what is reckoned with.
 const UNKNOWN_PHASE: Duration = Duration::from_secs(15);
 
-/// Rows a second that a dataset is written and read back with, and what flushing and saving it takes. 1.2 million rows of
-/// experiments/many-types.yaml took 51 s on two processors, one node with 160 MB of heap.
-const ROWS_PER_S: u64 = 20_000;
-const AROUND_A_DATASET: Duration = Duration::from_secs(60);
+/// Rows a second that a dataset is written and read back with, and what flushing, settling and saving it takes: 1.2 million
+/// rows of experiments/many-types.yaml took 51 s, ten million 190 to 250 s (docs/experiments/xeon-guide.md).
+const ROWS_PER_S: u64 = 55_000;
+const AROUND_A_DATASET: Duration = Duration::from_secs(30);
 
 /// Disk of a node without data, and of a row with all that belongs to it (a row of standard1 has 330 bytes).
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
@@ -124,6 +125,11 @@ pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         text
     });
     Ok(0)
+}
+
+/// What so few blocks are too few for.
+pub(super) fn few(blocks: usize) -> Option<String> {
+    (blocks < LEAST_PAIRS).then(|| format!("nothing is claimed of fewer than {LEAST_PAIRS} blocks"))
 }
 
 /// How long restarts and runs take, as far as that is known beforehand.
@@ -333,6 +339,9 @@ fn text(shown: &Shown<'_>) -> String {
             Bytes(plan.memory_bytes),
             plan.seed
         ));
+        if let Some(few) = few(plan.blocks) {
+            line(few);
+        }
     }
     text
 }
