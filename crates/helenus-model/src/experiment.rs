@@ -27,7 +27,7 @@ pub use facts::{Fact, Values, values};
 pub use file::read;
 pub use growth::Growth;
 pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
-pub use progress::{Fate, Progress, RunState, Timing};
+pub use progress::{Fate, Making, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 
 use crate::seed::Seed;

@@ -56,10 +56,21 @@ pub struct Fate<'a> {
 /// How long things take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// What a restart takes besides its runs: up, the dataset, removal.
+    /// What a restart takes besides its runs: up, putting the dataset back, removal.
     pub restart: Duration,
     /// By combination: warm-up and measured stretch, and what is around them.
     pub runs: Vec<Duration>,
+    /// By combination: what is there before, where anything is.
+    pub datasets: Vec<Option<Making>>,
+}
+
+/// How long a dataset takes to make, once for all that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Making {
+    /// Combinations of equal number share a dataset.
+    pub dataset: usize,
+    /// Writing, settling and saving it.
+    pub takes: Duration,
 }
 
 /// How far it is.
@@ -103,14 +114,26 @@ impl Progress {
 }
 
 impl Timing {
-    /// How long the open ones of these runs take.
+    /// How long the open ones of these runs take. A dataset of one that has ended is there.
     pub fn left(&self, runs: &[(Planned, RunState)]) -> Duration {
+        let making = |of: &Planned| self.datasets.get(of.combination).copied().flatten();
+        let ran = |state: RunState| matches!(state, RunState::Done | RunState::Died);
+        let ended = runs.iter().filter(|(_, state)| ran(*state));
+        let mut made: Vec<usize> = ended
+            .filter_map(|(planned, _)| Some(making(planned)?.dataset))
+            .collect();
         let mut sum = Duration::ZERO;
         let mut last = None;
         for (planned, _) in runs.iter().filter(|(_, state)| state.is_open()) {
             if last != Some(planned.restart) {
                 sum += self.restart;
                 last = Some(planned.restart);
+            }
+            if let Some(making) = making(planned)
+                && !made.contains(&making.dataset)
+            {
+                sum += making.takes;
+                made.push(making.dataset);
             }
             sum += self
                 .runs

@@ -208,6 +208,48 @@ fn more_blocks_are_those_that_a_longer_plan_has_and_none_are_added_to_what_may_b
 }
 
 #[test]
+fn a_dataset_takes_its_time_once_and_none_where_it_is_there() {
+    let seconds = std::time::Duration::from_secs;
+    let making = |dataset| {
+        Some(Making {
+            dataset,
+            takes: seconds(100),
+        })
+    };
+    let timing = Timing {
+        restart: seconds(10),
+        runs: vec![seconds(5); 4],
+        datasets: vec![None, making(1), making(1), making(3)],
+    };
+    let run = |place: usize, state| {
+        let planned = Planned {
+            place,
+            block: 0,
+            restart: place,
+            combination: place,
+            stage: Stage::Main,
+        };
+        (planned, state)
+    };
+    let left = |states: [RunState; 4]| {
+        let runs: Vec<_> = states
+            .into_iter()
+            .enumerate()
+            .map(|(at, state)| run(at, state))
+            .collect();
+        timing.left(&runs).as_secs()
+    };
+    use RunState::{Died, DoesNotFit, Done, Interrupted, Planned as Open};
+    assert_eq!(left([Open; 4]), 4 * 15 + 2 * 100);
+    assert_eq!(left([Done, Done, Open, Open]), 2 * 15 + 100);
+    assert_eq!(left([Done, Died, Open, Open]), 2 * 15 + 100);
+    // What did not fit, or was cut off, made none that others could have.
+    assert_eq!(left([Done, DoesNotFit, Open, Done]), 15 + 100);
+    assert_eq!(left([Done, Interrupted, Open, Done]), 2 * 15 + 100);
+    assert_eq!(left([Done; 4]), 0);
+}
+
+#[test]
 fn what_was_cut_off_comes_again_and_what_ended_does_not() {
     let file = read(WHOLE).unwrap();
     let wholes = file.wholes(&file.combinations());
@@ -216,6 +258,7 @@ fn what_was_cut_off_comes_again_and_what_ended_does_not() {
     let timing = Timing {
         restart: std::time::Duration::from_secs(10),
         runs: vec![std::time::Duration::from_secs(5); 8],
+        datasets: vec![None; 8],
     };
     assert_eq!(timing.left(&runs).as_secs(), 10 * 10 + 20 * 5);
     let mut ran = vec![0; runs.len()];

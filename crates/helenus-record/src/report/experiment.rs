@@ -338,13 +338,32 @@ fn has_room(bar: &Bar, cell: &BarCell) -> bool {
     })
 }
 
+/// What is not excluded by those that end as *no difference*: without it that would claim too much.
+fn above(ends: &[Kept]) -> String {
+    let each = ends.iter().filter_map(|end| match end {
+        Kept::NoDifference { above } => Some(*above),
+        _ => None,
+    });
+    let mut each: Vec<f64> = each.collect();
+    each.sort_by(f64::total_cmp);
+    match each[..] {
+        [] => String::new(),
+        [one] => format!(" above {}", words::percent(one)),
+        [least, .., most] => format!(
+            " above {} to {}",
+            words::percent(least),
+            words::percent(most)
+        ),
+    }
+}
+
 /// How many promises ended how.
 fn tips_line(tips: &[Tip]) -> Option<String> {
     let mut ends: Vec<Kept> = tips.iter().map(|tip| tip.kept).collect();
     ends.sort_by_key(|end| end.place());
     let alike = ends.chunk_by(|one, other| one.place() == other.place());
     let each: Vec<String> = alike
-        .map(|some| format!("{} {}", some.len(), some[0].word()))
+        .map(|some| format!("{} {}{}", some.len(), some[0].word(), above(some)))
         .collect();
     (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
 }
@@ -552,4 +571,33 @@ fn line(cells: &[String]) -> String {
         }
     });
     format!("{}\n", quoted.collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_promises_says_what_no_difference_leaves_open() {
+        let tip = |kept| Tip {
+            factor: "f".to_owned(),
+            level: "l".to_owned(),
+            promised: "a gain".to_owned(),
+            gain: None,
+            kept,
+            because: None,
+        };
+        let line = |ends: &[Kept]| tips_line(&ends.iter().copied().map(tip).collect::<Vec<_>>());
+        let none = |above| Kept::NoDifference { above };
+        assert_eq!(line(&[]), None);
+        let told = |ends: &[Kept]| line(ends).unwrap_or_default();
+        assert_eq!(
+            told(&[none(0.3), Kept::Confirmed, none(0.17), none(0.2)]),
+            "promised gains: 1 confirmed, 3 no difference above 17 % to 30 %"
+        );
+        assert_eq!(
+            told(&[none(0.17), Kept::NotTestable]),
+            "promised gains: 1 no difference above 17 %, 1 not testable here"
+        );
+    }
 }

@@ -11,7 +11,7 @@ use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_model::comparison::LEAST_PAIRS;
 use helenus_model::experiment::{
-    Experiment, Kind, Planned, RunState, Stage, Timing, VERSION, order,
+    Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, order,
 };
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
@@ -106,7 +106,7 @@ pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         .collect();
     let mut restarts: Vec<usize> = runs.iter().map(|(planned, _)| planned.restart).collect();
     restarts.dedup();
-    let about = timing(&combinations).left(&runs) + datasets(&combinations);
+    let about = timing(&combinations).left(&runs);
     let planned = ShownPlan {
         seed: seed.0,
         blocks: of.repeats,
@@ -155,6 +155,7 @@ pub(super) fn timing(combinations: &[Combination]) -> Timing {
     Timing {
         restart: up * starts + warm,
         runs: runs.collect(),
+        datasets: combinations.iter().map(making).collect(),
     }
 }
 
@@ -168,13 +169,13 @@ fn run(bench: &BenchRequest) -> Duration {
     each.sum::<Duration>() + AROUND_A_RUN
 }
 
-/// How long the datasets take, each made once.
-fn datasets(combinations: &[Combination]) -> Duration {
-    let each = distinct(combinations).map(|one| {
-        let seconds = rows(one) / ROWS_PER_S;
-        Duration::from_secs(seconds) + AROUND_A_DATASET
-    });
-    each.sum()
+/// How long its dataset takes.
+fn making(of: &Combination) -> Option<Making> {
+    let writing = Duration::from_secs(rows(of) / ROWS_PER_S);
+    of.populate.as_ref().map(|_| Making {
+        dataset: of.dataset,
+        takes: writing + AROUND_A_DATASET,
+    })
 }
 
 /// The first combination of each dataset.

@@ -127,20 +127,13 @@ pub(super) fn one(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 
 /// How long what is left takes: as planned, times what the runs so far took over what they were planned to take.
 fn left(runs: &[PlannedRun], timing: &Timing) -> Duration {
-    let (mut took, mut planned) = (0.0, 0.0);
-    for run in runs.iter().filter(|run| run.state == RunState::Done) {
-        if let (Some(began), Some(ended)) = (run.began_wall_ns, run.ended_wall_ns) {
-            took += Duration::from_nanos(ended.saturating_sub(began)).as_secs_f64();
-            let own = timing.runs.get(run.planned.combination);
-            planned += own.copied().unwrap_or_default().as_secs_f64();
-        }
-        // The first run of a restart has its start in it.
-        let restart = run.planned.restart;
-        let first = runs.iter().find(|other| other.planned.restart == restart);
-        if first.is_some_and(|first| first.planned.place == run.planned.place) {
-            planned += timing.restart.as_secs_f64();
-        }
-    }
+    let done = || runs.iter().filter(|run| run.state == RunState::Done);
+    let timed = done().filter_map(|run| Some((run.began_wall_ns?, run.ended_wall_ns?)));
+    let took: Duration = timed
+        .map(|(began, ended)| Duration::from_nanos(ended.saturating_sub(began)))
+        .sum();
+    let before: Vec<_> = done().map(|run| (run.planned, RunState::Planned)).collect();
+    let (took, planned) = (took.as_secs_f64(), timing.left(&before).as_secs_f64());
     let pace = if planned > 0.0 { took / planned } else { 1.0 };
     timing.left(&states(runs)).mul_f64(pace)
 }
