@@ -209,6 +209,8 @@ fn more_blocks_are_those_that_a_longer_plan_has_and_none_are_added_to_what_may_b
 
 #[test]
 fn a_dataset_takes_its_time_once_and_none_where_it_is_there() {
+    use RunState::{Died, DoesNotFit, Done, Interrupted, Planned as Open};
+
     let seconds = std::time::Duration::from_secs;
     let making = |dataset| {
         Some(Making {
@@ -239,7 +241,6 @@ fn a_dataset_takes_its_time_once_and_none_where_it_is_there() {
             .collect();
         timing.left(&runs).as_secs()
     };
-    use RunState::{Died, DoesNotFit, Done, Interrupted, Planned as Open};
     assert_eq!(left([Open; 4]), 4 * 15 + 2 * 100);
     assert_eq!(left([Done, Done, Open, Open]), 2 * 15 + 100);
     assert_eq!(left([Done, Died, Open, Open]), 2 * 15 + 100);
