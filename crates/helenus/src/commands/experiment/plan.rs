@@ -34,7 +34,7 @@ const AROUND_A_RUN: Duration = Duration::from_millis(1500);
 const UNKNOWN_PHASE: Duration = Duration::from_secs(15);
 
 /// Rows a second that a dataset is written and read back with, and what flushing, settling and saving it takes: 1.2 million
-/// rows of experiments/many-types.yaml took 51 s, ten million 190 to 250 s (docs/experiments/xeon-guide.md).
+/// rows of experiments/many-types.yaml took 51 s, ten million 190 to 300 s (docs/experiments/xeon-guide.md).
 const ROWS_PER_S: u64 = 55_000;
 const AROUND_A_DATASET: Duration = Duration::from_secs(30);
 
