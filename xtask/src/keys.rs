@@ -9,30 +9,7 @@ use std::process::{Command, Stdio};
 pub(crate) fn run(version: &str) -> Result<String, Box<dyn Error>> {
     let work = tempfile::tempdir()?;
     let jars = jars(version, work.path())?;
-    let mut class_path = jars.join("*").into_os_string();
-    class_path.push(":");
-    class_path.push(work.path());
-    let asks = if is_before_4_1(version)? {
-        "OldKeys"
-    } else {
-        "Keys"
-    };
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
-    let sources = ["Lines", asks].map(|name| sources.join(format!("{name}.java")).into());
-    tool(
-        "javac",
-        &class_path,
-        &["-d".into(), work.path().into()],
-        sources,
-    )?;
-    let lines = work.path().join("keys.tsv");
-    tool(
-        "java",
-        &class_path,
-        &[],
-        [asks.into(), lines.clone().into()],
-    )?;
-    let keys = fs_err::read_to_string(&lines)?;
+    let keys = lines(version, jars.join("*").into_os_string(), work.path())?;
     let text = format!(
         "# helenus.keys/1 cassandra {version}: cassandra.yaml's keys; written by cargo xtask keys {version}\n\
          # name, java type, shape, =default, flags, old:converter:deprecated:offset\n{keys}"
@@ -42,8 +19,34 @@ pub(crate) fn run(version: &str) -> Result<String, Box<dyn Error>> {
     Ok(format!("{}: {} keys", path.display(), keys.lines().count()))
 }
 
+/// One line for each key that the classes on that class path take.
+pub(crate) fn lines(
+    version: &str,
+    mut class_path: OsString,
+    work: &Path,
+) -> Result<String, Box<dyn Error>> {
+    class_path.push(":");
+    class_path.push(work);
+    let asks = if is_before_4_1(version)? {
+        "OldKeys"
+    } else {
+        "Keys"
+    };
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
+    let sources = ["Lines", asks].map(|name| sources.join(format!("{name}.java")).into());
+    tool("javac", &class_path, &["-d".into(), work.into()], sources)?;
+    let lines = work.join("keys.tsv");
+    tool(
+        "java",
+        &class_path,
+        &[],
+        [asks.into(), lines.clone().into()],
+    )?;
+    Ok(fs_err::read_to_string(&lines)?)
+}
+
 /// The release's jars: resolved, or for a release without a lock out of its distribution.
-fn jars(version: &str, work: &Path) -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn jars(version: &str, work: &Path) -> Result<PathBuf, Box<dyn Error>> {
     if number(version, 0)? >= 4 {
         return Ok(crate::maven::resolve(version, work)?.jars);
     }

@@ -10,6 +10,7 @@
 mod keys;
 mod lock;
 mod maven;
+mod patches;
 mod prove;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask CHORE
 
   lock VERSION   write the release's lock: its jars with sizes and SHA-256
   keys VERSION   write the release's table of cassandra.yaml keys; before 4.0 from its distribution
+  patches SERIES write how the keys of the series' other patches differ from those of the pinned one
   prove NAME [--repeats N] [--fresh]
                  measure a figure again and hold it to its bars; prove --list names them";
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["lock", version] => lock::run(version),
         ["keys", version] => keys::run(version),
+        ["patches", series] => patches::run(series),
         ["prove", ref rest @ ..] => match prove::run(rest) {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),

@@ -12,6 +12,7 @@ mod host;
 mod idle;
 mod journal;
 mod levels;
+mod like;
 mod open;
 mod pause;
 mod populate;
@@ -20,9 +21,12 @@ mod reset;
 mod restore;
 mod rig;
 mod start;
+mod stress;
 mod tiny;
+mod upgrade;
 mod wan;
 mod wan15;
+mod workloads;
 
 use campaign::{Campaign, order};
 use host::Host;
@@ -33,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 17] = [
+const CAMPAIGNS: [Campaign; 20] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -51,9 +55,15 @@ const CAMPAIGNS: [Campaign; 17] = [
     levels::LEVELS_CAMPAIGN,
     experiments::PLANTED,
     experiments::KILLED,
+    upgrade::UPGRADE,
+    stress::STRESS,
+    workloads::WORKLOADS,
 ];
 
-/// Trials a variant, where the person does not say.
+/// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.
+const COUNTING: [&str; 2] = [stress::STRESS.name, workloads::WORKLOADS.name];
+
+/// Trials a variant, where the person does not say; of a campaign that counts one is enough.
 const REPEATS: usize = 5;
 
 /// A campaign that fails this often in one sitting is broken, not unlucky.
@@ -68,20 +78,35 @@ struct Wish<'a> {
     fresh: bool,
 }
 
+impl Wish<'_> {
+    /// Whether the campaign counts only, and measures no time.
+    fn counts(&self) -> bool {
+        COUNTING.contains(&self.campaign.name)
+    }
+}
+
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     if words == ["--list"] {
         for campaign in &CAMPAIGNS {
             println!("{:<10} {}", campaign.name, campaign.about);
         }
         println!("{:<10} {}", "believe", believe::ABOUT);
+        println!("{:<10} {}", "like", like::ABOUT);
         return Ok(ExitCode::SUCCESS);
+    }
+    let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+    if let ["like", rest @ ..] = words {
+        return Ok(if like::run(&root, rest)? {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
     }
     let believe = match words {
         ["believe", stages @ ..] => Some(stages),
         _ => None,
     };
     let wish = believe.is_none().then(|| wish(words)).transpose()?;
-    let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
     // Stock wants to lock its memory: a limit below the heap would spare it the work.
     let unlimited = rustix::process::Rlimit {
         current: None,
@@ -89,8 +114,10 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     };
     let _refused_without_privilege =
         rustix::process::setrlimit(rustix::process::Resource::Memlock, unlimited);
-    println!("building the release binary, if it is not there");
-    let rig = Rig::open(&root)?;
+    // What counts wants no quick binary, and no quiet machine.
+    let counts = wish.as_ref().is_some_and(Wish::counts);
+    println!("building the binary, if it is not there");
+    let rig = Rig::open(&root, !counts)?;
     let host = Host::read(rig.jdk_name(), &root);
     let folder: PathBuf = root.join("benches/runs");
     let Some(wish) = wish else {
@@ -108,6 +135,10 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     measure(&wish, &rig, &host, &mut journal)?;
     let (text, holds) = report::report(wish.campaign, &journal, wish.repeats);
     println!("\n{text}");
+    if wish.campaign.name == stress::STRESS.name {
+        rig.clear()?;
+        println!("{}", stress::table(&journal));
+    }
     Ok(if holds {
         ExitCode::SUCCESS
     } else {
@@ -125,7 +156,7 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
         .ok_or_else(|| format!("no campaign {name}: `cargo xtask prove --list` names them"))?;
     let mut wish = Wish {
         campaign,
-        repeats: REPEATS,
+        repeats: if COUNTING.contains(name) { 1 } else { REPEATS },
         fresh: false,
     };
     let mut rest = rest.iter();
@@ -172,8 +203,10 @@ fn measure(
             if round < journal.trials(variant).len() || missing(journal, variant) == 0 {
                 continue;
             }
-            rustix::fs::sync();
-            host::wait_for_quiet(QUIET_WITHIN)?;
+            if !wish.counts() {
+                rustix::fs::sync();
+                host::wait_for_quiet(QUIET_WITHIN)?;
+            }
             let line = one(campaign, rig, variant, round);
             let failed = matches!(line, Line::Failed { .. });
             journal.append(line)?;

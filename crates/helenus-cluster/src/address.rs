@@ -18,6 +18,9 @@ pub struct Claims {
     network: [u8; 3],
 }
 
+/// Last number of the last address of a /24.
+const LAST: u8 = 254;
+
 /// Addresses and ports that were had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
@@ -117,6 +120,34 @@ impl Claims {
             .map(|mut claimed| claimed.remove(0))
     }
 
+    /// As [`Self::take`], one address beside those of a cluster: with its ports.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn take_beside<E: From<AddressError>>(
+        &self,
+        ports: Ports,
+        owner: &Path,
+        then: impl FnOnce(Ipv4Addr) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let _lock = self.lock().map_err(AddressError::from)?;
+        let address = self.find_beside(ports)?;
+        let file = self.file(address);
+        fs::write(&file, owner.to_string_lossy().as_bytes()).map_err(AddressError::from)?;
+        then(address).inspect_err(|_| {
+            let _already_gone = fs::remove_file(&file);
+        })
+    }
+
+    /// What [`Self::take_beside`] would find now, for a dry run: nothing is kept.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn look_beside(&self, ports: Ports) -> Result<Ipv4Addr, AddressError> {
+        let _lock = self.lock()?;
+        self.find_beside(ports)
+    }
+
     /// As [`Self::take`] for several clusters at once, each with `each` addresses; all get the same ports.
     ///
     /// # Errors
@@ -213,33 +244,36 @@ impl Claims {
     }
 
     fn find(&self, count: usize) -> Result<Claimed, AddressError> {
-        let [a, b, c] = self.network;
-        let mut kept = 0;
-        let mut free = Vec::new();
-        for last in 1..=254 {
-            let address = Ipv4Addr::new(a, b, c, last);
-            if self.is_kept(address) {
-                kept += 1;
-            } else {
-                free.push(address);
-            }
-        }
+        let unkept = self.unkept();
         for ports in Ports::candidates() {
-            let addresses: Vec<Ipv4Addr> = free
-                .iter()
-                .copied()
-                .filter(|address| Self::prove_free(&[*address], ports).is_ok())
-                .take(count)
-                .collect();
+            let addresses = free(&unkept, ports, count);
             if addresses.len() == count {
                 return Ok(Claimed { addresses, ports });
             }
         }
-        Err(AddressError::Full {
-            wanted: count,
+        Err(self.full(count, &unkept))
+    }
+
+    fn find_beside(&self, ports: Ports) -> Result<Ipv4Addr, AddressError> {
+        let unkept = self.unkept();
+        let found = free(&unkept, ports, 1).pop();
+        found.ok_or_else(|| self.full(1, &unkept))
+    }
+
+    /// The addresses that no cluster keeps.
+    fn unkept(&self) -> Vec<Ipv4Addr> {
+        let [a, b, c] = self.network;
+        let all = (1..=LAST).map(|last| Ipv4Addr::new(a, b, c, last));
+        all.filter(|address| !self.is_kept(*address)).collect()
+    }
+
+    fn full(&self, wanted: usize, unkept: &[Ipv4Addr]) -> AddressError {
+        let [a, b, c] = self.network;
+        AddressError::Full {
+            wanted,
             network: format!("{a}.{b}.{c}"),
-            kept,
-        })
+            kept: usize::from(LAST) - unkept.len(),
+        }
     }
 
     /// Kept by a cluster that is still there; a claim whose cluster has no state is left behind.
@@ -250,6 +284,12 @@ impl Claims {
         let state = Path::new(&owner).join("cluster.json");
         fs::read_to_string(state).is_ok_and(|text| text.contains(&format!("\"{address}\"")))
     }
+}
+
+/// The first of these addresses on which the ports are free.
+fn free(unkept: &[Ipv4Addr], ports: Ports, count: usize) -> Vec<Ipv4Addr> {
+    let is_free = |address: &Ipv4Addr| Claims::prove_free(&[*address], ports).is_ok();
+    unkept.iter().copied().filter(is_free).take(count).collect()
 }
 
 /// First three numbers of a user's network: never 127.0, where everybody else lives.

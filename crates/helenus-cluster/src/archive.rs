@@ -16,6 +16,7 @@ use helenus_model::plan::{
     NodePlan, Training, dump_argv, launcher_manifest, shapes_archive, without_security,
 };
 use helenus_model::release::Release;
+use helenus_model::yaml;
 use rustix::fs::FlockOperation;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -236,7 +237,9 @@ pub fn train(
 fn alone(node: &NodePlan, scratch: &Path) -> NodePlan {
     let mut node = node.clone();
     let scratch = scratch.to_string_lossy().into_owned();
-    node.yaml = node.yaml.replace(&node.folder, &scratch);
+    node.yaml = node
+        .yaml
+        .replace(&yaml::inside(&node.folder), &yaml::inside(&scratch));
     let seeds = format!("{{seeds: \"{}\"}}", node.address);
     node.yaml = node
         .yaml
@@ -342,6 +345,21 @@ fn end(mut started: Started, gently: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_training_writes_into_its_own_folder_whatever_that_is_called() {
+        let folder = "/he\"le nus's \\/node1";
+        let yaml = serde_json::json!({"data_file_directories": [format!("{folder}/data")]});
+        let node: NodePlan = serde_json::from_value(serde_json::json!({
+            "name": "node1", "address": "127.0.0.1", "data_center": "d", "rack": "r",
+            "tokens": [], "folder": folder, "yaml": helenus_model::yaml::render(&yaml),
+            "jvm": [], "environment": {}
+        }))
+        .unwrap();
+        let pupil = alone(&node, Path::new("/tmp/\"x\""));
+        let read = helenus_model::yaml::parse(&pupil.yaml).unwrap();
+        assert_eq!(read["data_file_directories"][0], "/tmp/\"x\"/data");
+    }
 
     #[test]
     fn the_launcher_is_a_jar_that_equal_contents_share() {

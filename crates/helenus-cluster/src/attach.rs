@@ -15,6 +15,11 @@ pub const JMX_USER: &str = "helenus";
 /// File in a node's folder that says which process was opened for MBeans.
 const OPENED: &str = "opened";
 
+/// The agent's files, named from the node's folder, its working directory: the words of a diagnostic command have no
+/// escape for blanks and quotes.
+const ACCESS: &str = "jmx/access";
+const FOR_AGENT: &str = "jmx/password.agent";
+
 /// Longest wait for a JVM to open its attach socket.
 const ATTACH_WITHIN: Duration = Duration::from_secs(10);
 
@@ -85,11 +90,10 @@ pub fn open_jmx(
     address: &str,
     port: u16,
 ) -> Result<Jmx, AttachError> {
-    let folder = node_folder.join("jmx");
-    fs::create_dir_all(&folder)?;
-    let (password, access) = (folder.join("password"), folder.join("access"));
+    fs::create_dir_all(node_folder.join("jmx"))?;
+    let (password, access) = (node_folder.join("jmx/password"), node_folder.join(ACCESS));
     // The JVM replaces the password in its file by a hash: the tool has a file of its own.
-    let for_agent = folder.join("password.agent");
+    let for_agent = node_folder.join(FOR_AGENT);
     if !password.exists() {
         let secret = random_password()?;
         write_private(
@@ -115,9 +119,7 @@ pub fn open_jmx(
         let command = format!(
             "ManagementAgent.start jmxremote.host={address} jmxremote.port={port} \
              jmxremote.rmi.port={port} jmxremote.ssl=false jmxremote.authenticate=true \
-             jmxremote.password.file={} jmxremote.access.file={}",
-            for_agent.display(),
-            access.display()
+             jmxremote.password.file={FOR_AGENT} jmxremote.access.file={ACCESS}"
         );
         jcmd(pid, &command)?;
     }
@@ -174,7 +176,7 @@ pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
     }
 }
 
-/// Loads a Java agent into a live JVM and lets it read its options.
+/// Loads a Java agent into a live JVM and lets it read its options. The jar's name ends at the first equals sign.
 ///
 /// An agent that fails inside is content as far as a JVM knows: look whether it does what it should.
 ///

@@ -9,7 +9,7 @@ mod page_cache;
 mod restore;
 mod save;
 mod schema;
-mod settle;
+pub(crate) mod settle;
 
 pub use error::BaselineError;
 pub use files::{Bad, Wrong};

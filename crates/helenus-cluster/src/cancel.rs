@@ -19,6 +19,11 @@ impl Cancel {
         self.0.load(Ordering::SeqCst)
     }
 
+    /// Takes it back: what was to stop has stopped, and a session goes on.
+    pub fn withdraw(&self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+
     /// The flag itself, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)

@@ -10,6 +10,7 @@ use crate::given::GivenError;
 use crate::host_settings::HostError;
 use crate::jdk::JdkError;
 use crate::mbeans::MbeansError;
+use crate::members::MemberError;
 use crate::net::client::NetError;
 use crate::paths::PathsError;
 use crate::ready::ReadyError;
@@ -18,8 +19,9 @@ use crate::scan::ScanError;
 use crate::secure::SecureError;
 use crate::state::StateError;
 use crate::store::StoreError;
+use crate::upgrade::UpgradeTrouble;
 use helenus_cql::client::ClientError;
-use helenus_model::plan::PlanError;
+use helenus_model::plan::{JoinError, PlanError};
 use helenus_model::release::ReleaseError;
 use helenus_model::topology::TopologyError;
 use helenus_model::units::Bytes;
@@ -73,6 +75,10 @@ pub enum ClusterError {
     #[error(transparent)]
     Mbeans(#[from] MbeansError),
     #[error(transparent)]
+    Member(#[from] MemberError),
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    #[error(transparent)]
     Reset(#[from] ResetError),
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -84,6 +90,8 @@ pub enum ClusterError {
     Baseline(#[from] BaselineError),
     #[error(transparent)]
     Scan(#[from] ScanError),
+    #[error(transparent)]
+    Upgrade(#[from] UpgradeTrouble),
     /// A node does not answer CQL.
     #[error("{node} does not answer")]
     Silent {
@@ -148,9 +156,14 @@ impl ClusterError {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Release(_) | Self::Topology(_) | Self::Plan(_) | Self::Foreign { .. } => {
-                Class::Usage
-            }
+            Self::Release(_)
+            | Self::Topology(_)
+            | Self::Plan(_)
+            | Self::Join(_)
+            | Self::Foreign { .. }
+            | Self::Upgrade(_) => Class::Usage,
+            Self::Store(StoreError::Unpublished { .. }) => Class::Usage,
+            Self::Member(e) => e.class(),
             Self::State(StateError::Io(_)) => Class::Environment,
             Self::State(_) => Class::Usage,
             Self::Baseline(e) => e.class(),
@@ -192,6 +205,8 @@ impl ClusterError {
             Self::Topology(e) => e.hint(),
             Self::Net(e) => e.hint(),
             Self::Plan(e) => Some(e.hint()),
+            Self::Join(e) => Some(e.hint()),
+            Self::Member(e) => e.hint(),
             Self::State(e) => e.hint(),
             Self::Address(e) => e.hint(),
             Self::Ready(e) => e.hint(),
@@ -200,15 +215,21 @@ impl ClusterError {
             Self::Mbeans(e) => e.hint(),
             Self::Reset(e) => e.hint(),
             Self::Scan(e) => e.hint(),
+            Self::Upgrade(e) => e.hint(),
             Self::Baseline(e) => e.hint(),
             Self::Given(e) => e.hint(),
             Self::Disk(e) => e.hint(),
             Self::Fault(e) => e.hint(),
             Self::Silent { source, .. } => source.hint().map(str::to_owned),
-            Self::Foreign { sight, .. } => Some(format!(
+            Self::Foreign { sight, .. } => Some(match sight.ours() {
+                Some(name) => format!(
+                    "`helenus status {name}` shows which nodes are down, `helenus start {name}` starts them"
+                ),
+                None => format!(
                 "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start the node of yours",
                 sight.summary()
-            )),
+                ),
+            }),
             Self::NoSpace { .. } => Some(
                 "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
                     .into(),
@@ -240,6 +261,7 @@ impl ClusterError {
         match self {
             Self::Ready(e) => e.tail().to_vec(),
             Self::Fault(FaultTrouble::Words(e)) => e.pointed().to_vec(),
+            Self::Member(e) => e.lines(),
             _ => Vec::new(),
         }
     }

@@ -8,8 +8,7 @@ use crate::remove;
 use crate::reset;
 use crate::shell;
 use crate::state::ClusterState;
-use fs_err as fs;
-use helenus_cql::{ClientError, Statement, split_statements};
+use helenus_cql::{ClientError, InputError, Statement, input, split_statements};
 use helenus_model::plan::ClusterPlan;
 use helenus_model::schema_text::{Fitted, fit};
 use serde::{Deserialize, Serialize};
@@ -53,13 +52,8 @@ pub struct Note {
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
     /// The file.
-    #[error("cannot read the schema {path}")]
-    Unreadable {
-        /// File.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Unreadable(InputError),
     /// No statement.
     #[error("{0} holds no statement")]
     Empty(PathBuf),
@@ -90,7 +84,7 @@ impl GivenError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Unreadable { .. } => None,
+            Self::Unreadable(source) => source.hint(),
             Self::Empty(_) => Some("leave --schema out, or name a file with statements".into()),
             Self::Refused { cluster, .. } => Some(format!(
                 "{cluster} runs, for a look; `helenus rm {cluster}` removes it before another try"
@@ -105,10 +99,7 @@ impl SchemaFile {
     /// # Errors
     /// It cannot be read, is not UTF-8, or holds no statement.
     pub fn read(path: &Path) -> Result<Self, GivenError> {
-        let text = fs::read_to_string(path).map_err(|source| GivenError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = input::text(path).map_err(GivenError::Unreadable)?;
         let statements = split_statements(&text);
         if statements.is_empty() {
             return Err(GivenError::Empty(path.to_owned()));
@@ -234,6 +225,7 @@ fn first_words(statement: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
@@ -242,7 +234,7 @@ mod tests {
         let file = folder.path().join("s.cql");
         assert!(matches!(
             SchemaFile::read(&file),
-            Err(GivenError::Unreadable { .. })
+            Err(GivenError::Unreadable(_))
         ));
         fs::write(&file, "-- nothing\n;").unwrap();
         assert!(matches!(SchemaFile::read(&file), Err(GivenError::Empty(_))));

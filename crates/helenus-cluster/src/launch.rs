@@ -118,7 +118,7 @@ fn empty(folder: &Path) -> io::Result<()> {
 }
 
 fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> Launch {
-    let runtime = &state.runtime;
+    let runtime = state.runtime_of(&node.name);
     let mut environment: BTreeMap<String, String> = INHERITED
         .iter()
         .filter_map(|key| {

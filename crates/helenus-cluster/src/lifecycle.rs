@@ -12,6 +12,7 @@ use crate::error::ClusterError;
 use crate::host_settings;
 use crate::limits;
 use crate::machine;
+use crate::members::MemberEvent;
 use crate::paths::Paths;
 use crate::process;
 use crate::ready::{ReadyError, ReadyEvent};
@@ -32,6 +33,7 @@ use helenus_model::release::Release;
 use helenus_model::topology::{Topology, check_cluster_name};
 use helenus_model::units::Bytes;
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -89,6 +91,8 @@ pub struct UpRequest {
     pub initial_tokens: Vec<i64>,
     /// Checked keys of cassandra.yaml.
     pub set: Vec<(String, serde_json::Value)>,
+    /// Whether `set` follows a production's file: of the preset only sizes are taken then.
+    pub like: bool,
     /// Flags of the JVM.
     pub jvm: Vec<String>,
     /// What is asked of clients.
@@ -178,6 +182,8 @@ pub enum Event {
     },
     /// Readiness.
     Ready(ReadyEvent),
+    /// A node comes or goes.
+    Member(MemberEvent),
     /// A node was asked to stop.
     Stopping {
         /// Node.
@@ -396,18 +402,6 @@ impl Hands {
         Ok(names)
     }
 
-    /// Starts the named nodes and waits until all that run are ready together.
-    fn launch(
-        &self,
-        state: &mut ClusterState,
-        names: &[String],
-        ready_within: Duration,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<(), ClusterError> {
-        let started = self.begin(state, names, events)?;
-        self.finish(state, names, started, ready_within, events)
-    }
-
     pub(crate) fn save(&self, state: &ClusterState) -> Result<(), ClusterError> {
         self.clusters
             .save(state)
@@ -460,6 +454,7 @@ impl Hands {
             tokens: request.tokens,
             initial_tokens: request.initial_tokens.clone(),
             set: request.set.clone(),
+            like: request.like,
             jvm: request.jvm.clone(),
             security: request.security,
             machine: machine::read(),
@@ -646,15 +641,7 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
     let nodes = plan
         .nodes
         .iter()
-        .map(|n| {
-            (
-                n.name.clone(),
-                NodeState {
-                    wanted: Wanted::Stopped,
-                    host_id: None,
-                },
-            )
-        })
+        .map(|n| (n.name.clone(), NodeState::fresh(None)))
         .collect();
     let own = rustix::process::getpid().as_raw_pid();
     let mut id = [0_u8; 16];
@@ -675,6 +662,9 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         limits: None,
         baseline: BaselineMark::default(),
         given: None,
+        releases: BTreeMap::new(),
+        upgrade: None,
+        gone: Vec::new(),
     }
 }
 

@@ -241,6 +241,11 @@ pub(crate) fn remove_group(group: &Path) {
     remove_one(group);
 }
 
+/// Removes the groups of a node that is gone; they stay in the list, which does no harm.
+pub(crate) fn remove_of(groups: &[PathBuf]) {
+    groups.iter().for_each(|group| remove_one(group));
+}
+
 /// Adds groups to the list by which `rm` finds them.
 fn write_down<'a>(cluster: &Path, groups: impl IntoIterator<Item = &'a PathBuf>) -> io::Result<()> {
     let list = cluster.join(GROUPS_FILE);

@@ -30,6 +30,9 @@ const PORTS: u16 = 32;
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 /// Longest wait for an answer: operations such as a flush end before they answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
+/// The agent's options and a link to its jar, from the node's folder.
+const OPTIONS: &str = "jolokia/agent.properties";
+const JAR: &str = "jolokia/agent.jar";
 /// The agent's user.
 const USER: &str = "helenus";
 
@@ -146,6 +149,8 @@ pub struct Mbeans {
     jar: PathBuf,
     address: SocketAddr,
     authorization: Secret,
+    /// Longest wait for an answer.
+    within: Duration,
     /// Of a cluster with a network of its own.
     dialer: Option<Arc<dyn Dial + Send + Sync>>,
 }
@@ -162,7 +167,7 @@ impl Mbeans {
         let folder = PathBuf::from(&plan.folder);
         let pid = running(state, plan)?;
         attach::mark_opened(&folder, pid).map_err(AttachError::Io)?;
-        let tool = Tool::jolokia(state.runtime.jdk_feature);
+        let tool = Tool::jolokia(state.runtime_of(node).jdk_feature);
         let jar = Store::open(&hands.paths.cache, &hands.env)
             .and_then(|store| store.ensure_tool(tool, &hands.cancel.flag(), &mut |_| {}))
             .map_err(|source| MbeansError::Jar {
@@ -178,6 +183,7 @@ impl Mbeans {
             jar: jar.clone(),
             address: SocketAddr::from((plan.address, port)),
             authorization: authorization(password.expose()),
+            within: ANSWER_WITHIN,
             dialer: crate::reach::dialer(state),
         };
         if let Some(port) = recorded_port(&folder)
@@ -224,16 +230,20 @@ impl Mbeans {
                 )
             })
             .map_err(AttachError::Io)?;
-        attach::load_agent(
-            self.pid,
-            &self.jar,
-            &format!("config={}", escaped(&options)),
-        )?;
+        self.tell("")?;
         Ok(())
     }
 
+    /// Loads the agent, by names from the node's folder, its working directory: they need no escapes.
+    fn tell(&self, mode: &str) -> Result<(), AttachError> {
+        let link = self.folder.join(JAR);
+        let _was_none = fs::remove_file(&link);
+        fs::os::unix::fs::symlink(&self.jar, &link)?;
+        attach::load_agent(self.pid, Path::new(JAR), &format!("{mode}config={OPTIONS}"))
+    }
+
     fn options_file(&self) -> PathBuf {
-        folder_of(&self.folder).join("agent.properties")
+        self.folder.join(OPTIONS)
     }
 
     /// Waits a little until our process listens: the agent tells nobody that it could not.
@@ -246,6 +256,12 @@ impl Mbeans {
             std::thread::sleep(Duration::from_millis(10));
         }
         false
+    }
+
+    /// The same, with patience for operations that take their time.
+    #[must_use]
+    pub fn waiting(self, within: Duration) -> Self {
+        Self { within, ..self }
     }
 
     /// The node's process.
@@ -305,7 +321,7 @@ impl Mbeans {
             self.address,
             self.authorization.expose(),
             &body,
-            ANSWER_WITHIN,
+            self.within,
         )
         .map_err(|source| MbeansError::Silent {
             node: self.node.clone(),
@@ -347,8 +363,7 @@ impl Mbeans {
     /// # Errors
     /// The JVM does not answer.
     pub fn stop(self) -> Result<(), AttachError> {
-        let options = format!("mode=stop,config={}", escaped(&self.options_file()));
-        attach::load_agent(self.pid, &self.jar, &options)
+        self.tell("mode=stop,")
     }
 }
 
@@ -393,10 +408,4 @@ fn recorded_port(node_folder: &Path) -> Option<u16> {
 fn authorization(password: &str) -> Secret {
     let login = BASE64_STANDARD.encode(format!("{USER}:{password}"));
     Secret::new(format!("Basic {login}"))
-}
-
-/// A path as the agent's options want it: they are parted at commas and equals signs.
-fn escaped(path: &Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "\\\\");
-    text.replace(',', "\\,").replace('=', "\\=")
 }

@@ -65,7 +65,7 @@ pub fn nodes(state: &ClusterState) -> io::Result<Vec<NodeView>> {
         .map(|node| {
             let kept = &state.nodes[&node.name];
             let (condition, pid) = condition(node, kept.wanted)?;
-            let archive = state.runtime.archive.as_ref();
+            let archive = state.runtime_of(&node.name).archive.as_ref();
             Ok(NodeView {
                 name: node.name.clone(),
                 address: node.address,

@@ -2,6 +2,7 @@
 //! Refuses a runtime folder that belongs to somebody else or that others may write to.
 
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,9 @@ pub enum PathsError {
         /// Its value.
         value: PathBuf,
     },
+    /// A cache whose path the JVM would split.
+    #[error("the cache is {}, and Java splits paths at ':'", .0.display())]
+    Split(PathBuf),
     /// The runtime folder is somebody else's.
     #[error("{folder} belongs to user {owner}, not to {uid}")]
     Foreign {
@@ -64,6 +68,7 @@ impl PathsError {
         match self {
             Self::NoHome { .. } => "set HELENUS_HOME to a folder of your own".to_owned(),
             Self::Relative { variable, .. } => format!("write {variable} from the root on"),
+            Self::Split(_) => "set HELENUS_CACHE to a folder without a colon".to_owned(),
             Self::Foreign { folder, .. } => format!(
                 "set XDG_RUNTIME_DIR to a folder of your own, or ask the owner to remove {}",
                 folder.display()
@@ -98,8 +103,12 @@ impl Paths {
             Some(folder) => folder.join("helenus"),
             None => env.root.join("tmp").join(format!("helenus-{}", env.uid)),
         };
+        let cache = absolute(env, "HELENUS_CACHE")?.unwrap_or(cache);
+        if cache.as_os_str().as_bytes().contains(&b':') {
+            return Err(PathsError::Split(cache));
+        }
         Ok(Self {
-            cache: absolute(env, "HELENUS_CACHE")?.unwrap_or(cache),
+            cache,
             state,
             runtime,
         })
@@ -195,6 +204,10 @@ mod tests {
 
     #[test]
     fn relative_homes_and_missing_ones_are_refused() {
+        let error = Paths::find(&env(&[("HELENUS_HOME", "/a:b")])).unwrap_err();
+        assert!(matches!(error, PathsError::Split(_)));
+        let elsewhere = [("HELENUS_HOME", "/a:b"), ("HELENUS_CACHE", "/c")];
+        Paths::find(&env(&elsewhere)).unwrap();
         let error = Paths::find(&env(&[("HELENUS_HOME", "here")])).unwrap_err();
         assert!(matches!(
             error,

@@ -9,6 +9,7 @@ use fs_err as fs;
 use helenus_cql::client::{
     Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
 };
+use helenus_cql::input;
 use helenus_model::access::{Access, SecretReference, TlsReference};
 use helenus_model::plan::NodePlan;
 use std::net::{SocketAddr, TcpStream};
@@ -197,12 +198,11 @@ fn password(reference: &SecretReference) -> Result<String, ClientError> {
 /// # Errors
 /// As [`options`].
 pub fn tls(reference: &TlsReference) -> Result<Tls, ClientError> {
-    let ca = fs::read(&reference.ca).map_err(|error| key(&reference.ca, error))?;
+    let ca = read(&reference.ca)?;
     let Some(client) = &reference.client else {
         return Tls::new(&ca, None).map_err(|error| key(&reference.ca, error));
     };
-    let certificate =
-        fs::read(&client.certificate).map_err(|error| key(&client.certificate, error))?;
+    let certificate = read(&client.certificate)?;
     let identity = Identity {
         certificate: &certificate,
         key: &private(&client.key)?,
@@ -221,7 +221,11 @@ fn private(path: &str) -> Result<Vec<u8>, ClientError> {
             source: open.into(),
         });
     }
-    fs::read(path).map_err(|error| key(path, error))
+    read(path)
+}
+
+fn read(path: &str) -> Result<Vec<u8>, ClientError> {
+    input::bytes(Path::new(path)).map_err(|error| key(path, error.bare()))
 }
 
 fn key(what: &str, source: impl std::error::Error + Send + Sync + 'static) -> ClientError {

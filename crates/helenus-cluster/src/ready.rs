@@ -13,8 +13,9 @@ use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
+use helenus_model::baseline;
 use helenus_model::plan::{ClusterPlan, NodePlan};
-use helenus_model::ring::{Member, Ring};
+use helenus_model::ring::Ring;
 use helenus_model::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -198,7 +199,7 @@ pub fn wait(
             }
         }
         if clients.len() == running.len() {
-            match complete(plan, &mut clients) {
+            match complete(state, &mut clients) {
                 Ok(host_ids) => {
                     events(ReadyEvent::Complete {
                         after: begin.elapsed(),
@@ -247,7 +248,7 @@ fn timed_out(
 }
 
 /// The last words of a node; on a full disk it could not write the ones that matter.
-fn tail_of(folder: &Path, logged: u64) -> Vec<String> {
+pub(crate) fn tail_of(folder: &Path, logged: u64) -> Vec<String> {
     let mut tail = log_tail(folder, logged, 5);
     if machine::free_space(folder).is_ok_and(|free| free < NO_SPACE) {
         tail.push(format!("No space left on device: {}", folder.display()));
@@ -256,7 +257,7 @@ fn tail_of(folder: &Path, logged: u64) -> Vec<String> {
 }
 
 /// Before Cassandra opens its log there is only what the JVM printed.
-fn log_of(folder: &Path) -> PathBuf {
+pub(crate) fn log_of(folder: &Path) -> PathBuf {
     let system = folder.join("logs/system.log");
     if system.exists() {
         system
@@ -288,7 +289,7 @@ pub fn still_there(state: &ClusterState) -> Result<(), ClusterError> {
     Ok(())
 }
 
-fn died(started: &mut Started) -> Option<ReadyError> {
+pub(crate) fn died(started: &mut Started) -> Option<ReadyError> {
     let status = started.child.try_wait().ok().flatten()?;
     // A command that was killed may have left a shim that took the claim after we looked: the node lives all the same.
     if matches!(alive::holder(&started.folder), Ok(Some(_))) {
@@ -309,7 +310,11 @@ pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
 }
 
 /// A connection to a node that has answered; for the looks to come it is as patient as ever.
-fn answer(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
+pub(crate) fn answer(
+    state: &ClusterState,
+    node: &NodePlan,
+    within: Duration,
+) -> Result<Client, ClientError> {
     let mut client = secure::connect_before(state, node, within)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
     client.set_timeout(ANSWER_WITHIN);
@@ -318,17 +323,21 @@ fn answer(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Cli
 
 /// All conditions at once; the text says which one does not hold yet.
 fn complete(
-    plan: &ClusterPlan,
+    state: &ClusterState,
     clients: &mut BTreeMap<String, Client>,
 ) -> Result<BTreeMap<String, String>, String> {
+    let plan = &state.plan;
     let mut host_ids = BTreeMap::new();
-    let mut schemas = BTreeMap::new();
+    let mut schemas: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let sights = each(clients, |name, client| {
         look(client).map_err(|e| format!("{name} cannot be asked: {e}"))
     })?;
     for (name, sight) in &sights {
         host_ids.insert(name.clone(), sight.host_id.clone());
-        schemas.insert(sight.schema.clone(), name.clone());
+        // Nodes of different majors neither share a schema's version nor exchange schemas.
+        let series = baseline::series(state.release_of(name));
+        let of_series = schemas.entry(series).or_default();
+        of_series.insert(sight.schema.clone());
     }
     for (name, sight) in &sights {
         // A node that is down is listed still: those that run must be, others may.
@@ -347,8 +356,8 @@ fn complete(
             ));
         }
     }
-    if schemas.len() > 1 {
-        return Err(format!("{} schema versions", schemas.len()));
+    if let Some(several) = schemas.values().find(|versions| versions.len() > 1) {
+        return Err(format!("{} schema versions", several.len()));
     }
     if clients.len() > 1 {
         let tokens = reachable_tokens(plan, |name| host_ids.contains_key(name));
@@ -397,12 +406,7 @@ fn look(client: &mut Client) -> Result<Sight, ClientError> {
 
 /// A token of each running node whose replicas run, too: `system_traces` has two, the owner and the next.
 fn reachable_tokens(plan: &ClusterPlan, runs: impl Fn(&str) -> bool) -> Vec<i64> {
-    let member = |node: &NodePlan| Member {
-        data_center: node.data_center.clone(),
-        rack: node.rack.clone(),
-        tokens: node.tokens.clone(),
-    };
-    let Ok(ring) = Ring::new(plan.nodes.iter().map(member).collect()) else {
+    let Ok(ring) = Ring::new(plan.nodes.iter().map(NodePlan::member).collect()) else {
         return Vec::new();
     };
     let first_tokens = plan

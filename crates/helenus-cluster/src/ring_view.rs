@@ -2,10 +2,12 @@
 //! Refuses to print them.
 
 use crate::error::ClusterError;
+use crate::observe;
 use crate::old_tables;
 use crate::reach;
 use crate::ready::cql_address;
 use crate::state::ClusterState;
+use fs_err as fs;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_cql::rows::{Rows, plain};
@@ -14,6 +16,7 @@ use helenus_model::plan::NodePlan;
 use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State, load_from_gossip};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A node that takes longer to answer `SELECT … FROM system.local` is down for a person.
@@ -54,6 +57,13 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
         return Err(ClusterError::Silent { node, source });
     };
     for node in &mut view.nodes {
+        let planned = state.plan.nodes.iter();
+        let planned = planned
+            .filter(|plan| IpAddr::from(plan.address) == node.address)
+            .find(|_| node.load_bytes.is_none());
+        if let Some(plan) = planned {
+            node.load_bytes = on_disk(plan);
+        }
         if is_ours(&state.plan.nodes, node.address) {
             node.reach = if up.contains(&node.address) {
                 Reach::Up
@@ -63,6 +73,43 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
         }
     }
     Ok(view)
+}
+
+/// What is known of a cluster of which no process lives: its plan, with every node down. None where one lives, and
+/// should have answered.
+pub fn of_plan(state: &ClusterState) -> Option<ClusterView> {
+    if observe::pids(state).iter().any(|(_, pid)| pid.is_some()) {
+        return None;
+    }
+    let owners = state.plan.nodes.iter().filter(|node| !node.coordinator);
+    let nodes = owners.map(|node| Node {
+        address: node.address.into(),
+        storage_port: state.plan.ports.storage,
+        data_center: node.data_center.clone(),
+        rack: node.rack.clone(),
+        host_id: state.nodes.get(&node.name).and_then(|n| n.host_id.clone()),
+        tokens: node.tokens.clone(),
+        load_bytes: on_disk(node),
+        reach: Reach::Down,
+        state: State::Normal,
+    });
+    Some(ClusterView {
+        other_partitioner: None,
+        nodes: nodes.collect(),
+        keyspaces: Vec::new(),
+    })
+}
+
+/// Bytes of a node's data files, snapshots and backups left out: what it will tell the others of itself within a minute of
+/// its start. None where it has no file yet.
+fn on_disk(node: &NodePlan) -> Option<u64> {
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let data = Path::new(&node.storage()).join("data");
+    let tables = entries(data).flat_map(|keyspace| entries(keyspace.path()));
+    let files = tables.flat_map(|table| entries(table.path()));
+    let sizes = files.filter_map(|file| file.metadata().ok().filter(std::fs::Metadata::is_file));
+    let bytes = sizes.map(|file| file.len()).sum();
+    (bytes > 0).then_some(bytes)
 }
 
 fn is_ours(nodes: &[NodePlan], address: IpAddr) -> bool {

@@ -43,6 +43,14 @@ pub enum SecureError {
         /// Why.
         source: rcgen::Error,
     },
+    /// The cluster is older than the kept key of its authority.
+    #[error("{node} needs a certificate, and the key of {cluster}'s authority was not kept")]
+    NoAuthority {
+        /// Cluster.
+        cluster: String,
+        /// Node.
+        node: String,
+    },
     /// A keystore.
     #[error("cannot make the keystore of {of}")]
     Keystore {
@@ -78,6 +86,10 @@ impl SecureError {
             Self::StockSuperuser { .. } => {
                 Some("`helenus start` tries again; the node's log says more".into())
             }
+            Self::NoAuthority { .. } => Some(
+                "an earlier helenus brought it up: bring up a new cluster, whose key is kept"
+                    .into(),
+            ),
             Self::Certificate { .. } | Self::Keystore { .. } => None,
         }
     }
@@ -97,6 +109,7 @@ pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
             files.push((KEYSTORE_PASSWORD.to_owned(), line(&password)));
             write_all(into, files, "the certificates")
         })?;
+        provide_newcomers(plan)?;
     }
     if !plan.security.is_open() {
         whole(
@@ -112,6 +125,32 @@ pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
                 write_all(into, files, "the credentials")
             },
         )?;
+    }
+    Ok(())
+}
+
+/// Makes the keystores of nodes that joined after the authority was made.
+fn provide_newcomers(plan: &ClusterPlan) -> Result<(), SecureError> {
+    let folder = Path::new(&plan.folder).join(TLS_FOLDER);
+    let what = "the certificates";
+    let failed = |source| SecureError::Io { what, source };
+    for node in &plan.nodes {
+        if folder.join(format!("{}.p12", node.name)).exists() {
+            continue;
+        }
+        let key = match fs::read_to_string(folder.join(certificates::CA_KEY)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(SecureError::NoAuthority {
+                    cluster: plan.name.clone(),
+                    node: node.name.clone(),
+                });
+            }
+            key => key.map_err(failed)?,
+        };
+        let ca = fs::read_to_string(folder.join(certificates::CA)).map_err(failed)?;
+        let password = fs::read_to_string(folder.join(KEYSTORE_PASSWORD)).map_err(failed)?;
+        let store = Certificates::add(plan, node, (&ca, &key), password.trim_end())?;
+        write_all(&folder, vec![store], what)?;
     }
     Ok(())
 }

@@ -9,13 +9,16 @@ use crate::process;
 use fs_err as fs;
 use helenus_model::access::Access;
 use helenus_model::format::{Format, FormatError};
-use helenus_model::plan::{ClusterPlan, NodePlan};
+use helenus_model::plan::{ClusterPlan, Joining, NodePlan};
 use helenus_model::topology::name_hint;
+use helenus_model::upgrade::Mode;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -61,9 +64,46 @@ pub struct ClusterState {
     /// Where user, password and certificates are; open where the cluster asks for none.
     #[serde(default, skip_serializing_if = "Access::is_open")]
     pub access: Access,
+    /// Nodes that were in it: their names and addresses are not given again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<GoneNode>,
     /// Whether the superuser of `access` is there and the stock one is not; of clusters with authentication only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secured: bool,
+    /// Nodes that run another release than the plan's, as long as an upgrade is under way.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub releases: BTreeMap<String, OwnRelease>,
+    /// An upgrade that has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<UpgradeMark>,
+}
+
+/// The release of a node that an upgrade has moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnRelease {
+    /// Exact version.
+    pub release: String,
+    /// What it is launched with.
+    pub runtime: Runtime,
+}
+
+/// An upgrade that has not ended: what it is to come to, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpgradeMark {
+    /// Release to end on.
+    pub to: String,
+    /// Storage compatibility mode to end in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Mode>,
+    /// The node that is being moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_hand: Option<String>,
+    /// Whether that node was drained, so that another release may read what it left.
+    #[serde(default)]
+    pub drained: bool,
+    /// Nodes whose data files are still to be rewritten.
+    #[serde(default)]
+    pub rewrite: Vec<String>,
 }
 
 /// What the nodes of a cluster are launched with.
@@ -90,11 +130,42 @@ pub struct Runtime {
 }
 
 /// What shall be and was of one node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeState {
     /// Whether the person wants it to run.
     pub wanted: Wanted,
     /// Cassandra's own id of the node, known once it was ready.
+    pub host_id: Option<String>,
+    /// How it joins: from before its first start until it has joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joining: Option<Joining>,
+    /// Whether it was asked to leave.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaving: bool,
+}
+
+impl NodeState {
+    /// A node that was never started.
+    pub fn fresh(joining: Option<Joining>) -> Self {
+        Self {
+            wanted: Wanted::Stopped,
+            host_id: None,
+            joining,
+            leaving: false,
+        }
+    }
+}
+
+/// A node that was in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoneNode {
+    /// Name.
+    pub name: String,
+    /// Its address: the others remember it for days.
+    pub address: Ipv4Addr,
+    /// Its folder; deleted as soon as its process has ended.
+    pub folder: PathBuf,
+    /// Cassandra's own id of it, where it had one.
     pub host_id: Option<String>,
 }
 
@@ -149,6 +220,14 @@ pub enum StateError {
     /// Another helenus changes this cluster now.
     #[error("another helenus is at work on cluster {0}")]
     Busy(String),
+    /// A run measures this cluster now.
+    #[error("a run is under way on cluster {cluster}: {by}")]
+    InUse {
+        /// Cluster.
+        cluster: String,
+        /// Its command.
+        by: String,
+    },
     /// The state folder.
     #[error("cannot use the state folder")]
     Io(#[from] io::Error),
@@ -188,6 +267,10 @@ impl StateError {
                 Some(format!("`helenus rm {name}` removes it, whatever is in it"))
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
+            Self::InUse { .. } => Some(
+                "wait until it has ended, or interrupt it; --force goes ahead and disqualifies it"
+                    .into(),
+            ),
             Self::Io(_) => None,
         }
     }
@@ -217,6 +300,12 @@ impl Clusters {
         let private = std::fs::Permissions::from_mode(0o700);
         fs::set_permissions(state, private)?;
         Ok(Self { root })
+    }
+
+    /// As [`Self::open`], but makes nothing: for whoever only looks.
+    pub fn look(state: &Path) -> Self {
+        let root = state.join("clusters");
+        Self { root }
     }
 
     /// The folder of all clusters.
@@ -346,6 +435,16 @@ impl Clusters {
     }
 }
 
+/// The state file in a cluster's folder.
+pub(crate) fn file_in(folder: &Path) -> PathBuf {
+    folder.join(STATE_FILE)
+}
+
+/// The state of the cluster in that folder.
+pub(crate) fn read_in(folder: &Path) -> Result<ClusterState, ReadError> {
+    read(&file_in(folder))
+}
+
 fn read(path: &Path) -> Result<ClusterState, ReadError> {
     #[derive(Deserialize)]
     struct Mark {
@@ -372,6 +471,33 @@ impl ClusterState {
                 node: name.into(),
                 known: self.plan.nodes.iter().map(|n| n.name.clone()).collect(),
             })
+    }
+
+    /// What a node is launched with.
+    pub fn runtime_of(&self, node: &str) -> &Runtime {
+        self.releases
+            .get(node)
+            .map_or(&self.runtime, |own| &own.runtime)
+    }
+
+    /// The release of a node.
+    pub fn release_of(&self, node: &str) -> &str {
+        self.releases
+            .get(node)
+            .map_or(&self.plan.release, |own| &own.release)
+    }
+
+    /// A node as it is launched: otherwise than later while it has not joined.
+    ///
+    /// # Errors
+    /// No such node.
+    pub fn launched(&self, name: &str) -> Result<Cow<'_, NodePlan>, StateError> {
+        let node = self.node(name)?;
+        let joining = self.nodes.get(name).and_then(|n| n.joining.as_ref());
+        Ok(match joining {
+            Some(how) => Cow::Owned(node.joining(how)),
+            None => Cow::Borrowed(node),
+        })
     }
 
     /// The nodes that a `NAME[/NODE]` means.

@@ -4,6 +4,7 @@
 mod error;
 mod home;
 mod maven;
+mod recorded;
 mod verify;
 
 use std::fmt;
@@ -16,6 +17,8 @@ use helenus_model::release::{Arch, Lock, Release, Tool};
 use rustix::fs::FlockOperation;
 
 pub use error::StoreError;
+pub use maven::{LIB, resolve};
+pub use recorded::{lock_of, lock_text};
 
 use crate::env::Env;
 
@@ -40,7 +43,7 @@ pub struct ReleaseFiles {
 impl ReleaseFiles {
     /// Whether the facts were read from this very version, not from another of its series.
     pub fn exact(&self) -> bool {
-        self.release.version == self.version
+        self.release.facts == self.version
     }
 }
 
@@ -67,6 +70,20 @@ pub enum StoreEvent {
     Damaged {
         /// The first thing that is wrong.
         what: String,
+    },
+    /// Maven is asked what a patch consists of whose jars are not pinned.
+    Resolving {
+        /// The release.
+        version: String,
+    },
+    /// Coordinates and checksums of such a patch were recorded: later fetches must match.
+    Recorded {
+        /// The release.
+        version: String,
+        /// How many jars.
+        jars: usize,
+        /// The record.
+        record: PathBuf,
     },
     /// Maven starts to fetch.
     Fetching {
@@ -106,17 +123,15 @@ struct Wanted<'a> {
     arch: Arch,
 }
 
-impl Wanted<'static> {
-    /// The release's own jars; a release without a lock is never fetched.
-    fn of(release: &'static Release, arch: Arch) -> Result<Self, StoreError> {
-        let version = release.version;
-        let lock = release.fetched()?;
-        Ok(Self {
+impl<'a> Wanted<'a> {
+    /// The release's own jars.
+    fn of(release: &'static Release, lock: &'a Lock, arch: Arch) -> Self {
+        Self {
             kind: "releases",
-            version,
+            version: release.version,
             lock,
             arch,
-        })
+        }
     }
 }
 
@@ -149,7 +164,8 @@ impl Store {
         })
     }
 
-    /// The release's verified files, fetched if they are not there yet.
+    /// The release's verified files, fetched if they are not there yet; checksums that are not pinned are recorded at
+    /// first use.
     ///
     /// Two processes that ask at once fetch once: the second waits, or gives up when `cancel`
     /// becomes true. Whatever goes wrong, nothing half-done is ever found by the next one.
@@ -164,7 +180,11 @@ impl Store {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(StoreEvent),
     ) -> Result<ReleaseFiles, StoreError> {
-        let wanted = Wanted::of(release, arch)?;
+        let lock = match release.lock() {
+            Some(pinned) => pinned.clone(),
+            None => self.lock_of_patch(release, cancel, on)?,
+        };
+        let wanted = Wanted::of(release, &lock, arch);
         let home = self.ensure_wanted(wanted, cancel, on)?;
         let jars = wanted.lock.artifacts(arch);
         Ok(ReleaseFiles {
@@ -200,7 +220,8 @@ impl Store {
 
     /// A release's folder in the store, if it is there and looks as it was verified.
     pub fn cached(&self, release: &'static Release, arch: Arch) -> Option<PathBuf> {
-        let wanted = Wanted::of(release, arch).ok()?;
+        let lock = self.known_lock(release)?;
+        let wanted = Wanted::of(release, &lock, arch);
         let home = self.home_of(wanted);
         verify::looks_right(&home, wanted).is_ok().then_some(home)
     }

@@ -5,12 +5,15 @@ mod ask;
 mod emulator;
 mod gc_tail;
 mod kernel;
+mod members;
 mod node;
 
 use crate::ready::cql_address;
 use crate::state::ClusterState;
 use emulator::Emulator;
+use helenus_model::plan::NodePlan;
 use helenus_model::telemetry::{EMULATOR, GENERATOR, HOST, Reading, Seen};
+use members::Members;
 use node::Node;
 use rustix::process::getpid;
 use std::collections::BTreeSet;
@@ -66,15 +69,13 @@ impl Sampler {
         let nodes = cluster
             .into_iter()
             .flat_map(|state| state.plan.nodes.iter().map(move |node| (state, node)))
-            .map(|(state, node)| {
-                let way = (state.access.clone(), crate::reach::dialer(state));
-                Node::watch(node, cql_address(&state.plan, node), way)
-            })
+            .map(|(state, node)| watch(state, node))
             .collect::<io::Result<Vec<Node>>>()?;
         let (wishes, wished) = channel();
         let (tell, readings) = channel();
         let work = Work {
             nodes,
+            members: cluster.map(Members::of),
             emulator: cluster.and_then(Emulator::of),
             generators: Vec::new(),
             tell,
@@ -121,9 +122,16 @@ impl Sampler {
     }
 }
 
+/// A node of a cluster, to be looked at.
+fn watch(state: &ClusterState, node: &NodePlan) -> io::Result<Node> {
+    let way = (state.access.clone(), crate::reach::dialer(state));
+    Node::watch(node, cql_address(&state.plan, node), way)
+}
+
 /// What the thread holds.
 struct Work {
     nodes: Vec<Node>,
+    members: Option<Members>,
     emulator: Option<Emulator>,
     generators: Vec<i32>,
     tell: Sender<Reading>,
@@ -167,6 +175,7 @@ impl Work {
 
     /// Everything once: what the kernel tells first, so that no node can hold it up.
     fn look(&mut self, done: Option<&Sender<()>>) {
+        self.follow_members();
         self.nodes.iter_mut().for_each(Node::ask);
         let pids = self.nodes.iter_mut().filter_map(Node::find);
         let ours: Vec<i32> = pids
@@ -196,9 +205,41 @@ impl Work {
         }
     }
 
+    /// Looks at nodes that came, and no more at those that went: they end because that was asked for.
+    fn follow_members(&mut self) {
+        let at_ns = monotonic_ns();
+        let found = self.members.as_mut().map(|members| members.look(at_ns));
+        let Some(found) = found else { return };
+        for reading in found.events {
+            let _nobody_listens = self.tell.send(reading);
+        }
+        let Some(state) = found.state else { return };
+        let planned = |name: &str| state.plan.nodes.iter().any(|node| node.name == name);
+        let (stay, gone): (Vec<Node>, Vec<Node>) = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .partition(|node| planned(node.name()));
+        self.nodes = stay;
+        for reading in gone.into_iter().flat_map(|mut node| node.finish(at_ns)) {
+            let _nobody_listens = self.tell.send(reading);
+        }
+        for node in &state.plan.nodes {
+            if self.nodes.iter().all(|known| known.name() != node.name) {
+                // Without a thread nothing is seen of it, and the run goes on.
+                self.nodes.extend(watch(&state, node));
+            }
+        }
+    }
+
     /// Ends what is still under way.
     fn finish(&mut self) {
         let at_ns = monotonic_ns();
+        for reading in self
+            .members
+            .iter_mut()
+            .flat_map(|members| members.finish(at_ns))
+        {
+            let _nobody_listens = self.tell.send(reading);
+        }
         for reading in self.nodes.iter_mut().flat_map(|node| node.finish(at_ns)) {
             let _nobody_listens = self.tell.send(reading);
         }

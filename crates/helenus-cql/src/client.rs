@@ -2,6 +2,7 @@
 //! Refuses: pools, retries and policies.
 
 mod conversation;
+mod cure;
 mod dial;
 mod error;
 mod secret;
@@ -25,6 +26,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Rows a page where the caller does not say.
@@ -78,6 +80,8 @@ pub struct Client {
     timeout: Duration,
     serial_consistency: Option<Consistency>,
     warnings: Vec<String>,
+    traces: Vec<[u8; 16]>,
+    keyspace: Option<String>,
 }
 
 impl fmt::Debug for Client {
@@ -152,6 +156,8 @@ impl Client {
             timeout: options.timeout,
             serial_consistency: None,
             warnings: Vec::new(),
+            traces: Vec::new(),
+            keyspace: None,
         };
         client.open(options)?;
         Ok(client)
@@ -224,14 +230,49 @@ impl Client {
         during: &'static str,
         request: &Request,
     ) -> Result<Response, ClientError> {
-        let (response, Extras { warnings, .. }) =
-            self.conversation.ask(during, request, self.timeout)?;
+        let (response, extras) = self.conversation.ask(during, request, self.timeout)?;
+        let Extras {
+            warnings,
+            tracing_id,
+            ..
+        } = extras;
         let room = MOST_WARNINGS.saturating_sub(self.warnings.len());
         self.warnings.extend(warnings.into_iter().take(room));
+        self.traces.extend(tracing_id);
         match response {
             Response::Error(error) => Err(ClientError::Server { error }),
+            Response::Result(QueryResult::SetKeyspace(name)) => {
+                self.keyspace = Some(name.clone());
+                Ok(Response::Result(QueryResult::SetKeyspace(name)))
+            }
             other => Ok(other),
         }
+    }
+
+    /// Asks the server to trace every following request, or no longer.
+    pub fn set_tracing(&mut self, on: bool) {
+        self.conversation.tracing = on;
+    }
+
+    /// The ids of the traces since this was last called, in the order of their requests.
+    pub fn take_traces(&mut self) -> Vec<[u8; 16]> {
+        std::mem::take(&mut self.traces)
+    }
+
+    /// Lets every following wait for a response end once `flag` is set: the request is
+    /// [`ClientError::Cancelled`] then, and its response is dropped when it comes.
+    pub fn cancel_by(&mut self, flag: Arc<AtomicBool>) {
+        self.conversation.cancel = Some(flag);
+    }
+
+    /// The keyspace that the connection uses, by its bare name.
+    pub fn keyspace(&self) -> Option<&str> {
+        self.keyspace.as_deref()
+    }
+
+    /// Whether the connection failed and must be made anew.
+    pub fn is_broken(&self) -> bool {
+        self.conversation.is_broken()
     }
 
     /// The version that this connection speaks.

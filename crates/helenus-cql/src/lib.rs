@@ -1,18 +1,25 @@
 //! THE PROTOCOL: the CQL native protocol as a codec without IO, one small blocking client, and
-//! what a shell needs of both: statements split, rows drawn.
+//! what a shell needs of both: statements and commands read, words completed, rows drawn, files
+//! read that people name.
 //! Refuses: connection pools, retries, policies, printing.
 
 pub mod client;
 pub mod codec;
+pub mod commands;
+pub mod complete;
+pub mod describe;
+pub mod input;
 pub mod rows;
 pub mod statements;
 pub mod table;
+pub mod trace;
 
 pub use client::{
     Client, ClientError, ConnectOptions, Credentials, Dial, Identity, Secret, TcpDialer, Tls,
     TlsError,
 };
 pub use codec::{Consistency, Version};
+pub use input::InputError;
 pub use rows::{ColumnSpec, Rows};
-pub use statements::{Statement, split_statements};
-pub use table::render_rows;
+pub use statements::{Script, Statement, split_script, split_statements};
+pub use table::{Layout, render_rows};

@@ -1,6 +1,8 @@
 //! A text of many CQL statements, split at the semicolons that end one: for a shell and for files.
 //! Refuses to understand statements: quotes, comments and batches are all it knows.
 
+use crate::commands::begins_command;
+
 /// One statement of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -12,6 +14,28 @@ pub struct Statement {
     pub ended: bool,
 }
 
+/// A text for a shell: CQL, and commands that end with their line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Script {
+    /// The statements and commands.
+    pub statements: Vec<Statement>,
+    /// Whether the text ends inside a statement or comment: whoever types it goes on.
+    pub open: bool,
+}
+
+/// [`split_statements`] for a shell: the commands of [`crate::commands`] and DESCRIBE also end with their line.
+pub fn split_script(text: &str) -> Script {
+    let mut splitter = Splitter {
+        shell: true,
+        ..Splitter::default()
+    };
+    let in_comment = splitter.read(text);
+    Script {
+        open: in_comment || splitter.statements.last().is_some_and(|s| !s.ended),
+        statements: splitter.statements,
+    }
+}
+
 /// Splits `text`; what is only blank or comment is no statement.
 ///
 /// Quotes are `'…'` and `"…"` with the quote doubled inside, and `$$…$$`. Comments are `--` and
@@ -19,13 +43,7 @@ pub struct Statement {
 /// `APPLY BATCH` end nothing.
 pub fn split_statements(text: &str) -> Vec<Statement> {
     let mut splitter = Splitter::default();
-    let mut at = 0;
-    while at < text.len() {
-        let (kind, length) = token(&text[at..]);
-        splitter.take(kind, text, at, at + length);
-        at += length;
-    }
-    splitter.finish(text, false);
+    splitter.read(text);
     splitter.statements
 }
 
@@ -94,6 +112,9 @@ enum Batch {
 #[derive(Debug, Default)]
 struct Splitter {
     statements: Vec<Statement>,
+    /// Whether commands of the shell are known, and whether one is being read.
+    shell: bool,
+    command: bool,
     /// First and one past the last byte of what is not blank or comment.
     span: Option<(usize, usize)>,
     batch: Batch,
@@ -103,11 +124,37 @@ struct Splitter {
 }
 
 impl Splitter {
+    /// Reads a whole text; whether it ends inside a comment.
+    fn read(&mut self, text: &str) -> bool {
+        let mut at = 0;
+        let mut in_comment = false;
+        while at < text.len() {
+            let (kind, length) = token(&text[at..]);
+            let piece = &text[at..at + length];
+            in_comment = piece.starts_with("/*") && (length < 4 || !piece.ends_with("*/"));
+            self.take(kind, text, at, at + length);
+            at += length;
+        }
+        self.finish(text, self.command);
+        in_comment
+    }
+
     fn take(&mut self, kind: Token, text: &str, start: usize, end: usize) {
         match kind {
+            Token::Blank if self.command && &text[start..end] == "\n" => {
+                return self.finish(text, true);
+            }
             Token::Blank | Token::Comment => return,
             Token::Semicolon if !matches!(self.batch, Batch::Inside | Batch::Apply) => {
                 return self.finish(text, true);
+            }
+            Token::Word | Token::Other
+                if self.shell
+                    && self.batch == Batch::Start
+                    && begins_command(&text[start..end]) =>
+            {
+                self.command = true;
+                self.batch = Batch::No;
             }
             Token::Word => self.batch = self.after_word(&text[start..end]),
             Token::Semicolon | Token::Other => {
@@ -136,6 +183,7 @@ impl Splitter {
 
     fn finish(&mut self, text: &str, ended: bool) {
         self.batch = Batch::Start;
+        self.command = false;
         let Some((start, end)) = self.span.take() else {
             return;
         };
@@ -192,6 +240,37 @@ mod tests {
         let found = split_statements("-- head\n\nUSE k;\nSELECT\n 1; b;\n\n c");
         let lines: Vec<_> = found.iter().map(|s| (s.line, s.ended)).collect();
         assert_eq!(lines, [(3, true), (4, true), (5, true), (7, false)]);
+    }
+
+    #[test]
+    fn a_command_of_the_shell_ends_with_its_line() {
+        let script = |text: &str| {
+            let script = split_script(text);
+            let texts: Vec<String> = script.statements.into_iter().map(|s| s.text).collect();
+            (texts, script.open)
+        };
+        let texts = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect();
+        let whole = "CONSISTENCY ALL\nSELECT 1\n FROM t;\ndesc tables -- all\nexpand on; b;?\n";
+        let parts = [
+            "CONSISTENCY ALL",
+            "SELECT 1\n FROM t",
+            "desc tables",
+            "expand on",
+            "b",
+            "?",
+        ];
+        assert_eq!(script(whole), (texts(&parts), false));
+        assert_eq!(script("HELP"), (texts(&["HELP"]), false));
+        assert_eq!(script("SELECT 1"), (texts(&["SELECT 1"]), true));
+        assert_eq!(script("a;\n'x;"), (texts(&["a", "'x;"]), true));
+        assert_eq!(script("a; /* so"), (texts(&["a"]), true));
+        assert_eq!(script("a; /* so */ -- b"), (texts(&["a"]), false));
+        assert_eq!(script("BEGIN BATCH a;"), (texts(&["BEGIN BATCH a;"]), true));
+        assert_eq!(script(""), (texts(&[]), false));
+        // A word inside a statement begins nothing.
+        assert_eq!(script("SELECT\nexpand\nFROM t;").0.len(), 1);
+        let plain = split_statements("EXPAND ON\nSELECT 1;");
+        assert_eq!(plain.len(), 1);
     }
 
     proptest! {

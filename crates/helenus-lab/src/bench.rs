@@ -1,8 +1,13 @@
 //! `bench`: drives the line of a measurement and tells what happens.
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
+mod error;
 mod kept;
+mod prepare;
 
+pub use self::error::BenchError;
+
+use self::error::no_rate;
 use self::kept::{Counted, store, store_readings};
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults, Turned};
@@ -11,6 +16,7 @@ use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::in_use::Hold;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
 use helenus_cluster::machine;
 use helenus_cluster::net::client::NetError;
@@ -18,8 +24,7 @@ use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
-use helenus_cql::ClientError;
-use helenus_load::{Accumulator, ReadError};
+use helenus_load::Accumulator;
 use helenus_model::bench::Shape;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::fault::script::Scripted;
@@ -30,10 +35,10 @@ use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
-use helenus_model::sample::{Header, Interval, SampleLine, Stretch};
+use helenus_model::sample::{Header, Interval, MeasuredFrom, SampleLine};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{self, FaultSeen, Reading};
-use helenus_model::workload::Workload;
+use helenus_model::workload::{ReplicationFactor, Workload};
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -78,14 +83,16 @@ pub struct BenchRequest {
     pub client_dc: Option<String>,
     /// How far its data centres are apart during the run; none leaves the links as they are.
     pub distance: Option<Distance>,
-    /// Copies of each row, where the person says.
-    pub replication_factor: Option<u32>,
+    /// Replicas of each row, where the person says.
+    pub replication_factor: Option<ReplicationFactor>,
     /// Generator processes that share the load.
     pub processes: u32,
     /// How the generator waits.
     pub pacing: Pacing,
     /// Root seed.
     pub seed: Seed,
+    /// Whether a run is refused whose replication cannot serve its consistency levels.
+    pub must_be_served: bool,
     /// Share of failures that disqualifies.
     pub max_errors: f64,
     /// Time between intervals, in milliseconds.
@@ -166,49 +173,14 @@ pub struct Finished {
     pub not_put_back: Option<NetError>,
 }
 
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-#[expect(
-    missing_docs,
-    reason = "the transparent variants are documented where they are defined"
-)]
-pub enum BenchError {
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The schema could not be made.
-    #[error("cannot make the workload's tables")]
-    Prepare(#[source] ClientError),
-    #[error(transparent)]
-    Generator(#[from] GeneratorError),
-    #[error(transparent)]
-    Apart(#[from] ApartError),
-    /// A data centre that the cluster does not have.
-    #[error("the cluster has no data centre {asked:?}")]
-    DataCentre {
-        /// Asked for.
-        asked: String,
-        /// Those that it has.
-        known: Vec<String>,
-    },
-    /// Faults are for clusters of this user's own.
-    #[error("faults can be done to a cluster of yours only")]
-    ForeignFaults,
-    /// There is no place for the ledger.
-    #[error("the ledger has no place to be kept")]
-    Ledger(#[source] std::io::Error),
-    /// Nothing completed while the rate was looked for.
-    #[error("not one operation completed while the rate was looked for")]
-    NoRate,
-}
-
 /// A run under way.
 struct Bench<'a> {
     hands: &'a Hands,
     request: &'a BenchRequest,
     events: &'a mut dyn FnMut(LabEvent<'_>),
     cluster: Option<ClusterState>,
+    /// What keeps other commands from changing that cluster.
+    hold: Option<Hold>,
     archive_used: Option<bool>,
     target: Option<Target>,
     /// Links that were set for this run.
@@ -244,6 +216,7 @@ pub fn run(
         request,
         events,
         cluster: None,
+        hold: None,
         archive_used: None,
         target: None,
         links: None,
@@ -339,6 +312,12 @@ impl Bench<'_> {
     fn finish(mut self, first_error: Option<BenchError>) -> Result<Finished, BenchError> {
         let interrupted = self.hands.cancel.is_set();
         let not_put_back = self.put_back();
+        if first_error
+            .as_ref()
+            .is_some_and(BenchError::is_before_the_first_operation)
+        {
+            self.forget();
+        }
         let (run, not_recorded) = match self.history {
             Ok((_, run)) => (run, None),
             Err(error) => (None, Some(error)),
@@ -365,6 +344,18 @@ impl Bench<'_> {
         }
     }
 
+    /// A run that was refused is none. One that an experiment has planned stays in its place.
+    fn forget(&mut self) {
+        let Ok((history, Some(run))) = &mut self.history else {
+            return;
+        };
+        if self.request.place_in_history.is_none()
+            && let Err(error) = history.forget_run(*run)
+        {
+            tracing::warn!(%error, "a run of nothing stays in the history");
+        }
+    }
+
     fn up(&mut self) -> Result<(), BenchError> {
         if let Where::Ephemeral(request) = &self.request.place {
             let events = &mut self.events;
@@ -385,14 +376,42 @@ impl Bench<'_> {
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
         }
-        has_data_centre(self.request.client_dc.as_deref(), target.data_centers())?;
+        let named = self.request.replication_factor.iter();
+        let named = named.flat_map(ReplicationFactor::names);
+        for name in self.request.client_dc.as_deref().into_iter().chain(named) {
+            has_data_centre(Some(name), target.data_centers())?;
+        }
         if !self.request.faults.is_empty() {
             let state = target.cluster.as_ref().ok_or(BenchError::ForeignFaults)?;
             faults::check(&self.request.faults, &state.plan)?;
         }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
+        self.take_hold();
         self.stand_apart()
+    }
+
+    /// Keeps other commands from changing the cluster. A folder that cannot be written keeps no run from its numbers.
+    fn take_hold(&mut self) {
+        let Some(state) = &self.cluster else {
+            return;
+        };
+        let taken = Hold::take(
+            &self.hands.clusters,
+            &state.plan.name,
+            &self.request.command,
+        );
+        match taken {
+            Ok(hold) => self.hold = Some(hold),
+            Err(error) => tracing::warn!(%error, "the run does not hold its cluster"),
+        }
+    }
+
+    /// Commands that changed the cluster since.
+    fn disturbed(&mut self) -> Vec<String> {
+        let seen = self.hold.as_mut().map(Hold::disturbances);
+        let seen = seen.unwrap_or_default().into_iter();
+        seen.map(|one| one.command).collect()
     }
 
     /// Sets the links for this run, and measures them.
@@ -415,16 +434,6 @@ impl Bench<'_> {
         let error = links.put_back().err()?;
         tracing::error!(%error, "the links are not as they were");
         Some(error)
-    }
-
-    fn prepare(&mut self) -> Result<(), BenchError> {
-        let Some(target) = &self.target else {
-            return Ok(());
-        };
-        target::fits(target, &self.request.workload)?;
-        let replication = target.replication(self.request.replication_factor);
-        let statements = self.request.workload.schema(&replication);
-        target::prepare(target, &statements).map_err(BenchError::Prepare)
     }
 
     fn run_plan(&self, phases: Vec<run_plan::Phase>) -> RunPlan {
@@ -490,13 +499,11 @@ impl Bench<'_> {
             },
         )?;
         let seen = accumulator.probe(0);
-        accumulator
+        let ended = accumulator
             .finish(&|_, _| Beside::default())
             .map_err(GeneratorError::from)?;
-        let chosen = seen
-            .as_ref()
-            .and_then(default_rate_per_s)
-            .ok_or(BenchError::NoRate)?;
+        let chosen = seen.as_ref().and_then(default_rate_per_s);
+        let chosen = chosen.ok_or_else(|| no_rate(&ended))?;
         let reached = seen.map_or(0.0, |p| {
             p.completed_per_s.last().copied().unwrap_or_default()
         });
@@ -516,7 +523,7 @@ impl Bench<'_> {
         }
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
-        let outside = self.outside();
+        let mut outside = self.outside();
         self.faults = match &self.cluster {
             Some(state) => {
                 Faults::begin(self.hands, state, &plan).map_err(GeneratorError::Start)?
@@ -530,7 +537,7 @@ impl Bench<'_> {
         let events = &mut self.events;
         let history = &mut self.history;
         let faults = &mut self.faults;
-        let mut measured_from_ns = None;
+        let mut measured_from = MeasuredFrom::default();
         let ran = generator::run(
             &self.hands.helenus,
             self.cluster.as_ref(),
@@ -555,8 +562,8 @@ impl Bench<'_> {
                     events(LabEvent::Connected(header));
                 }
                 if let SampleLine::Interval(interval) = line {
-                    if interval.stretch == Stretch::Measured {
-                        measured_from_ns.get_or_insert(interval.start_ns);
+                    if interval.phase == 0 {
+                        measured_from.see(interval);
                     }
                     let known = plan.phases.get(interval.phase);
                     let phase = known.map_or("", |p| p.name.as_str());
@@ -585,10 +592,18 @@ impl Bench<'_> {
             store_readings(history, &seen);
             watch.add(&seen);
         }
-        ran?;
+        outside.disturbed = self.disturbed();
+        ran.map_err(|source| match outside.disturbed.first() {
+            Some(command) => BenchError::Disturbed {
+                command: command.clone(),
+                source: Box::new(source),
+            },
+            None => source.into(),
+        })?;
+        let history = &mut self.history;
         let seen = watch.end();
         store_readings(history, seen.last());
-        let zero_ns = measured_from_ns.unwrap_or_default();
+        let zero_ns = measured_from.at_ns().unwrap_or_default();
         self.faults_seen = telemetry::faults(seen.readings(), zero_ns);
         let beside = |span, ended| Beside {
             outside: seen.outside(&outside, span),
@@ -677,11 +692,5 @@ impl Bench<'_> {
         if let Some(state) = &self.cluster {
             self.not_removed = remove::remove(self.hands, &state.plan.name).err();
         }
-    }
-}
-
-impl From<ReadError> for BenchError {
-    fn from(error: ReadError) -> Self {
-        Self::Generator(error.into())
     }
 }

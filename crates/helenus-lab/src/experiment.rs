@@ -145,6 +145,9 @@ pub enum ExperimentError {
     /// A cluster of a person's has the name that its restarts would have.
     #[error("cluster {0} is yours, and this experiment's own would have its name")]
     NameTaken(String),
+    /// Another command changed the cluster of a run.
+    #[error("`{0}` changed the cluster of a run, which is not counted")]
+    Disturbed(String),
     /// Rows of the data are missing or wrong after they were written.
     #[error("the data is not as it was written")]
     NotWhole,

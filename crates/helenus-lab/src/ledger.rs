@@ -16,6 +16,7 @@ use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::observe;
 use helenus_cluster::scan::recall::{Survey, recall, survey};
 use helenus_cluster::scan::{Gentleness, ScanPlace};
+use helenus_cql::input;
 use helenus_model::consistency::Consistency;
 use helenus_model::format::Format;
 use helenus_model::ledger::{
@@ -183,7 +184,7 @@ impl LedgerFile {
     /// # Errors
     /// The file is not there, or is no ledger.
     pub fn open(path: &Path) -> Result<Self, LedgerFileError> {
-        let mut file = fs::File::open(path).map_err(|source| unreadable(path, source))?;
+        let mut file = input::open(path).map_err(|error| unreadable(path, error.bare()))?;
         let mut take = |length: usize| {
             let mut bytes = vec![0; length];
             match file.read_exact(&mut bytes) {

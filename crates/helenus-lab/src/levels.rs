@@ -417,6 +417,7 @@ impl Levels<'_> {
             client_dc: Some(request.client_dc.clone()),
             distance: None,
             replication_factor: None,
+            must_be_served: true,
             processes: 1,
             pacing: Pacing::Sleep,
             seed,

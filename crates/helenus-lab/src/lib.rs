@@ -11,6 +11,7 @@ pub mod generator;
 pub mod ledger;
 pub mod levels;
 pub mod populate;
+pub mod serving;
 pub mod stress;
 pub mod target;
 pub mod watch;

@@ -5,8 +5,9 @@ mod verify;
 
 pub use verify::Verified;
 
-use crate::bench::BenchError;
+use crate::bench::{BenchError, has_data_centre};
 use crate::generator;
+use crate::serving::{self, Asked};
 use crate::target::{self, Target};
 use helenus_cluster::baseline::{self, BaselineEvent};
 use helenus_cluster::care::{self, RaisedSetting};
@@ -16,12 +17,14 @@ use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::reset::settings::PutBack;
 use helenus_cluster::state::ClusterState;
+use helenus_cql::ConnectOptions;
 use helenus_load::ReadError;
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
-use helenus_model::sample::SampleLine;
+use helenus_model::sample::{FailureKind, SampleLine};
+use helenus_model::workload::ReplicationFactor;
 use helenus_model::workload::expected::ExpectedError;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -42,8 +45,8 @@ pub struct PopulateRequest {
     pub in_flight: u32,
     /// Consistency level of the writes.
     pub consistency: Consistency,
-    /// Copies of each row, where the person says.
-    pub replication_factor: Option<u32>,
+    /// Replicas of each row, where the person says.
+    pub replication_factor: Option<ReplicationFactor>,
     /// How often a failed write is sent again.
     pub tries: u32,
     /// Whether nodes' settings are raised meanwhile.
@@ -165,6 +168,8 @@ pub enum PopulateError {
     Failed {
         /// How often it was sent.
         tries: u32,
+        /// How it failed in the end.
+        kind: FailureKind,
         /// The first failure.
         why: String,
         /// Acknowledged without a gap.
@@ -218,15 +223,15 @@ impl PopulateError {
             Self::Bench(_) => None,
             Self::Filling(e) => Some(e.hint().to_owned()),
             Self::Resume(e) => Some(e.hint().to_owned()),
-            Self::Failed { .. } => Some(
-                "look at the nodes with `helenus logs`, give a lower --rate or --in-flight, and run it again: it goes on"
-                    .to_owned(),
-            ),
+            Self::Failed { kind, .. } => {
+                Some(format!("{}; run it again then: it goes on", kind.hint()))
+            }
             Self::Counter { .. } => Some(ResumeError::Counters.hint().to_owned()),
             Self::Expected(_) => None,
-            Self::OtherTable { .. } => {
-                Some("is it the table of another workload, or of another version of this one?".to_owned())
-            }
+            Self::OtherTable { .. } => Some(
+                "is it the table of another workload, or of another version of this one?"
+                    .to_owned(),
+            ),
             Self::Unread { .. } => {
                 Some("run it again: what is written is only read back".to_owned())
             }
@@ -363,8 +368,23 @@ impl Populate<'_> {
         (self.events)(PopulateEvent::Step(PopulateStep::Prepare));
         let workload = &self.request.filling.workload;
         target::fits(&self.target, workload).map_err(BenchError::from)?;
-        let replication = self.target.replication(self.request.replication_factor);
-        let statements = workload.schema(&replication);
+        let asked = self.request.replication_factor.as_ref();
+        for name in asked.into_iter().flat_map(ReplicationFactor::names) {
+            has_data_centre(Some(name), self.target.data_centers())?;
+        }
+        let statements = workload.schema(&self.target.replication(asked), asked.is_some());
+        let filling = &self.request.filling;
+        let mut phases = vec![filling.phase(0, None, 1, 0)];
+        phases.extend(filling.reading(1));
+        let asked = Asked {
+            workload,
+            phases: &phases,
+            level: self.request.consistency,
+            local: self.target.data_center.as_deref().unwrap_or_default(),
+            statements: &statements,
+            options: &ConnectOptions::default(),
+        };
+        serving::served(&self.target, &asked).map_err(BenchError::from)?;
         target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
         Ok(())
     }
@@ -457,13 +477,16 @@ impl Populate<'_> {
         if self.journal.below >= self.journal.partitions {
             return Ok(());
         }
-        let first = phase.first_failures.values().next().cloned();
+        let kind = FailureKind::most_frequent(&phase.total.failed).unwrap_or(FailureKind::Other);
+        let firsts = &phase.first_failures;
+        let first = firsts.get(&kind).or(firsts.values().next()).cloned();
         let why = first.unwrap_or_else(|| "the generator ended early".to_owned());
         Err(if self.journal.counts {
             PopulateError::Counter { why }
         } else {
             PopulateError::Failed {
                 tries: self.request.tries + 1,
+                kind,
                 why,
                 below: self.journal.below,
                 partitions: self.journal.partitions,

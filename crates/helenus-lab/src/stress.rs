@@ -86,6 +86,8 @@ pub struct StressRun {
     pub finished: Finished,
     /// Whether cassandra-stress would call it a success.
     pub success: bool,
+    /// Queries of profiles that found no row, each with how many found none and how many ended well.
+    pub found_nothing: BTreeMap<String, (u64, u64)>,
 }
 
 /// What came of a line.
@@ -135,9 +137,21 @@ pub enum StressRunError {
         phase: String,
         /// How many.
         failed: u64,
-        /// The first failure.
+        /// How most of them failed.
+        kind: FailureKind,
+        /// The first failure of that kind.
         why: String,
     },
+}
+
+/// What helps against operations of a line that failed in this way.
+pub fn failure_hint(kind: FailureKind) -> String {
+    match kind {
+        FailureKind::MissingRow | FailureKind::WrongData => {
+            "what is read must have been written (helenus stress write …)".to_owned()
+        }
+        other => other.hint().to_owned(),
+    }
 }
 
 impl From<BenchError> for StressRunError {
@@ -160,9 +174,10 @@ impl StressRunError {
             }
             Self::NotOurs { .. } => Some("do it there yourself".to_owned()),
             Self::Statement { source, .. } => source.hint().map(str::to_owned),
-            Self::WarmUp { .. } => Some(
-                "the table must hold what is read (helenus stress write …); no-warmup goes without, -errors ignore counts failures".to_owned(),
-            ),
+            Self::WarmUp { kind, .. } => Some(format!(
+                "{}; no-warmup goes without, -errors ignore counts failures",
+                failure_hint(*kind)
+            )),
         }
     }
 }
@@ -386,10 +401,13 @@ impl Line<'_> {
             let ended = result.phases.first();
             let failed = ended.map_or(0, |p| self.counted(&p.total.failed));
             if failed > 0 && !request.stress.errors.ignore {
-                let first = ended.and_then(|p| p.first_failures.values().next());
+                let kind = ended.and_then(|p| FailureKind::most_frequent(&p.total.failed));
+                let kind = kind.unwrap_or(FailureKind::Other);
+                let first = ended.and_then(|p| p.first_failures.get(&kind));
                 return Err(StressRunError::WarmUp {
                     phase: name,
                     failed,
+                    kind,
                     why: first.cloned().unwrap_or_default(),
                 });
             }
@@ -456,10 +474,25 @@ impl Line<'_> {
         }
         let run = StressRun {
             threads,
-            finished,
             success,
+            found_nothing: self.found_nothing(&finished),
+            finished,
         };
         Ok((run, table))
+    }
+
+    /// Queries that found no row, by the names that are shown.
+    fn found_nothing(&self, finished: &Finished) -> BTreeMap<String, (u64, u64)> {
+        let Some(phase) = finished.result.phases.first() else {
+            return BTreeMap::new();
+        };
+        let all = self.operations.iter().filter(|one| one.may_find_nothing);
+        let counts = all.filter_map(|one| {
+            let total = phase.operations.get(&one.operation)?;
+            let nothing = total.completed.saturating_sub(total.partitions);
+            (nothing > 0).then(|| (one.shown.clone(), (nothing, total.completed)))
+        });
+        counts.collect()
     }
 
     fn bench(&self, phase: Phase) -> BenchRequest {
@@ -475,6 +508,7 @@ impl Line<'_> {
             client_dc: request.stress.node.datacenter.clone(),
             distance: None,
             replication_factor: None,
+            must_be_served: false,
             processes: 1,
             pacing: Pacing::Sleep,
             seed: SEED,

@@ -12,7 +12,7 @@ use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
 use helenus_model::access::Access;
 use helenus_model::guard::{Sight, Verdict, judge};
 use helenus_model::workload::needs::Need;
-use helenus_model::workload::{Replication, Workload};
+use helenus_model::workload::{Replication, ReplicationFactor, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -69,21 +69,18 @@ pub struct Given {
 }
 
 impl Target {
-    /// Replication of a keyspace that is made here: so many copies, in each data centre where there are several; where
-    /// nobody says how many, up to three, as many as there are nodes that hold data.
-    pub fn replication(&self, copies: Option<u32>) -> Replication {
-        let up_to_three = |nodes: usize| u32::try_from(nodes).unwrap_or(3).clamp(1, 3);
+    /// Replication of a keyspace that is made here: what a person asked for; otherwise up to three replicas in each data
+    /// centre, as many as it has nodes that hold data.
+    pub fn replication(&self, asked: Option<&ReplicationFactor>) -> Replication {
         let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
         let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
         for node in planned.filter(|node| !node.coordinator) {
             *nodes.entry(&node.data_center).or_default() += 1;
         }
-        if nodes.len() < 2 {
-            return Replication::Simple(copies.unwrap_or(up_to_three(self.nodes)));
+        match asked {
+            Some(factor) => factor.on(nodes.into_keys()),
+            None => Replication::usual(nodes),
         }
-        let each =
-            |(name, nodes): (&str, usize)| (name.to_owned(), copies.unwrap_or(up_to_three(nodes)));
-        Replication::Networked(nodes.into_iter().map(each).collect())
     }
 }
 

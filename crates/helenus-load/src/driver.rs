@@ -1,32 +1,29 @@
 //! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
 //! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
 
+mod custom;
 mod gateways;
 mod profile;
 
+use self::custom::Customs;
 use self::gateways::InTurn;
 use self::profile::Profiles;
-use crate::convert::{from_driver, to_driver, type_of};
 use crate::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_cql::client::Tls;
-use helenus_model::cql::CqlType;
 use helenus_model::run_plan::{Consistency, RunPlan};
-use helenus_model::sample::FailureKind;
+use helenus_model::sample::{FailureKind, is_shutting_down};
 use helenus_model::seed::Seed;
-use helenus_model::workload::values::Column;
-use helenus_model::workload::{Check, Query, Workload, check_values, standard1};
+use helenus_model::workload::own::Unchecked;
+use helenus_model::workload::{Check, Workload, standard1};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::{Session, TlsContext};
 use scylla::client::session_builder::SessionBuilder;
 use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
-use scylla::frame::response::result::ColumnSpec;
 use scylla::policies::host_filter::AllowListHostFilter;
 use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::FallthroughRetryPolicy;
-use scylla::response::query_result::QueryResult;
 use scylla::statement::prepared::PreparedStatement;
-use scylla::value::{CqlValue, Row};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -42,6 +39,8 @@ pub struct Driver {
     operations: Vec<Prepared>,
     /// In place of the operations, where the workload is one of profiles.
     profiles: Option<Profiles>,
+    /// The same, where it has statements of one's own.
+    customs: Option<Customs>,
 }
 
 impl std::fmt::Debug for Driver {
@@ -61,14 +60,6 @@ struct Prepared {
 enum Kind {
     Standard1Write,
     Standard1Read,
-    Custom(Custom),
-}
-
-/// A statement of one's own: how its markers are filled, and how its row is checked.
-struct Custom {
-    markers: Vec<(Column, CqlType)>,
-    /// None when rows are not checked; a `None` inside is a column that is not.
-    row: Option<Vec<Option<(Column, CqlType)>>>,
 }
 
 impl Driver {
@@ -133,6 +124,7 @@ impl Driver {
             data: Seed(0),
             operations: Vec::new(),
             profiles: None,
+            customs: None,
         })
     }
 
@@ -177,31 +169,9 @@ impl Driver {
             .map_err(|e| other(&e))?;
         let first: Option<Columns<'_>> = rows.maybe_first_row().map_err(|e| other(&e))?;
         let read = first.map(|(c0, c1, c2, c3, c4)| [c0, c1, c2, c3, c4]);
-        stamp.touched(1, u32::from(read.is_some()));
+        let found = u32::from(read.is_some());
+        stamp.touched(found, found);
         checked(standard1::check(self.data, position, read), position)
-    }
-
-    async fn run_custom(
-        &self,
-        statement: &PreparedStatement,
-        custom: &Custom,
-        position: u64,
-        stamp: &Stamp,
-    ) -> Result<(), Fault> {
-        let values: Vec<CqlValue> = custom
-            .markers
-            .iter()
-            .map(|(column, of)| to_driver(column.value(of, position), of))
-            .collect();
-        stamp.start();
-        let done = self.session.execute_unpaged(statement, values).await;
-        stamp.end();
-        let result = done.map_err(|e| fault(&e))?;
-        stamp.touched(1, 1);
-        match &custom.row {
-            None => Ok(()),
-            Some(row) => checked(check_custom(row, result, position)?, position),
-        }
     }
 
     async fn prepare_one(
@@ -241,22 +211,18 @@ impl Endpoint for Driver {
                 }
             }
             Workload::Custom(own) => {
-                for query in &own.queries {
-                    let mut statement = self.prepare_one(&query.name, &query.cql).await?;
-                    if let Some(serial) = query.serial_consistency {
-                        statement.set_serial_consistency(Some(profile::serially(serial)));
-                        // What was not applied comes back with more columns than what was.
-                        statement.set_use_cached_result_metadata(false);
-                    }
-                    let kind = Kind::Custom(custom(query, &statement, data)?);
-                    self.operations.push(Prepared { statement, kind });
-                }
+                self.customs = Some(Customs::prepare(self, own, data).await?);
             }
             Workload::Profiles(profiles) => {
                 self.profiles = Some(Profiles::prepare(self, profiles, used, data).await?);
             }
         }
         Ok(())
+    }
+
+    fn unchecked(&self) -> Vec<Unchecked> {
+        let customs = self.customs.as_ref();
+        customs.map(Customs::unchecked).unwrap_or_default()
     }
 
     fn takes_several(&self) -> bool {
@@ -273,6 +239,9 @@ impl Endpoint for Driver {
             return profiles.run(self, call, stamp).await;
         }
         let position = call.position();
+        if let Some(customs) = &self.customs {
+            return customs.run(self, call.operation, position, stamp).await;
+        }
         let Prepared { statement, kind } = &self.operations[call.operation];
         match kind {
             Kind::Standard1Write => {
@@ -280,7 +249,6 @@ impl Endpoint for Driver {
                 self.write_standard1(statement, dated, stamp).await
             }
             Kind::Standard1Read => self.read_standard1(statement, position, stamp).await,
-            Kind::Custom(own) => self.run_custom(statement, own, position, stamp).await,
         }
     }
 }
@@ -295,60 +263,6 @@ fn dated(statement: &PreparedStatement, timestamp_us: i64) -> PreparedStatement 
 fn joined(endpoints: &[std::net::SocketAddr]) -> String {
     let all: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
     all.join(", ")
-}
-
-/// The stream of values of one column, or none for what is no plain column of a type that we know.
-fn column(spec: &ColumnSpec<'_>, data: Seed) -> Option<(Column, CqlType)> {
-    let name = spec.name();
-    let plain = !name.contains(['[', '(', ' ']) && !name.is_empty();
-    let of = type_of(spec.typ()).filter(|_| plain)?;
-    let table = spec.table_spec();
-    Some((
-        Column::new(data, table.ks_name(), table.table_name(), name),
-        of,
-    ))
-}
-
-fn custom(
-    query: &Query,
-    statement: &PreparedStatement,
-    data: Seed,
-) -> Result<Custom, EndpointError> {
-    let markers = statement
-        .get_variable_col_specs()
-        .iter()
-        .map(|spec| {
-            column(spec, data).ok_or_else(|| EndpointError::Marker {
-                operation: query.name.clone(),
-                marker: spec.name().to_owned(),
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    let returned = statement.get_current_result_set_col_specs();
-    let specs = returned.get();
-    let row = (query.check && specs.len() > 0).then(|| {
-        let checkable = |spec| column(spec, data).filter(|(_, of)| *of != CqlType::Counter);
-        specs.iter().map(checkable).collect()
-    });
-    Ok(Custom { markers, row })
-}
-
-fn check_custom(
-    row: &[Option<(Column, CqlType)>],
-    result: QueryResult,
-    position: u64,
-) -> Result<Check, Fault> {
-    let rows = result.into_rows_result().map_err(|e| other(&e))?;
-    let first: Option<Row> = rows.maybe_first_row().map_err(|e| other(&e))?;
-    let read: Option<Vec<_>> = first.map(|row| {
-        let columns = row.columns.into_iter();
-        columns.map(|value| value.and_then(from_driver)).collect()
-    });
-    let expected = row.iter().map(|known| {
-        let (column, of) = known.as_ref()?;
-        Some(column.value(of, position))
-    });
-    Ok(check_values(expected, read.as_deref()))
 }
 
 fn checked(check: Check, position: u64) -> Result<(), Fault> {
@@ -391,10 +305,11 @@ fn fault(error: &ExecutionError) -> Fault {
     use ExecutionError as E;
     use RequestAttemptError as A;
     let kind = match error {
-        E::LastAttemptError(A::DbError(said, _)) => match said {
+        E::LastAttemptError(A::DbError(said, words)) => match said {
             DbError::Unavailable { .. } => FailureKind::Unavailable,
             DbError::WriteTimeout { .. } => FailureKind::WriteTimeout,
             DbError::ReadTimeout { .. } => FailureKind::ReadTimeout,
+            DbError::Overloaded if is_shutting_down(words) => FailureKind::Connection,
             DbError::Overloaded | DbError::RateLimitReached { .. } => FailureKind::Overloaded,
             _ => FailureKind::Other,
         },
@@ -407,5 +322,20 @@ fn fault(error: &ExecutionError) -> Fault {
     Fault {
         kind,
         message: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_shuts_down_is_gone_and_not_overloaded() {
+        let said = |words: &str| {
+            let said = RequestAttemptError::DbError(DbError::Overloaded, words.to_owned());
+            fault(&ExecutionError::LastAttemptError(said)).kind
+        };
+        assert_eq!(said("Server is shutting down"), FailureKind::Connection);
+        assert_eq!(said("Too many requests"), FailureKind::Overloaded);
     }
 }

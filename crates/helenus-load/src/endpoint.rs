@@ -6,6 +6,7 @@ use helenus_model::run_plan::SerialConsistency;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
+use helenus_model::workload::own::Unchecked;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -23,6 +24,11 @@ pub trait Endpoint {
         used: &BTreeSet<String>,
         data: Seed,
     ) -> impl Future<Output = Result<(), EndpointError>>;
+
+    /// What is read and not checked, once everything is prepared.
+    fn unchecked(&self) -> Vec<Unchecked> {
+        Vec::new()
+    }
 
     /// Whether an operation may take several positions: only then is [`Self::partitions`] asked.
     fn takes_several(&self) -> bool {
@@ -97,9 +103,7 @@ pub enum EndpointError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A bind marker that no value can be made for.
-    #[error(
-        "operation {operation:?}: no value can be made for {marker:?}: bind markers must stand for whole columns"
-    )]
+    #[error("operation {operation:?}: no value can be made for {marker:?}: its type is not known")]
     Marker {
         /// The operation.
         operation: String,

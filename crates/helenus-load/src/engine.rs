@@ -14,7 +14,7 @@ use crate::sys;
 use crate::timer::Timer;
 use conductor::Conductor;
 use helenus_model::positions::Sums;
-use helenus_model::run_plan::{Choices, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Choices, Extent, Pacing, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, Outcome, PhaseEnd};
 use helenus_model::schedule::Process;
 use std::cell::{Cell, RefCell};
@@ -56,6 +56,8 @@ struct Slot {
     taken: Cell<u64>,
     waker: RefCell<Option<Waker>>,
     stamp: Stamp,
+    /// Start of the operation's first try, where it was sent again: 0 is *not yet*.
+    began_ns: Cell<u64>,
     busy: Cell<bool>,
     cut: Cell<bool>,
 }
@@ -90,14 +92,16 @@ impl Slot {
     async fn run(&self, operation: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
         let mut operation = std::pin::pin!(operation);
         poll_fn(|cx| {
-            if self.cut.take() {
+            // An answer that is there wins over the sweep that came in the same moment.
+            let ended = operation.as_mut().poll(cx);
+            if self.cut.take() && ended.is_pending() {
                 return Poll::Ready(Err(Fault {
                     kind: FailureKind::ClientTimeout,
                     message: "no answer within the operation time-out".to_owned(),
                 }));
             }
             self.remember(cx.waker());
-            operation.as_mut().poll(cx)
+            ended
         })
         .await
     }
@@ -158,6 +162,7 @@ impl<E: Endpoint> Running<E> {
     /// Runs an operation, and again while it fails and the phase says so.
     async fn insist(&self, own: &Slot, call: Call<'_>) -> Result<(), Fault> {
         let mut tries = 0;
+        own.began_ns.set(0);
         loop {
             own.stamp.clear();
             let ledger = self.ledger.as_ref();
@@ -168,6 +173,9 @@ impl<E: Endpoint> Running<E> {
                 ..call
             };
             let ended = own.run(self.endpoint.run(call, &own.stamp)).await;
+            if own.began_ns.get() == 0 {
+                own.began_ns.set(own.stamp.start_ns().unwrap_or(0));
+            }
             if let Some(write) = pending {
                 write.end(&ended);
             }
@@ -204,12 +212,23 @@ impl<E: Endpoint> Running<E> {
         self.endpoint.partitions(operation, number)
     }
 
-    /// Operations that there are, where a range of positions ends.
+    /// Positions that its operations take together, where that is what is counted.
+    fn wanted(&self) -> Option<u64> {
+        match self.phase.extent {
+            Extent::Count(positions) if self.phase.by_position => Some(positions),
+            _ => None,
+        }
+    }
+
+    /// Operations that there are, where a range of positions ends or positions are counted.
     fn operations(&self) -> Option<u64> {
-        let most = self.choices.positions().most()?;
+        let most = self.choices.positions().most();
         let all = match &self.sums {
-            None => most,
-            Some(_) => Sums::operations_for(most, &|n| self.partitions(n)),
+            None => most?,
+            Some(_) => {
+                let most = most.into_iter().chain(self.wanted()).min()?;
+                Sums::operations_for(most, &|n| self.partitions(n))
+            }
         };
         let all = all.saturating_sub(self.phase.first);
         Some(self.process.map_or(all, |p| p.part(all)))
@@ -235,14 +254,18 @@ impl<E: Endpoint> Running<E> {
             return OneOr::One([self.choices.nth_position(number, taken, 0).unwrap_or(0)]);
         }
         let count = self.endpoint.partitions(self.places[operation], number);
+        let left = self.wanted().map(|all| all.saturating_sub(taken));
+        let left = left.map_or(u32::MAX, |left| u32::try_from(left).unwrap_or(u32::MAX));
         several.clear();
-        let places = 0..count.max(1);
+        let places = 0..count.min(left).max(1);
         several.extend(places.filter_map(|p| self.choices.nth_position(number, taken, p)));
         OneOr::Several
     }
 
     fn record(&self, slot: usize, operation: usize, number: u64, ended: Result<(), Fault>) {
-        let stamp = &self.slots[slot].stamp;
+        let Slot {
+            stamp, began_ns, ..
+        } = &self.slots[slot];
         let failed = ended.is_err();
         let outcome = match ended {
             Ok(()) => Outcome::Completed,
@@ -254,7 +277,8 @@ impl<E: Endpoint> Running<E> {
         };
         let end_ns = stamp.end_ns().unwrap_or_else(sys::monotonic_ns);
         let mut stopwatch = self.stopwatch.borrow_mut();
-        stopwatch.begin(slot, stamp.start_ns().unwrap_or(0));
+        // Tries and the pauses between them are service time: the generator is not late while it tries again.
+        stopwatch.begin(slot, began_ns.get());
         if let Some(timing) = stopwatch.complete(slot, end_ns, outcome) {
             let mut recorder = self.recorder.borrow_mut();
             recorder.ended(operation, &timing, outcome, end_ns, stamp.touch());

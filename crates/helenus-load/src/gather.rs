@@ -1,8 +1,11 @@
 //! What came in of one phase, in blocks: short enough to cut a warm-up off and to draw from, few enough for an hour.
 //! Refuses to judge.
 
+use helenus_model::overload::growth_s;
 use helenus_model::run_plan::Phase;
-use helenus_model::sample::{Interval, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS};
+use helenus_model::sample::{
+    Interval, MeasuredFrom, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS, Tenth,
+};
 use helenus_model::steady::{Steadiness, judge};
 use std::collections::BTreeMap;
 
@@ -37,9 +40,12 @@ pub(crate) struct Gathered {
     in_last: usize,
     /// The phase's first moment, warm-up included.
     began_ns: Option<u64>,
+    measured_from: MeasuredFrom,
     /// Mean service time of each tenth of a second in which anything ended, in nanoseconds, with its middle in
     /// seconds from the phase's start.
     pub(crate) points: Vec<(f64, f64)>,
+    /// What ended in each tenth of a second of the whole phase.
+    tenths: Vec<(u64, Tenth)>,
     pub(crate) completed_per_s: Vec<f64>,
     pub(crate) end: Option<PhaseEnd>,
 }
@@ -54,11 +60,14 @@ impl Gathered {
         let began_ns = *self.began_ns.get_or_insert(interval.start_ns);
         for (place, tenth) in interval.tenths.iter().enumerate() {
             if tenth.ended > 0 {
-                let at_ns = interval.start_ns - began_ns + place as u64 * TENTH_NS + TENTH_NS / 2;
+                let from_ns = interval.start_ns + place as u64 * TENTH_NS;
+                self.tenths.push((from_ns, *tenth));
+                let at_ns = from_ns - began_ns + TENTH_NS / 2;
                 let mean_ns = tenth.service_sum_ns as f64 / tenth.ended as f64;
                 self.points.push((at_ns as f64 / 1e9, mean_ns));
             }
         }
+        self.measured_from.see(interval);
         if interval.stretch == Stretch::Measured {
             self.measure(interval);
         }
@@ -66,12 +75,14 @@ impl Gathered {
 
     fn measure(&mut self, interval: &Interval) {
         let completed: u64 = interval.operations.values().map(|o| o.completed).sum();
-        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+        let began_ns = self.measured_from.at_ns().unwrap_or_default();
+        let from_ns = interval.start_ns.max(began_ns);
+        let seconds = interval.end_ns.saturating_sub(from_ns) as f64 / 1e9;
         if seconds > 0.1 {
             self.completed_per_s.push(completed as f64 / seconds);
         }
         let block = Block {
-            from_ns: interval.start_ns,
+            from_ns,
             to_ns: interval.end_ns,
             thread_cpu_ns: interval.thread_cpu_ns,
             operations: interval.operations.clone(),
@@ -109,6 +120,30 @@ impl Gathered {
     /// Whether it was steady, and what is to be cut from its measured stretch.
     pub(crate) fn steadiness(&self, phase: &Phase) -> Steadiness {
         judge(&self.points, phase.warmup_ms as f64 / 1e3, phase.settle)
+    }
+
+    /// The tenths of a second that begin in the measurement window.
+    fn within(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &(u64, Tenth)> {
+        let tenths = self.tenths.iter();
+        tenths.filter(move |(at_ns, _)| (from_ns..to_ns).contains(at_ns))
+    }
+
+    /// Operations that succeeded within the measurement window, whenever they started.
+    pub(crate) fn completed_within(&self, from_ns: u64, to_ns: u64) -> u64 {
+        self.within(from_ns, to_ns).map(|(_, t)| t.completed).sum()
+    }
+
+    /// Seconds by which response times grew over the measurement window, where they did.
+    pub(crate) fn growth_s(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let points: Vec<(f64, f64)> = self
+            .within(from_ns, to_ns)
+            .filter(|(_, tenth)| tenth.response_sum_ns > 0)
+            .map(|(at_ns, tenth)| {
+                let mean_ns = tenth.response_sum_ns as f64 / tenth.ended as f64;
+                ((at_ns - from_ns) as f64 / 1e9, mean_ns / 1e9)
+            })
+            .collect();
+        growth_s(&points)
     }
 
     /// Start and end of what was measured, in nanoseconds.
@@ -153,3 +188,7 @@ impl Gathered {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "gather_tests.rs"]
+mod tests;

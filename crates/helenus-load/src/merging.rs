@@ -222,6 +222,8 @@ fn add(sum: &mut Interval, other: &Interval) {
     for (own, other) in sum.tenths.iter_mut().zip(&other.tenths) {
         own.ended += other.ended;
         own.service_sum_ns += other.service_sum_ns;
+        own.completed += other.completed;
+        own.response_sum_ns += other.response_sum_ns;
     }
 }
 
@@ -261,6 +263,7 @@ mod tests {
             pid,
             cpus: vec![pid],
             beside: vec![],
+            unchecked: vec![],
         })
     }
 
@@ -280,6 +283,7 @@ mod tests {
             tenths: vec![Tenth {
                 ended: completed,
                 service_sum_ns: completed,
+                ..Tenth::default()
             }],
         })
     }

@@ -188,7 +188,7 @@ impl Accumulator {
     }
 }
 
-fn phase_result(
+pub(crate) fn phase_result(
     gathered: &Gathered,
     phase: &Phase,
     at: usize,
@@ -212,13 +212,18 @@ fn phase_result(
         .flat_map(|operations| operations.values())
         .map(|one| one.completed + one.failures())
         .sum();
+    let (from_ns, to_ns) = (end.measured_from_ns, end.measured_to_ns);
     let measured = Measured {
         phase,
         blocks: &blocks,
         end: &end,
+        completed_within: gathered.completed_within(from_ns, to_ns),
+        growth_s: gathered.growth_s(from_ns, to_ns),
         steadiness: steadiness.as_ref(),
         seed: seed.derive(&format!("blocks/{}", phase.name)),
     };
-    let span = (end.measured_from_ns, end.measured_to_ns);
-    Some(PhaseResult::new(&measured, &beside(span, ended)))
+    Some(PhaseResult::new(
+        &measured,
+        &beside((from_ns, to_ns), ended),
+    ))
 }

@@ -7,6 +7,29 @@ use helenus_model::sample::{
 };
 use std::collections::BTreeMap;
 
+/// When intervals end: on whole intervals from the start of the measurement window, and on both of its borders.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rotations {
+    pub(crate) interval_ns: u64,
+    /// Start of the measurement window; the first interval that ends here ends the warm-up.
+    pub(crate) measured_from_ns: u64,
+}
+
+impl Rotations {
+    /// The first after `now_ns`; the window ends at `measured_to_ns`, where that is known beforehand.
+    pub(crate) fn after(self, now_ns: u64, measured_to_ns: Option<u64>) -> u64 {
+        if now_ns < self.measured_from_ns {
+            return (now_ns + self.interval_ns).min(self.measured_from_ns);
+        }
+        let passed = (now_ns - self.measured_from_ns) / self.interval_ns;
+        let whole = self.measured_from_ns + (passed + 1) * self.interval_ns;
+        match measured_to_ns {
+            Some(end_ns) if end_ns > now_ns => whole.min(end_ns),
+            _ => whole,
+        }
+    }
+}
+
 /// Recordings of the current interval.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -63,6 +86,8 @@ impl Recorder {
         let tenth = self.tenth(end_ns);
         tenth.ended += 1;
         tenth.service_sum_ns += timing.service_ns;
+        tenth.completed += u64::from(outcome == Outcome::Completed);
+        tenth.response_sum_ns += timing.response_ns.unwrap_or(0);
         let to = self.of(timing.stretch, operation);
         match outcome {
             Outcome::Completed => {

@@ -6,9 +6,11 @@
     reason = "SecretError names the path; fs_err would name it twice"
 )]
 
+use helenus_cql::input;
 use helenus_model::run_plan::SecretReference;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// Values that came over a descriptor of their own, by the variable's name or the file's path.
 /// What is not among them is looked up where the reference says.
@@ -99,7 +101,7 @@ pub(crate) fn read_private(path: &str) -> Result<String, SecretError> {
             mode,
         });
     }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let text = input::text(Path::new(path)).map_err(|error| failed(error.bare()))?;
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 

@@ -14,6 +14,7 @@ use helenus_model::format::Format;
 use helenus_model::run_plan::{PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
 use helenus_model::workload::data_seed;
+use helenus_model::workload::own::Unchecked;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -184,7 +185,7 @@ async fn run<E: Endpoint + 'static>(
     let ledger = plan.ledger.as_ref();
     let ledger = ledger.map(|at| Ledger::create(plan, at, stop).map(Rc::new));
     let ledger = ledger.transpose()?;
-    lines.send(header(plan));
+    lines.send(header(plan, endpoint.unchecked()));
     let endpoint = Rc::new(endpoint);
     for at in 0..plan.phases.len() {
         let begins_ns = match plan.process {
@@ -244,7 +245,7 @@ fn watch_signals(stop: &Arc<Stop>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn header(plan: &RunPlan) -> SampleLine {
+fn header(plan: &RunPlan, unchecked: Vec<Unchecked>) -> SampleLine {
     SampleLine::Header(Header {
         format: Format::new("sample", sample::VERSION),
         plan_hash: plan.hash(),
@@ -256,6 +257,7 @@ fn header(plan: &RunPlan) -> SampleLine {
         pid: std::process::id(),
         cpus: sys::cpus(),
         beside: vec![],
+        unchecked,
     })
 }
 

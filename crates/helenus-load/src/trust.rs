@@ -3,7 +3,9 @@
 
 use crate::secrets::{SecretError, read_private};
 use helenus_cql::client::{Identity, Tls, TlsError};
+use helenus_cql::input;
 use helenus_model::run_plan::TlsReference;
+use std::path::Path;
 
 /// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -39,13 +41,9 @@ pub(crate) fn tls(reference: &TlsReference) -> Result<Tls, TrustError> {
     Tls::new(&ca, Some(identity)).map_err(unusable)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "SecretError names the path; fs_err would name it twice"
-)]
 fn read(path: &str) -> Result<Vec<u8>, SecretError> {
-    std::fs::read(path).map_err(|source| SecretError::Unreadable {
+    input::bytes(Path::new(path)).map_err(|error| SecretError::Unreadable {
         path: path.to_owned(),
-        source,
+        source: error.bare(),
     })
 }

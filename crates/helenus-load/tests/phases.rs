@@ -200,6 +200,23 @@ fn a_range_ends_the_phase_with_its_last_position() {
 }
 
 #[test]
+fn a_count_of_positions_is_met_whatever_operations_take() {
+    let counted = |rate_per_s| Phase {
+        by_position: true,
+        rate_per_s,
+        ..phase(Extent::Count(500), range(10_000))
+    };
+    for rate in [None, Some(5000.0)] {
+        let told = run(counted(rate), |_| 3, |_| 0);
+        assert_eq!(told.positions(), (100..600).collect::<Vec<_>>());
+        let total = &told.result.phases[0].total;
+        assert_eq!((total.completed, total.offered), (167, 167));
+        let last = told.seen.iter().max().map(|(_, positions)| positions.len());
+        assert_eq!(last, Some(2), "the last takes what is left");
+    }
+}
+
+#[test]
 fn what_fails_is_sent_again_until_it_is_in() {
     let insisting = Phase {
         repeat: Some(3),
@@ -217,6 +234,23 @@ fn what_fails_is_sent_again_until_it_is_in() {
             .first_failures
             .contains_key(&FailureKind::WriteTimeout)
     );
+}
+
+#[test]
+fn what_is_sent_again_is_slow_and_not_late() {
+    let insisting = Phase {
+        repeat: Some(3),
+        in_flight: 1,
+        ..phase(Extent::Count(1), range(1))
+    };
+    // It pauses 0.1 and 0.2 s between its tries.
+    let told = run(insisting, |_| 1, |_| 2);
+    let total = &told.result.phases[0].total;
+    assert_eq!((total.completed, total.failures()), (1, 0));
+    let service = total.service.as_ref().expect("a time");
+    assert!(service.max_us >= 300_000.0, "{service:?}");
+    let late = total.lateness.as_ref().expect("a time");
+    assert!(late.max_us < service.max_us, "{late:?}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl Baseline {
 }
 
 /// The first two numbers of a release.
-pub(crate) fn series(release: &str) -> &str {
+pub fn series(release: &str) -> &str {
     let second = release.match_indices('.').nth(1);
     second.map_or(release, |(at, _)| &release[..at])
 }

@@ -8,9 +8,16 @@ pub use list::ALL;
 use crate::dist::Dist;
 use crate::nearest::nearest;
 use crate::positions::Positions;
+use crate::schema_text::without_replication;
 use crate::workload::Workload;
 use crate::workload::profile::{Profile, ProfileError, ProfileWorkload, Spec};
 use std::collections::BTreeMap;
+
+/// The parameter that says how many replicas there are.
+const RF: &str = "rf";
+
+/// Its value where the cluster decides.
+const AUTO: &str = "auto";
 
 /// A workload that has a name.
 #[derive(Debug, Clone, Copy)]
@@ -223,6 +230,10 @@ impl BuiltIn {
                     "letters, digits and signs of names are wanted",
                 ));
             }
+            if known.name == RF && value != AUTO && !value.parse().is_ok_and(|n: u32| n > 0) {
+                let why = "a whole number above 0 is wanted, or auto";
+                return Err(self.wrong(RF, value, why));
+            }
             values.insert(known.name, value.clone());
         }
         Ok(values)
@@ -243,7 +254,11 @@ impl BuiltIn {
             workload: self.name,
             error,
         };
-        let profile = Profile::read(&text).map_err(failed)?;
+        let mut profile = Profile::read(&text).map_err(failed)?;
+        if values.get(RF).is_some_and(|factor| factor == AUTO) {
+            let definition = profile.keyspace_definition.take();
+            profile.keyspace_definition = definition.map(|text| without_replication(&text));
+        }
         let table = profile.defined_table().ok().flatten();
         let table = table.ok_or_else(|| {
             failed(ProfileError {
@@ -256,6 +271,7 @@ impl BuiltIn {
         Ok(Workload::Profiles(ProfileWorkload {
             name: self.name.to_owned(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         }))
     }
 
@@ -311,6 +327,11 @@ impl BuiltIn {
 fn filled(yaml: &str, values: &Values) -> String {
     let mut text = yaml.to_owned();
     for (name, value) in values {
+        // A profile that somebody keeps says a number: one replica is there on every cluster.
+        let value = match *name == RF && value == AUTO {
+            true => "1",
+            false => value,
+        };
         text = text.replace(&format!("${{{name}}}"), value);
     }
     text
@@ -320,6 +341,7 @@ fn filled(yaml: &str, values: &Values) -> String {
 mod tests {
     use super::*;
     use crate::seed::Seed;
+    use crate::workload::ReplicationFactor;
     use crate::workload::maker::Maker;
 
     fn set(all: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -416,6 +438,30 @@ mod tests {
         ycsb-a: requestdistribution = "hotspot": zipfian, uniform or latest is wanted (helenus workload show NAME tells the parameters and the profile)
         standard1 has no parameter "a" (it has none)
         "#);
+    }
+
+    #[test]
+    fn the_cluster_decides_on_replicas_unless_somebody_says() {
+        let replication = ReplicationFactor::Each(2).on(["DC1", "DC2"]);
+        let schema = |known: &BuiltIn, given: &[(&str, &str)], asked| {
+            let made = known.with(&set(given)).expect("made");
+            made.workload.schema(&replication, asked)[0].clone()
+        };
+        let open = "{'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 2}";
+        let three = "{'class': 'NetworkTopologyStrategy', 'replication_factor': 3}";
+        for known in ALL {
+            let text = schema(known, &[], false);
+            assert!(text.ends_with(&format!("replication = {open}")), "{text}");
+            if known.yaml.is_none() {
+                continue;
+            }
+            let text = schema(known, &[("rf", "3")], false);
+            assert!(text.ends_with(&format!("replication = {three}")), "{text}");
+            // A flag comes before a parameter.
+            let text = schema(known, &[("rf", "3")], true);
+            assert!(text.ends_with(&format!("replication = {open}")), "{text}");
+            assert!(known.with(&set(&[("rf", "many")])).is_err());
+        }
     }
 
     #[test]

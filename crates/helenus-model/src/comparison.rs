@@ -3,6 +3,7 @@
 
 mod bar;
 mod compare;
+mod conclusion;
 mod measure;
 mod pairs;
 mod rows;
@@ -11,6 +12,7 @@ mod tests;
 
 pub use bar::{BarError, FailOn};
 pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
+pub use conclusion::{Conclusion, Finding, Tone, change};
 pub use measure::ALL;
 pub(crate) use rows::{ALPHA, estimate};
 
@@ -151,7 +153,7 @@ pub struct Row {
     pub ratios: Vec<Option<f64>>,
     /// The interval; none below two pairs.
     pub estimate: Option<Estimate>,
-    /// What may be said.
+    /// What may be said: in the rows that have a Holm p value after that correction, in all others by the interval.
     pub claim: Claim,
 }
 
@@ -193,7 +195,7 @@ pub struct Estimate {
 pub enum Claim {
     /// Two single runs, or too few pairs: side by side only.
     None,
-    /// The interval holds 1.
+    /// No significant difference.
     NoDifference,
     /// B is higher.
     Higher,

@@ -20,6 +20,23 @@ pub enum Consistency {
     LocalOne,
 }
 
+impl Consistency {
+    /// Its name in CQL.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Any => "ANY",
+            Self::One => "ONE",
+            Self::Two => "TWO",
+            Self::Three => "THREE",
+            Self::Quorum => "QUORUM",
+            Self::All => "ALL",
+            Self::LocalQuorum => "LOCAL_QUORUM",
+            Self::EachQuorum => "EACH_QUORUM",
+            Self::LocalOne => "LOCAL_ONE",
+        }
+    }
+}
+
 /// More than half of so many copies.
 pub fn quorum(copies: u32) -> u32 {
     copies / 2 + 1

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
+mod json;
 mod text;
 pub mod tokens;
 pub use text::{identifier, uuid_text};

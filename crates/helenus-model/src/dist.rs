@@ -1,6 +1,7 @@
 //! Distributions of whole numbers, in cassandra-stress's notation: `uniform(1..1M)`, `~exp(1..10)`, `fixed(1)/2`.
 //! Refuses a generator with a state of its own: a draw is a pure function of 64 random bits.
 
+mod real;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -86,8 +87,10 @@ pub enum DistError {
         /// What is wrong, where more can be said than the form.
         why: Option<&'static str>,
     },
-    /// What stands behind the slash of a ratio is no positive number.
-    #[error("{text:?}: behind the slash stands a number above 0, as in fixed(1)/2")]
+    /// What stands behind the slash of a ratio is no positive whole number.
+    #[error(
+        "{text:?}: behind the slash stands a whole number above 0, as in fixed(1)/2 or fixed(2)/10M"
+    )]
     Divisor {
         /// What was written.
         text: String,
@@ -618,6 +621,11 @@ impl RatioDist {
         self.dist.draw(bits) as f64 / self.divisor
     }
 
+    /// As [`Self::draw`], of a draw that is not cut to a whole number.
+    pub fn draw_real(&self, bits: u64) -> f64 {
+        self.dist.draw_real(bits) / self.divisor
+    }
+
     /// The smallest and the largest share.
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub fn ends(&self) -> (f64, f64) {
@@ -631,6 +639,7 @@ impl RatioDist {
 impl FromStr for RatioDist {
     type Err = DistError;
 
+    #[expect(clippy::cast_precision_loss, reason = "a divisor")]
     fn from_str(text: &str) -> Result<Self, DistError> {
         let (dist, divisor) = match text.rsplit_once('/') {
             Some((dist, divisor)) => (dist, divisor.trim()),
@@ -639,13 +648,10 @@ impl FromStr for RatioDist {
         let wrong = || DistError::Divisor {
             text: text.to_owned(),
         };
-        let divisor: f64 = divisor.parse().map_err(|_| wrong())?;
-        if !(divisor.is_finite() && divisor > 0.0) {
-            return Err(wrong());
-        }
+        let divisor = whole_number(divisor).filter(|n| *n > 0);
         Ok(Self {
+            divisor: divisor.ok_or_else(wrong)? as f64,
             dist: dist.parse()?,
-            divisor,
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Doubts: what stands between a number and believing it, with a fixed text, a cure, a severity and a threshold.
 //! Refuses to soften: the same facts always raise the same doubts.
 
+use crate::overload::GROWTH;
+use crate::sample::FailureKind;
 use crate::steady::FLOOR;
 use crate::telemetry::{Emulated, EventKind, Window};
 use serde::{Deserialize, Serialize};
@@ -52,7 +54,7 @@ pub enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoubtKind {
-    /// The backlog at the end was too large.
+    /// More was offered than was completed: response times grew to the end, or the backlog there was too large.
     BehindSchedule,
     /// The generator was the bottleneck.
     GeneratorSaturated,
@@ -94,6 +96,10 @@ pub enum DoubtKind {
     Fault,
     /// A fault that was asked for could not be made.
     FaultNotMade,
+    /// Another command changed the cluster while the run held it.
+    Disturbed,
+    /// A node joined or left.
+    Membership,
 }
 
 impl DoubtKind {
@@ -107,7 +113,8 @@ impl DoubtKind {
             | Self::NodeDied
             | Self::ClockStepped
             | Self::StoppedEarly
-            | Self::FaultNotMade => Severity::Disqualifying,
+            | Self::FaultNotMade
+            | Self::Disturbed => Severity::Disqualifying,
             Self::Short
             | Self::FewSamples
             | Self::WideInterval
@@ -120,7 +127,8 @@ impl DoubtKind {
             | Self::Collection
             | Self::GeneratorWaited
             | Self::DistanceOff
-            | Self::Fault => Severity::Caution,
+            | Self::Fault
+            | Self::Membership => Severity::Caution,
         }
     }
 
@@ -128,7 +136,7 @@ impl DoubtKind {
     pub fn text(self) -> &'static str {
         match self {
             Self::BehindSchedule => {
-                "behind its schedule: more operations were offered than could be started"
+                "behind its schedule: more operations were offered than were completed, and those that wait grew to the end"
             }
             Self::GeneratorSaturated => "the generator's thread had no CPU to spare",
             Self::GeneratorLate => "the generator started operations late by its own fault",
@@ -152,6 +160,8 @@ impl DoubtKind {
             }
             Self::Fault => "a fault that was asked for held",
             Self::FaultNotMade => "a fault that was asked for could not be made",
+            Self::Disturbed => "another command changed the cluster during the run",
+            Self::Membership => "a node joined or left the cluster",
         }
     }
 
@@ -163,8 +173,12 @@ impl DoubtKind {
             Self::GeneratorLate => {
                 "give the generator a core of its own, or lower the rate or the load on the host"
             }
-            Self::Errors => "look at the failures by kind and at the nodes' logs; lower the rate",
-            Self::NodeDied => "look at the node's log; give it more memory",
+            Self::Errors => {
+                "look at the failures by kind and at the nodes' logs; --max-errors takes a larger share of them"
+            }
+            Self::NodeDied => {
+                "the node's log says why (`helenus logs`): give it more memory if it ran out of that"
+            }
             Self::ClockStepped => "let the clock settle (slew instead of step) and run again",
             Self::StoppedEarly => "run it again and let it end",
             Self::Short => "run for at least 10 s",
@@ -189,6 +203,8 @@ impl DoubtKind {
             Self::FaultNotMade => {
                 "look at the line that told it, and try it alone with `helenus fault`"
             }
+            Self::Disturbed => "run it again without that command",
+            Self::Membership => "compare it only with runs in which the same nodes joined or left",
         }
     }
 
@@ -206,13 +222,15 @@ impl DoubtKind {
             | Self::Collection
             | Self::GeneratorWaited
             | Self::DistanceOff
-            | Self::Fault => "share",
+            | Self::Fault
+            | Self::Membership => "share",
             Self::FewSamples => "samples",
             Self::NodeDied
             | Self::StoppedEarly
             | Self::JdkUnsupported
             | Self::ArchiveMix
-            | Self::FaultNotMade => "count",
+            | Self::FaultNotMade
+            | Self::Disturbed => "count",
         }
     }
 }
@@ -306,6 +324,12 @@ pub struct OutsideFacts {
     /// Words of faults that could not be made.
     #[serde(default)]
     pub faults_not_made: Vec<String>,
+    /// Other commands that changed the cluster during the run.
+    #[serde(default)]
+    pub disturbed: Vec<String>,
+    /// Nodes that joined or left, in words, each with its share of the stretch.
+    #[serde(default)]
+    pub members: BTreeMap<String, f64>,
 }
 
 impl OutsideFacts {
@@ -336,6 +360,7 @@ impl OutsideFacts {
                 .chain(own(window.share_by_text(EventKind::Killed)))
                 .collect(),
             faults_not_made: window.not_made(),
+            members: own(window.share_by_text(EventKind::Membership)),
             ..self.clone()
         }
     }
@@ -352,8 +377,12 @@ pub struct PhaseFacts {
     pub ended: u64,
     /// Operations that failed.
     pub failed: u64,
+    /// How most of them failed.
+    pub failed_most: Option<FailureKind>,
     /// Offered but not started at the schedule's end.
     pub backlog: u64,
+    /// Seconds by which response times grew over the measurement window, where they grew to its end.
+    pub growth_s: Option<f64>,
     /// Share of the stretch that the generator's thread was on CPU.
     pub thread_busy: f64,
     /// Lateness p99 in nanoseconds.
@@ -377,8 +406,36 @@ pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
     judge_operations(facts, outside, &mut doubts);
     judge_steadiness(facts, &mut doubts);
     judge_outside(outside, &mut doubts);
+    cures_by_cause(facts, outside, &mut doubts);
     doubts.sort_by(|a, b| b.severity.cmp(&a.severity).then(a.kind.cmp(&b.kind)));
     doubts
+}
+
+/// What helps where nodes were down, for doubts that follow from it.
+const OUTAGE_CURE: &str =
+    "nodes were down or out of reach meanwhile: see to them first, the rate may be right";
+
+/// What helps where a fault held that was asked for.
+const FAULT_CURE: &str =
+    "a fault held meanwhile: this may be its effect; compare with a run without it";
+
+/// Gives doubts that follow from another cause than usual the cure of that cause.
+fn cures_by_cause(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut [Doubt]) {
+    use DoubtKind as K;
+    let fails = doubts.iter().any(|doubt| doubt.kind == K::Errors);
+    let disturbed = !outside.disturbed.is_empty();
+    let outage = !outside.nodes_died.is_empty()
+        || (fails && facts.failed_most.is_some_and(FailureKind::is_outage));
+    for doubt in doubts {
+        let cure = match (doubt.kind, facts.failed_most) {
+            (K::Errors, Some(kind)) => kind.hint(),
+            (K::BehindSchedule | K::NotSteady | K::NodeDied, _) if disturbed => K::Disturbed.cure(),
+            (K::BehindSchedule | K::NotSteady, _) if !outside.faults.is_empty() => FAULT_CURE,
+            (K::BehindSchedule | K::NotSteady, _) if outage => OUTAGE_CURE,
+            _ => continue,
+        };
+        cure.clone_into(&mut doubt.cure);
+    }
 }
 
 fn raise(doubts: &mut Vec<Doubt>, kind: DoubtKind, measured: f64, threshold: f64) {
@@ -408,7 +465,13 @@ fn judge_generator(facts: &PhaseFacts, doubts: &mut Vec<Doubt>) {
     use DoubtKind as K;
     if let Some(rate) = facts.rate_per_s {
         let seconds = facts.backlog as f64 / rate;
-        above(doubts, K::BehindSchedule, seconds, threshold::BACKLOG_S);
+        let grown_s = facts.growth_s.unwrap_or(0.0);
+        if grown_s > 0.0 {
+            let allowed = GROWTH * facts.duration_s;
+            raise(doubts, K::BehindSchedule, grown_s.max(seconds), allowed);
+        } else {
+            above(doubts, K::BehindSchedule, seconds, threshold::BACKLOG_S);
+        }
     }
     above(
         doubts,
@@ -467,6 +530,7 @@ fn judge_outside(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
         (K::NodeDied, &outside.nodes_died),
         (K::JdkUnsupported, &outside.jdk_unsupported),
         (K::FaultNotMade, &outside.faults_not_made),
+        (K::Disturbed, &outside.disturbed),
     ];
     for (kind, nodes) in named {
         for node in nodes {
@@ -507,10 +571,15 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
             }
         }
     }
-    for (words, share) in &outside.faults {
-        raise(doubts, K::Fault, *share, 0.0);
-        if let Some(last) = doubts.last_mut() {
-            last.about = Some(words.clone());
+    for (kind, all) in [
+        (K::Fault, &outside.faults),
+        (K::Membership, &outside.members),
+    ] {
+        for (words, share) in all {
+            raise(doubts, kind, *share, 0.0);
+            if let Some(last) = doubts.last_mut() {
+                last.about = Some(words.clone());
+            }
         }
     }
     let waited = outside.generator_wait_share.unwrap_or(0.0);

@@ -19,6 +19,11 @@ pub struct Sight {
 }
 
 impl Sight {
+    /// The cluster of this user that some of its nodes are proved to be of.
+    pub fn ours(&self) -> Option<&str> {
+        self.nodes.iter().find_map(|node| node.owned_by.as_deref())
+    }
+
     /// What a person is shown before anything is written: name, data centres, nodes and keyspaces.
     pub fn summary(&self) -> String {
         format!(
@@ -89,9 +94,15 @@ pub fn judge(sight: &Sight, named: Option<&str>) -> Verdict {
         },
         None => {
             let foreign = sight.nodes.iter().filter(|n| n.owned_by.is_none()).count();
+            // Of a cluster that is partly ours the rest is most likely ours too, and down.
+            let down = if sight.ours().is_some() {
+                "are down, or "
+            } else {
+                ""
+            };
             Verdict::Foreign {
                 why: format!(
-                    "{foreign} of {} nodes of {:?} were not brought up by this user's helenus",
+                    "{foreign} of {} nodes of {:?} {down}were not brought up by this user's helenus",
                     sight.nodes.len(),
                     sight.cluster_name
                 ),
@@ -233,6 +244,20 @@ mod tests {
             judge(&sight(&[None]), Some("production")),
             Verdict::Foreign { .. }
         ));
+    }
+
+    #[test]
+    fn nodes_of_ours_that_are_down_are_not_called_somebody_else_s() {
+        let why = |owners: &[Option<&str>]| match judge(&sight(owners), None) {
+            Verdict::Foreign { why } => why,
+            other => panic!("{other:?}"),
+        };
+        let partly = why(&[Some("c"), None, None]);
+        assert!(
+            partly.contains("2 of 3 nodes") && partly.contains("are down, or"),
+            "{partly}"
+        );
+        assert!(!why(&[None]).contains("down"));
     }
 
     type Seen<'a> = (&'a str, Result<&'a [Option<&'a str>], bool>);

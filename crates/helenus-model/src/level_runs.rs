@@ -1,6 +1,7 @@
 //! The runs of a comparison of levels: the phase of each cell, and the table that their results make.
 //! Refuses a number of a run that must not be believed: it is left out, with the reason.
 
+mod conclusion;
 mod difference;
 pub mod phases;
 mod rows;

@@ -34,17 +34,7 @@ pub const EVERY: [Consistency; 9] = [
 
 /// The level's name in CQL.
 pub fn word(level: Consistency) -> &'static str {
-    match level {
-        Consistency::Any => "ANY",
-        Consistency::One => "ONE",
-        Consistency::Two => "TWO",
-        Consistency::Three => "THREE",
-        Consistency::Quorum => "QUORUM",
-        Consistency::All => "ALL",
-        Consistency::LocalQuorum => "LOCAL_QUORUM",
-        Consistency::EachQuorum => "EACH_QUORUM",
-        Consistency::LocalOne => "LOCAL_ONE",
-    }
+    level.word()
 }
 
 /// Whether the level counts the replicas of the coordinator's data centre only.

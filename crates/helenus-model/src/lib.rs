@@ -33,9 +33,13 @@ pub mod yaml;
 
 pub mod ring;
 
+pub mod serving;
+
 pub mod scan;
 
 pub mod status;
+
+pub mod membership;
 
 pub mod release;
 
@@ -57,6 +61,8 @@ pub mod reset;
 
 pub mod baseline;
 
+pub mod upgrade;
+
 // Numbers: what is measured, and what it is worth.
 pub mod histogram;
 pub mod stats;
@@ -66,9 +72,9 @@ pub mod schedule;
 
 pub mod table;
 
-pub mod workload;
-
 pub mod positions;
+
+pub mod workload;
 
 pub mod built_in;
 
@@ -85,6 +91,8 @@ pub mod telemetry;
 pub mod gc_log;
 
 pub mod steady;
+
+pub mod overload;
 
 pub mod doubt;
 
@@ -105,4 +113,5 @@ pub mod experiment;
 pub mod pace;
 
 // Other people's words for all this.
+pub mod nb;
 pub mod stress;

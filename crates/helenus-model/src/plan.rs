@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::machine::Machine;
 use crate::memory::{DiskLimit, LimitPlan, MemoryPlan};
 use crate::network::NetworkPlan;
-use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, written};
+use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, sizes, written};
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
@@ -20,15 +20,19 @@ use std::net::Ipv4Addr;
 mod disk;
 pub(crate) mod facts;
 mod files;
+mod join;
+mod memtable;
 mod own;
 mod places;
 mod room;
 mod security;
+mod settings;
 pub use facts::facts;
 pub use files::{
-    GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, java_argv, launcher_manifest, rackdc,
-    shapes_archive,
+    GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, file_url, java_argv, launcher_manifest,
+    rackdc, shapes_archive,
 };
+pub use join::{JoinError, Joining, Newcomer};
 pub use own::OwnPlan;
 
 pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
@@ -86,6 +90,8 @@ pub struct PlanRequest {
     pub initial_tokens: Vec<i64>,
     /// Checked `cassandra.yaml` keys with their values, over the preset's.
     pub set: Vec<(String, Value)>,
+    /// Whether `set` follows a production's file: of the preset only sizes are taken then, and what a node needs.
+    pub like: bool,
     /// Flags of the JVM, after all others.
     pub jvm: Vec<String>,
     /// What is asked of clients.
@@ -305,9 +311,20 @@ pub enum PlanError {
     /// A key that the plan itself decides.
     #[error("{0} is decided by Helenus and cannot be set")]
     Reserved(String),
+    /// Settings that a node does not start with together.
+    #[error("Cassandra does not start with this {key}: {why}")]
+    Clash {
+        /// One of them.
+        key: String,
+        /// Why.
+        why: String,
+    },
     /// A key or value that the release does not take.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// No flag of the JVM.
+    #[error("{0:?} is no flag of a JVM: they begin with -")]
+    NoFlag(String),
     /// A flag of the JVM that says what another flag of ours says.
     #[error("{0} would say the heap a second time")]
     HeapFlag(String),
@@ -334,7 +351,16 @@ impl PlanError {
             }
             Self::Cpus { .. } => "use a number such as --cpus 0.5 or --cpus 2".into(),
             Self::Key(error) => error.hint(),
+            Self::Clash { key, .. } => match key.as_str() {
+                "max_mutation_size" | "max_mutation_size_in_kb" => {
+                    "make the segments larger, too: --set commitlog_segment_size=32MiB".into()
+                }
+                _ => format!("leave {key} out, or set the other one, too"),
+            },
             Self::HeapFlag(_) => "use --heap / --new-heap".into(),
+            Self::NoFlag(flag) => {
+                format!("write --jvm=-{flag}, or --jvm=-Dname=value for a property")
+            }
             Self::Tokens(_) => "use --tokens 1, the quickest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
                 "num_tokens" | "initial_token" => "use --tokens".into(),
@@ -393,12 +419,22 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         }
     }
     security::check(request)?;
-    let set = own_settings(request, release)?;
+    let set = settings::own(request, release)?;
     let says_heap = |flag: &&String| HEAP_FLAGS.iter().any(|heap| flag.starts_with(heap));
     let by_node = request.by_node.iter().flat_map(|words| &words.jvm);
     if let Some(flag) = request.jvm.iter().chain(by_node).find(says_heap) {
         return Err(PlanError::HeapFlag(flag.clone()));
     }
+    let by_node = request.by_node.iter().flat_map(|words| &words.jvm);
+    if let Some(flag) = request
+        .jvm
+        .iter()
+        .chain(by_node)
+        .find(|f| !f.starts_with(['-', '@']))
+    {
+        return Err(PlanError::NoFlag(flag.clone()));
+    }
+    settings::check_clashes(request, release, &set)?;
     let mut nodes = node_plans(request, release, &set)?;
     disk::check(&nodes)?;
     let memory = room::memory(request, &nodes, heap.heap);
@@ -423,19 +459,6 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
 /// The facts of the release: its own, or those of its series; of one that is not known yet, the newest's.
 fn release(request: &PlanRequest) -> &'static Release {
     Release::facts_for(&request.release).unwrap_or(Release::newest())
-}
-
-/// What a person set, as the release writes it; a key inside of a map goes out as it is.
-fn own_settings(
-    request: &PlanRequest,
-    release: &Release,
-) -> Result<Vec<(String, Value)>, KeyError> {
-    let own = |(key, value): &(String, Value)| match release.own(key, value) {
-        Ok(own) => Ok((own.name, own.value)),
-        Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
-        Err(error) => Err(error),
-    };
-    request.set.iter().map(own).collect()
 }
 
 fn heap_of(
@@ -487,7 +510,10 @@ fn node_plans(
         .map(|(index, (place, tokens))| {
             let preset = own::preset(request, index);
             let heap = own::heap(request, preset, release)?;
-            let written = &written(preset, release);
+            let written = &match request.like {
+                true => sizes(preset, release),
+                false => written(preset, release),
+            };
             let name = format!("node{}", index + 1);
             // Evenly spread tokens are Murmur3's; with another partitioner Cassandra draws its own.
             let tokens = if is_murmur3(request) { tokens } else { vec![] };
@@ -498,7 +524,7 @@ fn node_plans(
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
             let own = request.by_node.get(index);
-            let policy = disk::policy(disk);
+            let policy = disk::policy(disk, request.like);
             let settings = policy
                 .iter()
                 .chain(own_of(written, Place::Yaml))
@@ -564,6 +590,7 @@ fn cassandra_yaml<'a>(
     for (key, value) in settings {
         set_dotted(&mut map, key, value.clone());
     }
+    memtable::resolve(&mut map);
     let address = request.addresses[index].to_string();
     let tokens: Vec<String> = tokens.iter().map(i64::to_string).collect();
     let fixed = json!({
@@ -581,7 +608,7 @@ fn cassandra_yaml<'a>(
         "cdc_raw_directory": format!("{storage}/cdc_raw"),
         "seed_provider": [{
             "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
-            "parameters": [{"seeds": places::seeds(request, index)}],
+            "parameters": [{"seeds": places::seeds(&places::planned(request), index)}],
         }],
     });
     if let Value::Object(fixed) = fixed {

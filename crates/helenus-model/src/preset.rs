@@ -6,8 +6,10 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 mod data;
+mod size;
 mod written;
 pub use data::{BASE, BENCH, DEV, DOC001, TINY};
+pub use size::{SizeOf, kept_beside_a_file, size_in, size_of, sizes};
 pub use written::{Written, written};
 
 /// Which preset.

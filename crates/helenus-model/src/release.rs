@@ -7,15 +7,18 @@ mod kind;
 mod lock;
 mod old;
 mod own;
+mod patches;
+mod range;
 mod tool;
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 pub use jdk::{Jdk, JdkParseError, Verdict, parse_java_version, parse_release_file};
 pub use keys::{Checked, ConfigKey, KeyError, Keys, Note, OldName, split_assignment};
 pub use kind::{Kind, SizeUnit, TimeUnit};
 pub use lock::{Artifact, Lock, LockError};
+pub use range::{amount, clash, modern_form};
 pub use tool::Tool;
 
 /// The processor a node runs on; jars with native code differ by it.
@@ -70,6 +73,8 @@ impl fmt::Display for Arch {
 pub struct Release {
     /// The exact version, such as `5.0.9`.
     pub version: &'static str,
+    /// The version whose keys these are: its own, or that of its series where nobody has read its own.
+    pub facts: &'static str,
     /// The series it belongs to, such as `5.0`.
     pub series: &'static str,
     /// JDK feature numbers that the release itself supports, the preferred one last.
@@ -92,8 +97,9 @@ pub struct Release {
     pub also: &'static [Also],
     lock_text: Option<&'static str>,
     keys_text: &'static str,
-    lock: LazyLock<Option<Lock>>,
-    keys: LazyLock<Keys>,
+    patches_text: &'static str,
+    lock: OnceLock<Option<Lock>>,
+    keys: OnceLock<Keys>,
 }
 
 /// A setting of a newer release that an older one does not know.
@@ -147,14 +153,6 @@ pub enum ReleaseError {
         /// Every known version.
         known: Vec<&'static str>,
     },
-    /// A release without a lock: it runs from a distribution that a person unpacked.
-    #[error("Cassandra {version} is never fetched: it runs from an unpacked distribution")]
-    OnlyUnpacked {
-        /// The version.
-        version: &'static str,
-        /// JDK feature numbers that it supports.
-        jdks: &'static [u32],
-    },
 }
 
 impl ReleaseError {
@@ -162,14 +160,8 @@ impl ReleaseError {
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { nearest, known, .. } => format!(
-                "known: {}; the nearest is {nearest}. Another patch version of a known series runs \
-                 from an unpacked distribution with --cassandra-home",
+                "known: {}, and every published patch of their series, such as 4.1.5; the nearest is {nearest}",
                 known.join(", ")
-            ),
-            Self::OnlyUnpacked { version, jdks } => format!(
-                "unpack apache-cassandra-{version}-bin.tar.gz and name its folder with \
-                 --cassandra-home; it wants JDK {}",
-                jdk::spoken(jdks)
             ),
         }
     }
@@ -186,35 +178,39 @@ impl Release {
         RELEASES[RELEASES.len() - 1]
     }
 
-    /// The release of that version (`5.0.9`), or the newest of that series (`5.0`, `5`), that can be fetched.
+    /// The release of that version (`5.0.9`), or the one of that series (`5.0`, `5`) whose checksums are pinned; any other
+    /// patch of a known series too (`5.0.2`, `5.0-rc1`), published or not.
     ///
     /// # Errors
-    /// A name that is neither, with the nearest known version; a release that runs only from an unpacked
-    /// distribution.
+    /// A name that is none of these, with the nearest known version.
     pub fn find(name: &str) -> Result<&'static Self, ReleaseError> {
-        let release = Self::named(name)?;
-        release.fetched().map(|_| release)
-    }
-
-    /// The jars to fetch.
-    ///
-    /// # Errors
-    /// A release that runs only from an unpacked distribution.
-    pub fn fetched(&self) -> Result<&Lock, ReleaseError> {
-        self.lock().ok_or(ReleaseError::OnlyUnpacked {
-            version: self.version,
-            jdks: self.supported_jdks,
-        })
-    }
-
-    fn named(name: &str) -> Result<&'static Self, ReleaseError> {
         let wanted = name.trim().trim_start_matches('v');
+        if let Some(release) = Self::named(wanted) {
+            return Ok(release);
+        }
+        match Self::of_series(wanted) {
+            Some(series) if patches::may_be_published(series.series, wanted) => {
+                Ok(patches::patch(series, wanted))
+            }
+            _ => Err(Self::unknown(wanted)),
+        }
+    }
+
+    fn named(wanted: &str) -> Option<&'static Self> {
         let all = || RELEASES.iter().rev().copied();
         all()
             .find(|r| r.version == wanted)
             .or_else(|| all().find(|r| r.series == wanted))
             .or_else(|| all().find(|r| r.series.split('.').next() == Some(wanted)))
-            .ok_or_else(|| Self::unknown(wanted))
+    }
+
+    fn of_series(version: &str) -> Option<&'static Self> {
+        let of_series = |r: &&Self| {
+            version
+                .strip_prefix(r.series)
+                .is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        RELEASES.iter().rev().copied().find(of_series)
     }
 
     /// The facts that hold for a version found on disk: its own, or those of its series.
@@ -222,20 +218,57 @@ impl Release {
     /// # Errors
     /// A version of a series that is not known.
     pub fn facts_for(version: &str) -> Result<&'static Self, ReleaseError> {
-        let of_series = |r: &&&Self| {
-            version
-                .strip_prefix(r.series)
-                .is_some_and(|rest| rest.starts_with(['.', '-']))
-        };
-        Self::named(version).or_else(|_| {
-            let found = RELEASES.iter().rev().find(of_series);
-            found.copied().ok_or_else(|| Self::unknown(version))
-        })
+        if let Some(release) = Self::named(version) {
+            return Ok(release);
+        }
+        let series = Self::of_series(version).ok_or_else(|| Self::unknown(version))?;
+        Ok(patches::patch(series, version))
+    }
+
+    /// The release of its series that Helenus knows best.
+    pub fn of_its_series(&self) -> &'static Self {
+        let own = RELEASES.iter().find(|r| r.series == self.series);
+        own.copied().unwrap_or(Self::newest())
+    }
+
+    /// Releases newer than this one, the newest first; of a patch the best known one of its series too.
+    pub fn newer(&self) -> impl Iterator<Item = &'static Self> {
+        let (series, version) = (self.series, self.version);
+        let own = RELEASES.iter().position(|r| r.series == series);
+        let newer = RELEASES.iter().skip(own.unwrap_or(RELEASES.len()));
+        newer.rev().copied().filter(move |r| r.version != version)
+    }
+
+    /// Releases of older series, the oldest first.
+    pub fn older(&self) -> impl Iterator<Item = &'static Self> {
+        let series = self.series;
+        RELEASES
+            .iter()
+            .copied()
+            .take_while(move |r| r.series != series)
+    }
+
+    /// The patches of its series that are known to be published, the nearest to it first.
+    pub fn nearest_patches(&self) -> Vec<&'static str> {
+        patches::nearest(self.of_its_series(), self.version)
+    }
+
+    /// Which release brought a key that this one lacks: a later patch, or a newer series.
+    pub fn brought(&self, key: &str) -> Option<&'static str> {
+        patches::brought(self, key)
     }
 
     fn unknown(name: &str) -> ReleaseError {
         let known: Vec<_> = RELEASES.iter().map(|r| r.version).collect();
-        let nearest = crate::nearest::nearest(name, known.iter().copied());
+        // A version newer than all is nearest to the newest, whatever its digits look like.
+        let above = |series: &str| -> Option<bool> {
+            let major = |version: &str| version.split('.').next()?.parse::<u32>().ok();
+            Some(major(name)? > major(series)?)
+        };
+        let nearest = match above(Self::newest().series) {
+            Some(true) => None,
+            _ => crate::nearest::nearest(name, known.iter().copied()),
+        };
         ReleaseError::Unknown {
             name: name.to_owned(),
             nearest: nearest.unwrap_or(Self::newest().version),
@@ -243,14 +276,16 @@ impl Release {
         }
     }
 
-    /// The jars of this release, each with its SHA-256; none for one that runs only from an unpacked distribution.
+    /// The jars of this release, each with its SHA-256; none where they are recorded at first use.
     pub fn lock(&self) -> Option<&Lock> {
-        self.lock.as_ref()
+        let parsed = || self.lock_text.map(|text| committed(Lock::parse(text)));
+        self.lock.get_or_init(parsed).as_ref()
     }
 
     /// The keys of its cassandra.yaml.
     pub fn keys(&self) -> &Keys {
-        &self.keys
+        self.keys
+            .get_or_init(|| committed(Keys::parse(self.keys_text)))
     }
 }
 
@@ -266,23 +301,62 @@ mod tests {
         for (name, version) in [("4.1", "4.1.10"), ("4.0", "4.0.19"), ("4", "4.1.10")] {
             assert_eq!(Release::find(name).unwrap().version, version);
         }
-        let error = Release::find("5.0.8").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "Cassandra \"5.0.8\" is not a release that Helenus knows"
+        for name in [
+            "6.0.1",
+            "5.O",
+            "5.0.x",
+            "5.0.1/../x",
+            "4.1.",
+            "4.1-",
+            "5.01.4",
+        ] {
+            let error = Release::find(name).unwrap_err();
+            let wanted = format!("Cassandra {name:?} is not a release that Helenus knows");
+            assert_eq!(error.to_string(), wanted);
+        }
+        assert!(
+            Release::find("5.O")
+                .unwrap_err()
+                .hint()
+                .contains("the nearest is 5.0.9")
         );
-        assert!(error.hint().contains("the nearest is 5.0.9"));
     }
 
     #[test]
-    fn facts_of_a_series_serve_its_other_versions() {
-        assert_eq!(Release::facts_for("5.0.4").unwrap().series, "5.0");
-        assert_eq!(Release::facts_for("5.0-rc1").unwrap().series, "5.0");
+    fn a_patch_has_the_facts_of_its_series_and_keys_that_are_its_own() {
+        for (version, series, facts) in [
+            ("5.0.4", "5.0", "5.0.4"),
+            ("5.0-rc1", "5.0", "5.0.9"),
+            ("5.0.99", "5.0", "5.0.9"),
+            ("4.1.5", "4.1", "4.1.5"),
+            ("3.11.10", "3.11", "3.11.10"),
+        ] {
+            let patch = Release::find(version).unwrap();
+            let named = (patch.version, patch.series, patch.facts);
+            assert_eq!(named, (version, series, facts));
+            assert!(patch.lock().is_none(), "{version}");
+            let again = Release::facts_for(version).unwrap();
+            assert!(std::ptr::eq(patch, again), "{version}");
+        }
         assert!(Release::facts_for("5.01.4").is_err());
-        assert_eq!(Release::facts_for("4.1.3").unwrap().version, "4.1.10");
-        assert_eq!(Release::facts_for("3.11.19").unwrap().version, "3.11.5");
-        assert_eq!(Release::facts_for("3.11").unwrap().version, "3.11.5");
         assert!(Release::facts_for("3.0.1").is_err());
+        let has = |version: &str, key: &str| {
+            let release = Release::find(version).unwrap();
+            release.keys().get(key).is_some()
+        };
+        let key = "native_transport_timeout";
+        assert!(!has("4.1.5", key) && has("4.1.10", key) && has("4.1.99", key));
+        assert!(!has("5.0.2", "auto_repair.enabled") && has("5.0.9", "auto_repair.enabled"));
+        let snapshots = "snapshot_on_duplicate_row_detection";
+        assert!(has("3.11.10", snapshots) && !has("3.11.5", snapshots));
+    }
+
+    #[test]
+    fn the_nearest_published_patches_are_told() {
+        let near = |version: &str| Release::find(version).unwrap().nearest_patches();
+        assert_eq!(near("4.1.99")[0], "4.1.10");
+        assert_eq!(near("5.0-rc1")[0], "5.0.0");
+        assert!(near("4.1.99").contains(&"4.1.10"));
     }
 
     #[test]
@@ -294,16 +368,6 @@ mod tests {
             assert!(release.keys().all().len() > 200);
             for also in release.also {
                 assert!(release.keys().check(also.key, also.value).is_ok());
-            }
-        }
-    }
-
-    #[test]
-    fn a_release_without_jars_in_a_registry_says_how_it_runs() {
-        for name in ["3.11", "3", "3.11.5"] {
-            let error = Release::find(name).unwrap_err();
-            insta::allow_duplicates! {
-                insta::assert_snapshot!(format!("{error} | {}", error.hint()), @"Cassandra 3.11.5 is never fetched: it runs from an unpacked distribution | unpack apache-cassandra-3.11.5-bin.tar.gz and name its folder with --cassandra-home; it wants JDK 8");
             }
         }
     }

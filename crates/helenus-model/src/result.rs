@@ -12,6 +12,7 @@ use crate::seed::Seed;
 use crate::stats::Blocks;
 use crate::steady::Steadiness;
 use crate::telemetry::Emulated;
+use crate::workload::own::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ pub struct RunResult {
     pub began_wall_ns: u64,
     /// What the generator itself used; none when it did not get to say so.
     pub generator: Option<GeneratorUse>,
+    /// What was read and not compared with what was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<Unchecked>,
     /// By phase, in the plan's order.
     pub phases: Vec<PhaseResult>,
     /// The worst of the phases' verdicts.
@@ -68,7 +72,7 @@ pub struct PhaseResult {
     pub name: String,
     /// Operations a second that were asked for; none in a closed loop.
     pub rate_per_s: Option<f64>,
-    /// Operations that ended well, a second of the measured stretch.
+    /// Operations that succeeded within the measurement window, a second.
     pub achieved_per_s: f64,
     /// Most operations in flight.
     pub in_flight: u32,
@@ -292,6 +296,11 @@ pub struct Measured<'a> {
     pub blocks: &'a [&'a BTreeMap<String, OperationInterval>],
     /// How it ended; its measured stretch is what the cut left.
     pub end: &'a PhaseEnd,
+    /// Operations that succeeded within the measurement window, whenever they started; what ended after it is none of
+    /// its throughput.
+    pub completed_within: u64,
+    /// Seconds by which response times grew over the window, where they grew to its end.
+    pub growth_s: Option<f64>,
     /// Whether it was steady; none where nobody looked.
     pub steadiness: Option<&'a Steadiness>,
     /// For what is drawn at random.
@@ -318,6 +327,8 @@ impl PhaseResult {
             phase,
             blocks,
             end,
+            completed_within,
+            growth_s,
             steadiness,
             seed,
         } = *measured;
@@ -344,7 +355,9 @@ impl PhaseResult {
             rate_per_s: phase.rate_per_s,
             ended: total.completed + total.failures(),
             failed: total.failures(),
+            failed_most: FailureKind::most_frequent(&total.failed),
             backlog: end.backlog,
+            growth_s,
             thread_busy,
             lateness_p99_ns: total.lateness.rough_percentile_ns(0.99),
             response_p99_ns: slow.rough_percentile_ns(0.99),
@@ -360,7 +373,7 @@ impl PhaseResult {
         Self {
             name: phase.name.clone(),
             rate_per_s: phase.rate_per_s,
-            achieved_per_s: per_s(total.completed as f64),
+            achieved_per_s: per_s(completed_within as f64),
             in_flight: phase.in_flight,
             duration_s,
             thread_busy,
@@ -449,6 +462,7 @@ impl RunResult {
             pacing: header.pacing,
             began_wall_ns: header.wall_ns,
             generator,
+            unchecked: header.unchecked.clone(),
             verdict: phases
                 .iter()
                 .map(|p| p.verdict)
@@ -506,6 +520,12 @@ mod tests {
             phase,
             blocks,
             end,
+            completed_within: blocks
+                .iter()
+                .flat_map(|block| block.values())
+                .map(|one| one.completed)
+                .sum(),
+            growth_s: None,
             steadiness: None,
             seed: Seed(1),
         };

@@ -2,9 +2,11 @@
 //! Refuses partitioners other than Murmur3Partitioner, and two nodes with one token.
 
 pub mod murmur3;
+mod newcomer;
 pub mod replication;
 
 pub use murmur3::{composite_key, murmur3_token};
+pub use newcomer::newcomer_tokens;
 pub use replication::{Factor, Replication, ReplicationError};
 
 /// Tokens on the ring that Cassandra divides by: `i64::MAX - (i64::MIN + 1)`, two less than 2⁶⁴.

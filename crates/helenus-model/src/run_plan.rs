@@ -151,6 +151,9 @@ pub struct Phase {
     pub in_flight: u32,
     /// When it ends.
     pub extent: Extent,
+    /// A count of [`Extent::Count`] is of positions, of which an operation may take several; the last takes what is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_position: bool,
     /// Rows that the workload is about: positions are 0 … population − 1.
     pub population: u64,
     /// Which position an operation takes.
@@ -334,6 +337,7 @@ impl Default for Phase {
             arrivals: Arrivals::Constant,
             in_flight: 1,
             extent: Extent::Count(1),
+            by_position: false,
             population: 1_000_000,
             positions: Positions::Sequential,
             warmup_ms: 0,

@@ -4,6 +4,7 @@
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::Pacing;
+use crate::workload::own::Unchecked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,6 +63,9 @@ pub struct Header {
     /// Process ids of the others, where several generators share the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<u32>,
+    /// What is read and not compared with what was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<Unchecked>,
 }
 
 /// Whether what is recorded counts.
@@ -96,6 +100,51 @@ pub struct Interval {
     pub tenths: Vec<Tenth>,
 }
 
+/// Where the measured part of a phase begins, found in its intervals in the order in which they came.
+///
+/// The warm-up's last interval ends a moment after the measured part began, so that it may have a second line, of what
+/// was offered in that moment. That line begins with the interval; the measured part does not.
+#[derive(Debug, Clone, Default)]
+pub struct MeasuredFrom {
+    /// Middle and CPU of the last line of the warm-up.
+    warmup: Option<(u64, u64)>,
+    found: Option<u64>,
+}
+
+impl MeasuredFrom {
+    /// Takes the phase's next line.
+    pub fn see(&mut self, line: &Interval) {
+        let middle_ns = line.start_ns / 2 + line.end_ns / 2;
+        match line.stretch {
+            Stretch::Warmup => self.warmup = Some((middle_ns, line.thread_cpu_ns)),
+            Stretch::Measured if self.found.is_none() => {
+                // Of two lines of one interval its own is the one with the thread's CPU. Of several processes the lines
+                // begin a little apart.
+                let border = self.warmup.is_some_and(|(middle, cpu)| {
+                    line.start_ns < middle && cpu >= line.thread_cpu_ns
+                });
+                self.found = Some(if border { line.end_ns } else { line.start_ns });
+            }
+            Stretch::Measured => {}
+        }
+    }
+
+    /// The beginning, in nanoseconds; none before the first measured line.
+    pub fn at_ns(&self) -> Option<u64> {
+        self.found
+    }
+
+    /// The beginning of a run's time line: that of the first phase's measured part.
+    pub fn of(intervals: &[Interval]) -> Option<u64> {
+        let first = intervals.first()?.phase;
+        let mut from = Self::default();
+        for line in intervals.iter().filter(|line| line.phase == first) {
+            from.see(line);
+        }
+        from.at_ns()
+    }
+}
+
 /// How far a phase is whose operations are all to succeed: what may be remembered of it, should it be cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -119,6 +168,12 @@ pub struct Tenth {
     pub ended: u64,
     /// The sum of their service times, in nanoseconds.
     pub service_sum_ns: u64,
+    /// Of those that ended, the ones that succeeded.
+    #[serde(default)]
+    pub completed: u64,
+    /// The sum of response times of all that ended, in nanoseconds; 0 in a closed loop.
+    #[serde(default)]
+    pub response_sum_ns: u64,
 }
 
 /// One operation in one interval.
@@ -204,6 +259,73 @@ pub enum FailureKind {
     MissingRow,
     /// Anything else.
     Other,
+}
+
+impl FailureKind {
+    /// The kind as JSON has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::WriteTimeout => "write_timeout",
+            Self::ReadTimeout => "read_timeout",
+            Self::Overloaded => "overloaded",
+            Self::ClientTimeout => "client_timeout",
+            Self::Connection => "connection",
+            Self::WrongData => "wrong_data",
+            Self::MissingRow => "missing_row",
+            Self::Other => "other",
+        }
+    }
+
+    /// What helps against it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Unavailable => {
+                "too few replicas were up for the consistency level: start the nodes that are down (`helenus status` \
+                 shows them), or see to the keyspace's replication"
+            }
+            Self::WriteTimeout | Self::ReadTimeout => {
+                "replicas did not answer in time: see in the nodes' logs whether they were paused, gone or overloaded; \
+                 lower the rate where they were overloaded"
+            }
+            Self::Overloaded => {
+                "the nodes refused the load: lower the rate, or have fewer operations in flight"
+            }
+            Self::ClientTimeout => {
+                "no answer came in time: see in the nodes' logs whether they were paused or gone"
+            }
+            Self::Connection => {
+                "a node went away or could not be reached: `helenus status` shows it, its log says why"
+            }
+            Self::WrongData => {
+                "the rows are not those of this workload and seed: read with the seed that wrote them, and look for \
+                 another writer"
+            }
+            Self::MissingRow => {
+                "what is read must have been written, by the same workload with the same seed"
+            }
+            Self::Other => {
+                "the first failure's own words say what is wrong; the nodes' logs may say more"
+            }
+        }
+    }
+
+    /// The most frequent kind of these; of equals the first.
+    pub fn most_frequent(failed: &BTreeMap<Self, u64>) -> Option<Self> {
+        let counted = failed.iter().filter(|(_, n)| **n > 0);
+        let most = counted.min_by_key(|(_, n)| std::cmp::Reverse(**n));
+        most.map(|(kind, _)| *kind)
+    }
+
+    /// Whether it means that nodes were down or out of reach, whatever the load.
+    pub fn is_outage(self) -> bool {
+        matches!(self, Self::Unavailable | Self::Connection)
+    }
+}
+
+/// Whether the words of an *overloaded* error say that the node is going down: Cassandra has no error of its own for it.
+pub fn is_shutting_down(words: &str) -> bool {
+    words.to_ascii_lowercase().contains("shutting down")
 }
 
 /// How one operation ended.
@@ -362,6 +484,8 @@ mod tests {
             tenths: vec![Tenth {
                 ended: 3,
                 service_sum_ns: 4_500_000,
+                completed: 2,
+                response_sum_ns: 5_000_000,
             }],
         });
         let json = line.to_json().expect("writes");
@@ -375,5 +499,87 @@ mod tests {
             (twice.offered, twice.failures(), twice.service.count()),
             (10, 2, 2)
         );
+    }
+    fn interval(stretch: Stretch, from_s: u64, to_s: u64, thread_cpu_ns: u64) -> Interval {
+        Interval {
+            phase: 0,
+            stretch,
+            start_ns: from_s * 1_000_000_000,
+            end_ns: to_s * 1_000_000_000,
+            thread_cpu_ns,
+            operations: BTreeMap::new(),
+            tenths: vec![],
+        }
+    }
+
+    #[test]
+    fn measuring_begins_where_the_warm_up_ends() {
+        use Stretch::{Measured, Warmup};
+        let from = |lines: &[Interval]| MeasuredFrom::of(lines).map(|ns| ns / 1_000_000_000);
+        let cases = [
+            (vec![], None),
+            (vec![interval(Warmup, 5, 6, 9)], None),
+            (vec![interval(Measured, 5, 6, 9)], Some(5)),
+            // What was offered in the moment in which the warm-up's last interval ended.
+            (
+                vec![
+                    interval(Warmup, 5, 6, 9),
+                    interval(Warmup, 6, 7, 9),
+                    interval(Measured, 6, 7, 0),
+                    interval(Measured, 7, 8, 9),
+                ],
+                Some(7),
+            ),
+            // The same of several processes, whose lines begin a little apart.
+            (
+                vec![
+                    interval(Warmup, 60, 70, 9),
+                    interval(Measured, 61, 70, 0),
+                    interval(Measured, 69, 80, 9),
+                ],
+                Some(70),
+            ),
+            (
+                vec![interval(Warmup, 60, 71, 9), interval(Measured, 70, 80, 9)],
+                Some(70),
+            ),
+            // What the warm-up left to the first measured interval.
+            (
+                vec![
+                    interval(Warmup, 5, 6, 9),
+                    interval(Warmup, 6, 7, 0),
+                    interval(Measured, 6, 7, 9),
+                ],
+                Some(6),
+            ),
+        ];
+        for (lines, wanted) in cases {
+            assert_eq!(from(&lines), wanted, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_failures_have_their_words() {
+        use FailureKind as F;
+        let kinds = [
+            F::Unavailable,
+            F::WriteTimeout,
+            F::ReadTimeout,
+            F::Overloaded,
+            F::ClientTimeout,
+            F::Connection,
+            F::WrongData,
+            F::MissingRow,
+            F::Other,
+        ];
+        for kind in kinds {
+            let json = serde_json::to_string(&kind).expect("writes");
+            assert_eq!(json, format!("{:?}", kind.word()));
+        }
+        let failed = BTreeMap::from([(F::Unavailable, 3), (F::Connection, 3), (F::Other, 0)]);
+        assert_eq!(F::most_frequent(&failed), Some(F::Unavailable));
+        assert_eq!(F::most_frequent(&BTreeMap::from([(F::Other, 0)])), None);
+        assert!(is_shutting_down("Server is shutting down"));
+        assert!(!is_shutting_down("Too many in flight"));
     }
 }

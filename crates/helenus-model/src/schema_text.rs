@@ -1,6 +1,7 @@
 //! A schema written for another cluster, fitted to this one: replication names data centres that must be there.
 //! Refuses to change anything else of a statement.
 
+use crate::cql::tokens::tokens;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -67,6 +68,52 @@ pub fn fit(statement: &str, data_centers: &BTreeMap<String, usize>) -> Option<Fi
         from: from.to_owned(),
         to,
     })
+}
+
+/// A `CREATE KEYSPACE` with this replication, whether it has another or none; none where the statement is another one.
+pub fn with_replication(statement: &str, map: &str) -> Option<String> {
+    keyspace_of(statement)?;
+    if let Some((begin, end)) = map_of(statement) {
+        return Some(format!("{}{map}{}", &statement[..begin], &statement[end..]));
+    }
+    let statement = statement.trim_end().trim_end_matches(';');
+    let with = tokens(statement).iter().any(|token| token.is("with"));
+    let word = if with { "AND" } else { "WITH" };
+    Some(format!("{statement} {word} replication = {map}"))
+}
+
+/// A `CREATE KEYSPACE` whose replication is its only option, without it: the cluster decides then.
+pub fn without_replication(statement: &str) -> String {
+    let words = tokens(statement);
+    let with = words.iter().find(|token| token.is("with"));
+    match (keyspace_of(statement), with) {
+        (Some(_), Some(with)) => statement[..with.at.start].trim_end().to_owned(),
+        _ => statement.to_owned(),
+    }
+}
+
+/// Whether a statement makes a keyspace and does not say how it is replicated.
+pub fn leaves_replication_open(statement: &str) -> bool {
+    keyspace_of(statement).is_some() && map_of(statement).is_none()
+}
+
+/// The keyspace that a `CREATE KEYSPACE` makes, as the server stores its name, and the map of its replication.
+pub fn created(statement: &str) -> Option<(String, BTreeMap<String, String>)> {
+    let name = keyspace_of(statement)?;
+    let (begin, end) = map_of(statement)?;
+    let entries = entries(&statement[begin + 1..end - 1])?;
+    Some((name, entries.into_iter().collect()))
+}
+
+fn keyspace_of(statement: &str) -> Option<String> {
+    let tokens = tokens(statement);
+    let kind = tokens.get(1)?;
+    if !tokens[0].is("create") || !(kind.is("keyspace") || kind.is("schema")) {
+        return None;
+    }
+    let conditional = tokens.get(2)?.is("if");
+    let name = tokens.get(if conditional { 5 } else { 2 })?;
+    name.is_name().then(|| name.text.clone())
 }
 
 /// `N`, or `N/T` with transient replicas, no larger than `nodes`; what is no number stays, and the server says so.
@@ -136,6 +183,37 @@ fn entries(inner: &str) -> Option<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_created_keyspace_has_a_name_and_a_replication() {
+        let text = "CREATE KEYSPACE IF NOT EXISTS \"Shop\" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1} AND durable_writes = false";
+        let (name, map) = created(text).expect("a keyspace");
+        assert_eq!(name, "Shop");
+        assert_eq!(map["replication_factor"], "1");
+        assert_eq!(
+            with_replication(text, "{'class': 'NetworkTopologyStrategy', 'DC1': 2}").as_deref(),
+            Some(
+                "CREATE KEYSPACE IF NOT EXISTS \"Shop\" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2} AND durable_writes = false"
+            )
+        );
+        let open = without_replication("CREATE KEYSPACE k WITH replication = {'class': 'x'};");
+        assert_eq!(open, "CREATE KEYSPACE k");
+        assert!(leaves_replication_open(&open) && !leaves_replication_open(text));
+        assert_eq!(
+            with_replication(&open, "{}").as_deref(),
+            Some("CREATE KEYSPACE k WITH replication = {}")
+        );
+        let durable = with_replication("CREATE KEYSPACE k WITH durable_writes = false;", "{}");
+        assert_eq!(
+            durable.as_deref(),
+            Some("CREATE KEYSPACE k WITH durable_writes = false AND replication = {}")
+        );
+        assert_eq!(created("CREATE TABLE k.t (a int PRIMARY KEY)"), None);
+        assert_eq!(
+            with_replication("ALTER KEYSPACE k WITH replication = {}", "{}"),
+            None
+        );
+    }
     use proptest::prelude::*;
 
     fn fit_in(there: &[(&str, usize)], replication: &str) -> Option<String> {

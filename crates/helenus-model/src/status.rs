@@ -23,6 +23,11 @@ const LOCAL_KEYSPACES: [&str; 2] = ["system", "system_schema"];
 /// Cassandra's own keyspaces that are replicated.
 const REPLICATED_KEYSPACES: [&str; 3] = ["system_auth", "system_distributed", "system_traces"];
 
+/// Whether a keyspace is Cassandra's own.
+pub fn is_own_keyspace(name: &str) -> bool {
+    LOCAL_KEYSPACES.contains(&name) || REPLICATED_KEYSPACES.contains(&name)
+}
+
 /// Whether a node answers, in the eyes of the node that was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -251,9 +256,7 @@ impl ClusterView {
 
     /// The replication that all user keyspaces share, or why shares mean nothing.
     fn common_replication(&self) -> Result<Result<Replication, &'static str>, ReplicationError> {
-        let own =
-            |name: &str| LOCAL_KEYSPACES.contains(&name) || REPLICATED_KEYSPACES.contains(&name);
-        let mut users = self.keyspaces.iter().filter(|k| !own(&k.name));
+        let mut users = self.keyspaces.iter().filter(|k| !is_own_keyspace(&k.name));
         let Some(first) = users.next() else {
             return self
                 .replication("system_traces")

@@ -34,6 +34,13 @@ impl Steadiness {
     }
 }
 
+impl Steadiness {
+    /// Where its times changed, in seconds from the beginning of the measured part.
+    pub fn change_measured_at_s(&self) -> Option<f64> {
+        Some(self.change_at_s? - self.warmup_asked_s)
+    }
+}
+
 /// Answers about steadiness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

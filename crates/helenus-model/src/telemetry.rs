@@ -168,6 +168,8 @@ pub enum EventKind {
     Killed,
     /// A fault that was asked for could not be made; from when on, and until when, it should have held.
     NotMade,
+    /// A node joined, left or was replaced, as was asked for.
+    Membership,
 }
 
 impl EventKind {
@@ -182,6 +184,7 @@ impl EventKind {
             Self::Fault => "fault",
             Self::Killed => "killed",
             Self::NotMade => "not_made",
+            Self::Membership => "membership",
         }
     }
 }

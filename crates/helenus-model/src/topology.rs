@@ -177,6 +177,9 @@ pub enum TopologyError {
     /// Nobody of that name holds packets.
     #[error("nothing named {0} holds what crosses between data centres")]
     Wan(String),
+    /// Distance in one data centre.
+    #[error("--rtt {0} is a distance between data centres, and there is one")]
+    OneDataCenter(String),
     /// Somebody is to hold packets where there is no distance.
     #[error("there is no distance for {} to hold", .0.as_str())]
     NothingToHold(wan::Wan),
@@ -210,6 +213,9 @@ impl TopologyError {
                 let known = wan::Wan::ALL.map(|wan| wan.as_str().to_owned());
                 Some(name_hint(name, &known))
             }
+            Self::OneDataCenter(time) => Some(format!(
+                "give it two, such as -n 3:3 --rtt {time}, or --dc DC1=3 --dc DC2=3"
+            )),
             Self::NothingToHold(_) => {
                 Some("give the data centres a distance, such as -n 3:3 --rtt 80ms".into())
             }

@@ -200,6 +200,20 @@ fn carry(digits: &mut Vec<u8>) {
     digits.insert(0, 1);
 }
 
+/// A share as a percentage: `12 %`, `3.4 %`, `0.062 %`.
+pub fn percent(share: f64) -> String {
+    let hundred = share * 100.0;
+    if hundred == 0.0 || hundred.abs() >= 10.0 {
+        format!("{hundred:.0} %")
+    } else if hundred.abs() >= 1.0 {
+        format!("{hundred:.1} %")
+    } else if hundred.abs() >= 0.1 {
+        format!("{hundred:.2} %")
+    } else {
+        format!("{hundred:.3} %")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

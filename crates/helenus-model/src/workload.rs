@@ -11,16 +11,21 @@ pub mod needs;
 pub mod operation;
 pub mod order;
 pub mod outline;
+pub mod own;
 pub mod profile;
+pub mod replication;
 pub mod standard1;
 pub mod table_options;
 pub mod values;
+pub mod walk;
 
-use crate::consistency::SerialConsistency;
+use crate::consistency::{Consistency, SerialConsistency};
 use crate::cql::CqlValue;
+use crate::cql::tokens::tokens;
+use crate::schema_text::{leaves_replication_open, with_replication};
 use crate::seed::Seed;
+pub use replication::{Replication, ReplicationFactor};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What is run against the cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +69,37 @@ fn yes() -> bool {
     true
 }
 
+/// What an operation reaches for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// The keyspace of its table, as the server stores the name.
+    pub keyspace: String,
+    /// Its own consistency level.
+    pub level: Option<Consistency>,
+    /// Its own serial consistency.
+    pub serial: Option<SerialConsistency>,
+    /// Whether it is a conditional write.
+    pub conditional: bool,
+}
+
+impl Reach {
+    /// Of a statement that names its keyspace.
+    fn of(cql: &str) -> Option<Self> {
+        let tokens = tokens(cql);
+        let at = |word: &str| tokens.iter().position(|token| token.is(word));
+        let reads = tokens.first().is_some_and(|token| token.is("select"));
+        let name = 1 + at("into").or_else(|| at("from")).or_else(|| at("update"))?;
+        let keyspace = tokens.get(name).filter(|token| token.is_name())?;
+        tokens.get(name + 1).filter(|token| token.is("."))?;
+        Some(Self {
+            keyspace: keyspace.text.clone(),
+            level: None,
+            serial: None,
+            conditional: !reads && at("if").is_some(),
+        })
+    }
+}
+
 /// What comparing a read row with the data's function said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
@@ -78,34 +114,6 @@ pub enum Check {
     },
 }
 
-/// How a keyspace is replicated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Replication {
-    /// SimpleStrategy with so many copies.
-    Simple(u32),
-    /// NetworkTopologyStrategy: copies by data centre.
-    Networked(BTreeMap<String, u32>),
-}
-
-impl Replication {
-    /// The CQL map.
-    pub fn cql(&self) -> String {
-        match self {
-            Self::Simple(copies) => {
-                format!("{{'class': 'SimpleStrategy', 'replication_factor': {copies}}}")
-            }
-            Self::Networked(copies) => {
-                let each: String = copies
-                    .iter()
-                    .map(|(dc, n)| format!(", '{}': {n}", dc.replace('\'', "''")))
-                    .collect();
-                format!("{{'class': 'NetworkTopologyStrategy'{each}}}")
-            }
-        }
-    }
-}
-
 impl Workload {
     /// What it is called in results.
     pub fn name(&self) -> &str {
@@ -116,13 +124,37 @@ impl Workload {
         }
     }
 
-    /// The statements that make its keyspaces and tables; a custom workload brings its own and ignores `replication`.
-    pub fn schema(&self, replication: &Replication) -> Vec<String> {
-        match self {
-            Self::Standard1 => standard1::schema(replication),
+    /// The statements that make its keyspaces and tables. Where the workload leaves the replication open, or where a
+    /// person `asked` for it, its keyspaces get this one.
+    pub fn schema(&self, replication: &Replication, asked: bool) -> Vec<String> {
+        let statements = match self {
+            Self::Standard1 => return standard1::schema(replication),
             Self::Custom(own) => own.schema.clone(),
             Self::Profiles(profiles) => profiles.schema(),
+        };
+        let map = replication.cql();
+        let made = |text: String| match asked || leaves_replication_open(&text) {
+            true => with_replication(&text, &map).unwrap_or(text),
+            false => text,
+        };
+        statements.into_iter().map(made).collect()
+    }
+
+    /// What an operation reads or writes, and at which level where it brings one of its own; nothing where its statement
+    /// does not say.
+    pub fn reach(&self, operation: &str) -> Option<Reach> {
+        if let Self::Profiles(profiles) = self {
+            return profiles.reach(operation);
         }
+        let query = match self {
+            Self::Custom(own) => own.queries.iter().find(|query| query.name == operation),
+            _ => None,
+        };
+        let reach = Reach::of(self.statement(operation)?)?;
+        Some(Reach {
+            serial: query.and_then(|query| query.serial_consistency),
+            ..reach
+        })
     }
 
     /// The operations' names, in order.
@@ -199,14 +231,36 @@ mod tests {
         assert_eq!(w.operations(), ["write", "read"]);
         assert!(w.statement("read").is_some_and(|s| s.contains("SELECT")));
         assert_eq!(w.statement("erase"), None);
-        let two = BTreeMap::from([("DC1".to_owned(), 3), ("DC2".to_owned(), 1)]);
-        let schema = w.schema(&Replication::Networked(two));
+        let two: ReplicationFactor = "DC1=3,DC2=1".parse().expect("a factor");
+        let schema = w.schema(&two.on([]), false);
         assert!(schema[0].contains("'NetworkTopologyStrategy', 'DC1': 3, 'DC2': 1}"));
         let json =
             r#"{"custom":{"name":"kv","schema":[],"queries":[{"name":"put","cql":"INSERT …"}]}}"#;
         let custom: Workload = serde_json::from_str(json).expect("reads");
         assert_eq!(custom.operations(), ["put"]);
         assert_eq!(custom.name(), "kv");
+    }
+
+    #[test]
+    fn what_an_operation_reaches_for() {
+        let said = |cql: &str| Reach::of(cql).map(|r| (r.keyspace, r.conditional));
+        let some = |name: &str, conditional| Some((name.to_owned(), conditional));
+        assert_eq!(said("SELECT a FROM ks.t WHERE b = ?"), some("ks", false));
+        assert_eq!(
+            said("INSERT INTO \"Ks\".t (a) VALUES (?) IF NOT EXISTS"),
+            some("Ks", true)
+        );
+        assert_eq!(
+            said("UPDATE KS.t SET a = ? WHERE b = ? IF EXISTS"),
+            some("ks", true)
+        );
+        assert_eq!(
+            said("BEGIN BATCH INSERT INTO ks.t (a) VALUES (?) APPLY BATCH"),
+            some("ks", false)
+        );
+        assert_eq!(said("DELETE FROM t WHERE b = ?"), None);
+        let own = Workload::Standard1.reach("write").expect("a keyspace");
+        assert_eq!((own.keyspace.as_str(), own.level), ("keyspace1", None));
     }
 
     #[test]

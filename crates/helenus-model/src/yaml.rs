@@ -6,6 +6,7 @@ mod tree;
 pub use tree::{Node, NodeValue, tree};
 
 use serde_json::Value;
+use serde_saphyr::options::DuplicateKeyPolicy;
 
 /// Why a text is not YAML.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -18,6 +19,25 @@ pub struct YamlError(pub String);
 /// The text is no YAML; the message names line and column.
 pub fn parse(text: &str) -> Result<Value, YamlError> {
     serde_saphyr::from_str(text).map_err(|e| YamlError(e.to_string()))
+}
+
+/// The same of a text in which keys may stand twice: the last holds, as in Cassandra; with the names of such keys at the
+/// top whose values differ.
+///
+/// # Errors
+/// The text is no YAML; the message names line and column.
+pub fn parse_last(text: &str) -> Result<(Value, Vec<String>), YamlError> {
+    let read = |policy| {
+        let options = serde_saphyr::options! { duplicate_keys: policy };
+        let read: Result<Value, _> = serde_saphyr::from_str_with_options(text, options);
+        read.map_err(|e| YamlError(e.to_string()))
+    };
+    let last = read(DuplicateKeyPolicy::LastWins)?;
+    let first = read(DuplicateKeyPolicy::FirstWins)?;
+    let twice = last.as_object().into_iter().flatten();
+    let twice = twice.filter(|(key, value)| first.get(key) != Some(value));
+    let twice = twice.map(|(key, _)| key.clone()).collect();
+    Ok((last, twice))
 }
 
 /// Writes plain data as YAML that snakeyaml (YAML 1.1, Cassandra's reader) reads back equal.
@@ -81,6 +101,12 @@ fn inline(value: &Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// A text as it stands between the quotes, where [`render`] sets any.
+pub fn inside(text: &str) -> String {
+    let quoted = Value::String(text.to_owned()).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// A text bare where no reader of YAML 1.1 can take it for anything else, else in JSON's quotes.

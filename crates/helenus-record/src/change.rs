@@ -44,6 +44,19 @@ impl History {
         Ok(transaction.commit()?)
     }
 
+    /// Forgets a run that this process began and of which nothing was measured, with its restart where it has no other.
+    ///
+    /// # Errors
+    /// No such run, or a database that cannot be written.
+    pub fn forget_run(&mut self, run: RunId) -> Result<(), HistoryError> {
+        let transaction = self.writing()?;
+        let line = line(&transaction, run)?;
+        transaction.execute("DELETE FROM run WHERE id = ?", [run])?;
+        let place = line.place;
+        remove_if_empty(&transaction, place.experiment.number(), place.restart_id)?;
+        Ok(transaction.commit()?)
+    }
+
     /// Removes runs with everything they have: all of them, or none. Their numbers are not given again; the room
     /// in the file is used by the runs to come.
     ///

@@ -106,6 +106,9 @@ pub enum HistoryError {
         /// The runs.
         runs: Vec<RunId>,
     },
+    /// Runs, and none that has ended.
+    #[error("no run has ended yet")]
+    NoneEnded,
     /// A tag or range of runs none of which is complete.
     #[error("no run of {name} is complete")]
     NoneComplete {
@@ -229,7 +232,7 @@ impl HistoryError {
             Self::NoWal { .. } => Some("keep it on a local disk: set HELENUS_HOME".into()),
             Self::UnknownRun {
                 newest: Some(_), ..
-            } => Some("`@last` names the newest".into()),
+            } => Some("`@last` names the last that has ended".into()),
             Self::UnknownRun { newest: None, .. } | Self::Empty => {
                 Some("`helenus bench` makes one".into())
             }
@@ -241,6 +244,7 @@ impl HistoryError {
                 None => "`helenus history` lists runs and their tags".into(),
             }),
             Self::Several { .. } => Some("name one of them".into()),
+            Self::NoneEnded => Some("`@newest` names the newest, whatever became of it".into()),
             Self::NoneComplete { .. } => {
                 Some("`helenus history` tells what became of each run".into())
             }

@@ -9,7 +9,7 @@ use crate::run::StoredRun;
 use crate::when::Utc;
 use helenus_model::histogram::Histogram;
 use helenus_model::run_plan::RunPlan;
-use helenus_model::sample::{Header, Interval, OperationInterval, Stretch};
+use helenus_model::sample::{Header, Interval, MeasuredFrom, OperationInterval, Stretch};
 use helenus_model::workload::Workload;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -102,23 +102,30 @@ pub fn counted<'a>(
     intervals: &'a [Interval],
     with_warmup: bool,
 ) -> impl Iterator<Item = &'a Interval> {
-    let mut from = BTreeMap::new();
-    for one in intervals.iter().filter(|i| i.stretch == Stretch::Measured) {
-        from.entry(one.phase).or_insert(one.start_ns);
+    let mut begins: BTreeMap<usize, MeasuredFrom> = BTreeMap::new();
+    for one in intervals {
+        begins.entry(one.phase).or_default().see(one);
     }
-    if let Some(result) = &run.result {
-        for (at, phase) in result.phases.iter().enumerate() {
-            let cut_s = phase.steadiness.as_ref().map_or(0.0, |s| s.cut_s);
-            if let Some(from) = from.get_mut(&at) {
-                *from += std::time::Duration::from_secs_f64(cut_s.max(0.0)).as_nanos() as u64;
-            }
-        }
-    }
+    let cut_ns = |phase: usize| {
+        let result = run.result.as_ref();
+        let steadiness = result.and_then(|r| r.phases.get(phase)?.steadiness.as_ref());
+        let cut_s = steadiness.map_or(0.0, |s| s.cut_s.max(0.0));
+        std::time::Duration::from_secs_f64(cut_s).as_nanos() as u64
+    };
+    let from: BTreeMap<usize, (u64, u64)> = begins
+        .iter()
+        .filter_map(|(phase, begin)| {
+            let begin = begin.at_ns()?;
+            Some((*phase, (begin, begin + cut_ns(*phase))))
+        })
+        .collect();
     intervals.iter().filter(move |one| {
         // A cut lies on a border; where clocks put it a little beside, the interval's middle decides.
         let middle = one.start_ns + one.end_ns.saturating_sub(one.start_ns) / 2;
         let measured = one.stretch == Stretch::Measured
-            && from.get(&one.phase).is_some_and(|from| middle >= *from);
+            && from
+                .get(&one.phase)
+                .is_some_and(|(begin, from)| middle.max(*begin) >= *from);
         with_warmup || measured
     })
 }

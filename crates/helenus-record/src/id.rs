@@ -1,12 +1,15 @@
-//! Names of runs (`r42`, `42`, and `@last` for the newest), experiments (`e3`) and comparisons (`cmp7`).
+//! Names of runs (`r42`, `42`, `@last` and `@newest`), experiments (`e3`) and comparisons (`cmp7`).
 //! Refuses anything that could mean two runs, and numbers below one.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use std::fmt;
 use std::str::FromStr;
 
-/// The word for the newest run.
+/// The word for the last run that has ended.
 const LAST: &str = "@last";
+
+/// The word for the newest run.
+const NEWEST: &str = "@newest";
 
 /// The number of a run in one history, shown as `r42`. Never given twice, not even after the run was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -18,8 +21,10 @@ pub struct RunId(i64);
 pub enum RunReference {
     /// By its number: `r42` or `42`.
     Id(RunId),
-    /// The newest one, whatever became of it: `@last`.
+    /// The newest that has ended, be it complete, invalid or interrupted: `@last`.
     Last,
+    /// The newest one, whatever became of it: `@newest`.
+    Newest,
 }
 
 /// The text names no run.
@@ -33,7 +38,7 @@ pub struct RunIdError {
 impl RunIdError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        format!("a run is named r42 or 42, the newest one {LAST}")
+        format!("a run is named r42 or 42, the last that has ended {LAST}, the newest {NEWEST}")
     }
 }
 
@@ -146,6 +151,8 @@ impl FromStr for RunReference {
     fn from_str(text: &str) -> Result<Self, RunIdError> {
         if text == LAST {
             Ok(Self::Last)
+        } else if text == NEWEST {
+            Ok(Self::Newest)
         } else {
             text.parse().map(Self::Id)
         }
@@ -182,6 +189,7 @@ mod tests {
         }
         assert_eq!(RunId(42).to_string().parse(), Ok(RunId(42)));
         assert_eq!("@last".parse(), Ok(RunReference::Last));
+        assert_eq!("@newest".parse(), Ok(RunReference::Newest));
         assert_eq!(format!("{:>5}", RunId(7)), "   r7");
     }
 

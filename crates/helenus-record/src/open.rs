@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// How long a writer waits for another; no transaction here takes a tenth of it.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// How long a glance waits for a writer.
+const GLANCE: Duration = Duration::from_millis(100);
+
 /// Pause between two attempts where SQLite itself does not wait.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -81,6 +84,16 @@ impl History {
     /// As [`Self::open`].
     pub fn open_existing(path: &Path) -> Result<Option<Self>, HistoryError> {
         path.exists().then(|| Self::open(path)).transpose()
+    }
+
+    /// The history for a glance: none where there is no such file, or where it cannot be read at once. Nothing is
+    /// made, migrated or written.
+    pub fn glance(path: &Path) -> Option<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).ok()?;
+        connection.busy_timeout(GLANCE).ok()?;
+        check(&connection, path, newest(MIGRATIONS)).ok()?;
+        Some(Self { connection })
     }
 
     /// What SQLite finds wrong with the file, and rows that belong to none; nothing where all is well. Reads all of it.

@@ -13,7 +13,7 @@ use helenus_model::format::Format;
 use helenus_model::result::{
     self, Distribution, GeneratorUse, OperationResult, PhaseResult, RunResult,
 };
-use helenus_model::sample::{FailureKind, Interval, OperationInterval};
+use helenus_model::sample::{FailureKind, Header, Interval, OperationInterval};
 use helenus_model::telemetry::Reading;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use std::collections::BTreeMap;
@@ -25,7 +25,8 @@ impl History {
     /// No such run, or none at all; the database cannot be read.
     pub fn resolve(&self, reference: RunReference) -> Result<RunId, HistoryError> {
         match reference {
-            RunReference::Last => newest(&self.connection)?.ok_or(HistoryError::Empty),
+            RunReference::Last => last(&self.connection),
+            RunReference::Newest => newest(&self.connection)?.ok_or(HistoryError::Empty),
             RunReference::Id(run) => {
                 let there = "SELECT EXISTS (SELECT 1 FROM run WHERE id = ?)";
                 if self.connection.query_row(there, [run], |row| row.get(0))? {
@@ -92,6 +93,29 @@ impl History {
         Ok(wanted.take(most).collect::<rusqlite::Result<_>>()?)
     }
 
+    /// The newest runs by name, each with its workload, whatever became of them.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn newest_names(&self, most: u32) -> Result<Vec<(RunId, String)>, HistoryError> {
+        let sql = "SELECT id, workload FROM run ORDER BY id DESC LIMIT ?";
+        let mut statement = self.connection.prepare(sql)?;
+        let found = statement.query_map([most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Every tag that a run has, sorted.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn tags(&self) -> Result<Vec<String>, HistoryError> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT DISTINCT tag FROM tag ORDER BY tag")?;
+        let found = statement.query_map([], |row| row.get(0))?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// The newest run, whatever became of it.
     ///
     /// # Errors
@@ -155,6 +179,17 @@ pub(crate) const SUMMARY: &str = "id, state, verdict, began_wall_ns, release, pr
 
 pub(crate) fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>> {
     connection.query_row("SELECT max(id) FROM run", [], |row| row.get(0))
+}
+
+/// The newest run that has ended: of one under way, and of one that was cut off, nothing can be told.
+pub(crate) fn last(connection: &Connection) -> Result<RunId, HistoryError> {
+    let ended = "SELECT max(id) FROM run WHERE state <> 'broken'";
+    let ended: Option<RunId> = connection.query_row(ended, [], |row| row.get(0))?;
+    match (ended, newest(connection)?) {
+        (Some(run), _) => Ok(run),
+        (None, Some(_)) => Err(HistoryError::NoneEnded),
+        (None, None) => Err(HistoryError::Empty),
+    }
 }
 
 /// The error for a run that is not there.
@@ -252,6 +287,10 @@ fn result_of(connection: &Connection, of: &RunSummary) -> Result<Option<RunResul
             pacing: row.get::<_, Word<_>>("pacing")?.0,
             began_wall_ns: row.get("load_began_wall_ns")?,
             generator: generator(row)?,
+            unchecked: row
+                .get::<_, Option<Json<Header>>>("header")?
+                .map(|json| json.0.unchecked)
+                .unwrap_or_default(),
             phases: phases(connection, of.id)?,
             verdict,
         })

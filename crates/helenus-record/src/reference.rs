@@ -1,11 +1,11 @@
-//! Finding runs by what a person calls them: `r12`, `12`, `@last`, a tag, `r12,r15`, `r12..r20`.
+//! Finding runs by what a person calls them: `r12`, `12`, `@last`, `@newest`, a tag, `r12,r15`, `r12..r20`.
 //! Refuses to take one of several where one is wanted, and to guess what an unknown word may mean.
 
 use crate::change::line;
 use crate::error::HistoryError;
 use crate::id::{RunId, RunReference};
 use crate::open::History;
-use crate::read::{SUMMARY, newest, summary, unknown};
+use crate::read::{SUMMARY, last, newest, summary, unknown};
 use crate::run::{RunState, RunSummary};
 use helenus_model::nearest::nearest;
 use rusqlite::Connection;
@@ -68,7 +68,8 @@ impl History {
 /// The runs of one name, and whether it names them one by one.
 fn named(connection: &Connection, name: &str) -> Result<(Vec<RunSummary>, bool), HistoryError> {
     match name.parse() {
-        Ok(RunReference::Last) => {
+        Ok(RunReference::Last) => return Ok((vec![line(connection, last(connection)?)?], true)),
+        Ok(RunReference::Newest) => {
             let run = newest(connection)?.ok_or(HistoryError::Empty)?;
             return Ok((vec![line(connection, run)?], true));
         }

@@ -14,20 +14,27 @@ pub(crate) mod history;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod many;
+pub(crate) mod nb;
+pub(crate) mod node;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
+pub(crate) mod shell;
 pub(crate) mod stress;
 pub(crate) mod topology;
+pub(crate) mod upgrade;
 pub(crate) mod workload;
+pub(crate) mod wrong;
 
 pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
+pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
 use helenus_model::units::{parse_duration, parse_rate};
+use helenus_model::workload::ReplicationFactor;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -55,8 +62,23 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
+/// The command line, or the text that it asks for with `--help` or `--version`. A mistake ends the program.
+pub(crate) fn parse<I, T>(words: I) -> Result<Cli, clap::builder::StyledStr>
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    Cli::try_parse_from(&words).map_err(|error| {
+        if error.use_stderr() {
+            wrong::with_cure(error, &words).exit();
+        }
+        error.render()
+    })
+}
+
 /// Flags of every verb.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Global {
     /// Text for people, or JSON for programs.
     #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Text)]
@@ -69,9 +91,23 @@ pub(crate) struct Global {
     pub(crate) quiet: bool,
 }
 
+/// An address of a node; this machine by its name, too.
+pub(crate) fn parse_host(text: &str) -> Result<IpAddr, String> {
+    if text == "localhost" {
+        return Ok(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    text.parse().map_err(|_| match text.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => {
+            format!("write the address alone, and the port behind --port: --hosts {host} --port {port}")
+        }
+        _ => format!("{text:?} is no address: write one such as 10.0.0.1, for the nodes name each other by addresses"),
+    })
+}
+
 /// How results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum OutputFormat {
+    #[default]
     Text,
     Json,
 }
@@ -79,6 +115,7 @@ pub(crate) enum OutputFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Bring up a cluster and wait until it is ready
+    #[command(alias = "create")]
     Up(Up),
     /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
     Bench(Box<Bench>),
@@ -88,6 +125,8 @@ pub(crate) enum Verb {
     Populate(Box<run::Populate>),
     /// A line of cassandra-stress, as it stands
     Stress(stress::Stress),
+    /// A line of NoSQLBench's cql-iot, as it stands
+    Nb(nb::Nb),
     /// Workloads: built-in ones, profiles checked, a profile drafted from a table
     Workload(workload::Workload),
     /// Two sides of runs: what differs, by how much, and how sure that is
@@ -104,8 +143,10 @@ pub(crate) enum Verb {
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
+    /// Move a cluster to another release, one node at a time, with its data
+    Upgrade(upgrade::Upgrade),
     /// Remove clusters with everything they have
-    #[command(alias = "down")]
+    #[command(aliases = ["down", "remove", "delete", "destroy"])]
     Rm(Rm),
     /// The clusters of this user, with their processes and memory
     #[command(alias = "ls")]
@@ -126,6 +167,8 @@ pub(crate) enum Verb {
     Pause(OneNode),
     /// Let a paused node go on
     Resume(OneNode),
+    /// Nodes that come and go: add, decommission, remove, replace
+    Node(node::NodeVerb),
     /// A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
     Fault(fault::FaultFlags),
     /// Undo faults: nodes are started or go on, links are as they were
@@ -142,6 +185,8 @@ pub(crate) enum Verb {
     Ledger(ledger::Ledger),
     /// The release's own nodetool against a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
+    /// Open a node's JMX, and say how jconsole and other clients get in
+    Jmx(Jmx),
     /// Run CQL statements, or an interactive shell
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),
@@ -155,7 +200,7 @@ pub(crate) enum Verb {
     Presets(Presets),
     /// What this machine has and lacks, with the cure of each
     Doctor,
-    /// Completions for a shell, on standard output
+    /// Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs, tags
     Completions(Completions),
     /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
     #[command(name = "__cqlsh", hide = true)]
@@ -166,7 +211,7 @@ pub(crate) enum Verb {
     },
     /// Becomes a node (internal)
     #[command(name = "__node", hide = true)]
-    Node { launch: PathBuf },
+    BecomeNode { launch: PathBuf },
     /// Becomes a tool that ends with the process that asked for it (internal)
     #[command(name = "__leashed", hide = true)]
     Leashed {
@@ -273,7 +318,7 @@ pub(crate) struct BenchPlace {
     #[arg(long, value_name = "NAME", conflicts_with = "hosts", conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) cluster: Option<String>,
     /// Addresses of a cluster; one that Helenus did not bring up must be named with --i-may-write-to
-    #[arg(long, value_delimiter = ',', value_name = "HOST,…", conflicts_with_all = CLUSTER_FLAGS)]
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…", alias = "host", value_parser = parse_host, conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) hosts: Vec<IpAddr>,
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
@@ -299,7 +344,7 @@ pub(crate) struct LoadFlags {
     #[arg(long)]
     pub(crate) closed: bool,
     /// Most operations in flight at once
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
     /// Generator processes that share rate, slots and operations: for what one cannot load
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
@@ -321,7 +366,7 @@ pub(crate) struct LoadFlags {
     #[arg(long)]
     pub(crate) in_order: bool,
     /// Consistency level of every operation
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
     /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
@@ -330,9 +375,10 @@ pub(crate) struct LoadFlags {
     /// the links of a cluster of yours are put back afterwards
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
-    /// Copies of each row in each data centre [default: up to 3, as many as it has nodes]
-    #[arg(long, value_name = "N")]
-    pub(crate) replication_factor: Option<u32>,
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
+    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
+    pub(crate) replication_factor: Option<ReplicationFactor>,
     /// A fault on the run's time line, counted from the first measured stretch, such as
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
     #[arg(long = "fault", value_name = "WORDS")]
@@ -421,8 +467,11 @@ pub(crate) enum LevelArg {
     Three,
     Quorum,
     All,
+    #[value(alias = "LOCAL-QUORUM")]
     LocalQuorum,
+    #[value(alias = "EACH-QUORUM")]
     EachQuorum,
+    #[value(alias = "LOCAL-ONE")]
     LocalOne,
 }
 
@@ -461,6 +510,9 @@ pub(crate) struct Stop {
     /// Patience with a node that does not stop by itself; it is killed then
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) within: Duration,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -472,6 +524,9 @@ pub(crate) struct Start {
     /// Longest wait until all running nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -496,6 +551,9 @@ pub(crate) struct Rm {
     /// Their baselines too, which stay otherwise
     #[arg(long)]
     pub(crate) with_baselines: bool,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Say what would be deleted, delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -535,6 +593,9 @@ pub(crate) struct OneNode {
     /// NAME/NODE
     #[arg(value_name = "NAME/NODE")]
     pub(crate) target: String,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Say what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -554,26 +615,6 @@ pub(crate) struct Nodetool {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  helenus cql c -e 'SELECT release_version FROM system.local'
-  helenus cql c -f schema.cql
-  helenus cql c                          an installed cqlsh, connected")]
-pub(crate) struct Cqlsh {
-    /// NAME or NAME/NODE [default: the only cluster, its first node that answers]
-    #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
-    pub(crate) target: Option<String>,
-    /// Statements to run
-    #[arg(short, long, value_name = "CQL", conflicts_with = "file")]
-    pub(crate) execute: Option<String>,
-    /// A file with statements; - for standard input
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Show the statements one by one, run none
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Releases {
     #[command(subcommand)]
     pub(crate) verb: Option<ReleasesVerb>,
@@ -582,6 +623,7 @@ pub(crate) struct Releases {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleasesVerb {
     /// Fetch a release into the cache now
+    #[command(alias = "install")]
     Fetch {
         /// Release, such as 5.0
         #[arg(default_value = "5.0")]
@@ -609,6 +651,13 @@ pub(crate) enum PresetsVerb {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  source <(helenus completions bash)     in ~/.bashrc, so that it is as new as the program
+  source <(helenus completions zsh)      in ~/.zshrc, after compinit
+  helenus completions fish | source      in ~/.config/fish/config.fish
+
+The shell asks helenus, which must be on PATH, for each completion: clusters, nodes, runs, tags,
+workloads and releases are those of the moment. Nothing is written or started for it.")]
 pub(crate) struct Completions {
     /// Shell
     #[arg(value_enum)]

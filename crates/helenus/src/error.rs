@@ -21,6 +21,14 @@ pub(crate) mod code {
     pub(crate) const INTERRUPTED: u8 = 130;
 }
 
+/// The words of the kernel, of Cassandra and of SQLite for a full disk.
+const NO_SPACE: [&str; 4] = [
+    "No space left on device",
+    "Insufficient disk space",
+    "Not enough space for",
+    "disk is full",
+];
+
 /// A failure as a person reads it.
 #[derive(Debug)]
 pub(crate) struct CommandError {
@@ -50,7 +58,17 @@ impl CommandError {
         if let Some(source) = error.source() {
             failure.causes.push(with_causes(source));
         }
-        failure
+        failure.or_no_space()
+    }
+
+    /// A full disk is the environment's, whoever met it and whatever else it looks like there.
+    pub(crate) fn or_no_space(mut self) -> Self {
+        let full = |text: &String| NO_SPACE.iter().any(|words| text.contains(words));
+        if full(&self.message) || self.causes.iter().any(full) {
+            self.code = code::ENVIRONMENT;
+            self.hint = Some("a disk is full: free some space".into());
+        }
+        self
     }
 
     /// With its cure.
@@ -103,6 +121,12 @@ impl From<ClusterError> for CommandError {
             failure.causes.clear();
         }
         failure.hint(error.hint())
+    }
+}
+
+impl From<helenus_cql::InputError> for CommandError {
+    fn from(error: helenus_cql::InputError) -> Self {
+        Self::of(code::USAGE, &error).hint(error.hint())
     }
 }
 

@@ -7,7 +7,6 @@ mod error;
 mod log;
 mod ui;
 
-use clap::Parser as _;
 use cli::{Cli, Verb};
 use error::CommandError;
 use helenus_cluster::cancel::Cancel;
@@ -17,10 +16,16 @@ use std::process::ExitCode;
 use ui::Ui;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    if let Some(ended) = commands::complete::asked() {
+        return ended;
+    }
+    let cli = match cli::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(help) => return print(&help),
+    };
     // What becomes another program, or is one, has no part in the rest of the face.
     match &cli.verb {
-        Verb::Node { launch } => return commands::hidden::node(launch),
+        Verb::BecomeNode { launch } => return commands::hidden::node(launch),
         Verb::Leashed {
             parent,
             program,
@@ -40,14 +45,27 @@ fn main() -> ExitCode {
         _ => {}
     }
     let ui = Ui::new(&cli.global);
-    match run(cli, &ui) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            tracing::error!(code = failure.code, error = failure.message(), "failed");
-            ui.error(&failure);
-            ExitCode::from(failure.code)
-        }
-    }
+    let ended = run(cli, &ui);
+    end(ended, &ui)
+}
+
+/// The exit code. Output that was lost is an error of its own, and turns a success into a failure; a verdict stays.
+fn end(ended: Result<u8, CommandError>, ui: &Ui) -> ExitCode {
+    let tell = |failure: &CommandError| {
+        tracing::error!(code = failure.code, error = failure.message(), "failed");
+        ui.error(failure);
+        failure.code
+    };
+    let code = ended.unwrap_or_else(|failure| tell(&failure));
+    let lost = ui.lost().map(|failure| tell(&failure));
+    ExitCode::from(if code == 0 { lost.unwrap_or(0) } else { code })
+}
+
+/// `--help` and `--version`.
+fn print(help: &clap::builder::StyledStr) -> ExitCode {
+    let ui = Ui::new(&cli::Global::default());
+    ui.out(&help.ansi().to_string());
+    end(Ok(0), &ui)
 }
 
 fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
@@ -70,6 +88,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Run(flags) => commands::run::run(*flags, &hands, ui),
         Verb::Populate(flags) => commands::populate::run(&flags, &hands, ui),
         Verb::Stress(flags) => commands::stress::run(&flags, &hands, ui),
+        Verb::Nb(flags) => commands::nb::run(&flags, &hands, ui),
         Verb::Workload(flags) => commands::workload::run(&flags, &hands, ui),
         Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
         Verb::Levels(flags) => commands::levels::run(&flags, &hands, ui),
@@ -79,6 +98,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Reset(flags) => commands::reset::run(&flags, &hands, ui),
         Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
         Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
+        Verb::Upgrade(flags) => commands::upgrade::run(&flags, &hands, ui),
         Verb::Baseline(flags) => commands::baseline::run(&flags, &hands, ui),
         Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
         Verb::List(flags) => commands::list::run(&flags, &hands, ui),
@@ -90,11 +110,13 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
         Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
         Verb::Resume(flags) => commands::signal::resume(&flags, &hands, ui),
+        Verb::Node(flags) => commands::node::run(&flags, &hands, ui),
         Verb::Fault(flags) => commands::fault::run(&flags, &hands, ui),
         Verb::Heal(flags) => commands::fault::heal(&flags, &hands, ui),
         Verb::CheckData(flags) => commands::check_data::run(&flags, &hands, ui),
         Verb::Ledger(flags) => commands::ledger::run(&flags, &hands, ui),
         Verb::Count(flags) => commands::count::run(&flags, &hands, ui),
+        Verb::Jmx(flags) => commands::jmx::run(&flags, &hands, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),
         Verb::Env(flags) => commands::env::run(&flags, &hands, ui),
@@ -106,7 +128,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Doctor => commands::doctor::run(&hands, ui),
         Verb::Completions(_)
         | Verb::Presets(_)
-        | Verb::Node { .. }
+        | Verb::BecomeNode { .. }
         | Verb::Leashed { .. }
         | Verb::Keep { .. }
         | Verb::Within { .. }

@@ -2,11 +2,12 @@
 //! Refuses to speak when nobody listens: quiet when piped, colour only on a terminal.
 
 use crate::cli::{Global, OutputFormat};
-use crate::error::CommandError;
+use crate::error::{CommandError, code};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Where a command writes.
@@ -15,6 +16,8 @@ pub(crate) struct Ui {
     format: OutputFormat,
     quiet: bool,
     live: bool,
+    /// The first failure to write to standard output; nothing is written after it.
+    failed: Arc<OnceLock<io::Error>>,
 }
 
 impl Ui {
@@ -22,7 +25,8 @@ impl Ui {
         Self {
             format: global.format,
             quiet: global.quiet,
-            live: std::io::stderr().is_terminal() && !global.quiet,
+            live: io::stderr().is_terminal() && !global.quiet,
+            failed: Arc::default(),
         }
     }
 
@@ -51,15 +55,43 @@ impl Ui {
 
     /// A value as JSON, whatever the format of results is.
     pub(crate) fn json_value<T: Serialize>(&self, value: &T) {
-        let json = serde_json::to_string_pretty(value).unwrap_or_else(|e| format!("\"{e}\""));
-        self.out(&format!("{json}\n"));
+        match serde_json::to_string_pretty(value) {
+            Ok(json) => self.out(&format!("{json}\n")),
+            Err(error) => self.keep(error.into()),
+        }
     }
 
-    /// Data on standard output; a reader that went away ends the writing, not the program.
+    /// Data on standard output. A failure is kept for [`Self::lost`]: the command goes on, and cleans up.
     pub(crate) fn out(&self, text: &str) {
+        if !self.listened() {
+            return;
+        }
         let mut out = anstream::stdout();
-        let _reader_gone = out.write_all(text.as_bytes());
-        let _reader_gone = out.flush();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = written {
+            self.keep(error);
+        }
+    }
+
+    fn keep(&self, error: io::Error) {
+        tracing::warn!(%error, "standard output");
+        let _the_first_is_kept = self.failed.set(error);
+    }
+
+    /// Whether standard output has taken everything so far; whoever prints without end looks at it.
+    pub(crate) fn listened(&self) -> bool {
+        self.failed.get().is_none()
+    }
+
+    /// Output that could not be written. A reader that went away, as `head` does, has read what it wanted.
+    pub(crate) fn lost(&self) -> Option<CommandError> {
+        let error = self.failed.get()?;
+        (error.kind() != io::ErrorKind::BrokenPipe).then(|| {
+            let text = format!("cannot write to standard output: {error}");
+            CommandError::new(code::ENVIRONMENT, text).hint(
+                "what was printed is cut off: repeat the command once there is room".to_owned(),
+            )
+        })
     }
 
     /// A word on what is going on; nothing when quiet.

@@ -30,6 +30,8 @@ mod levels;
 mod like;
 #[path = "real/many.rs"]
 mod many;
+#[path = "real/nodes.rs"]
+mod nodes;
 #[path = "real/populate.rs"]
 mod populate;
 #[path = "real/profiles.rs"]
@@ -40,10 +42,16 @@ mod releases;
 mod reset;
 #[path = "real/secured.rs"]
 mod secured;
+#[path = "real/shell.rs"]
+mod shell;
+#[path = "real/statements.rs"]
+mod statements;
 #[path = "real/stress.rs"]
 mod stress;
 #[path = "real/telemetry.rs"]
 mod telemetry;
+#[path = "real/upgrade.rs"]
+mod upgrade;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -125,6 +133,16 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let upgraded = Trial::test(
+        "three_nodes_go_to_5_0_under_load_and_nothing_is_lost",
+        || match home::jdk_17() {
+            Some(java) => {
+                upgrade::three_nodes_go_to_5_0_under_load_and_nothing_is_lost(&java);
+                Ok(())
+            }
+            None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+        },
+    );
     let beside = |name: &str, run: fn()| {
         Trial::test(name.to_owned(), move || match stress::lacking() {
             None => {
@@ -177,6 +195,7 @@ fn main() {
             stress::text_is_that_of_cassandra_stress,
         ),
         vectors,
+        upgraded,
         apart(
             "levels_wait_for_the_other_side_and_a_cut_is_felt",
             distance::levels_wait_for_the_other_side_and_a_cut_is_felt,
@@ -208,6 +227,10 @@ fn main() {
         everywhere,
         on_11("cassandra_4_1_on_11", releases::cassandra_4_1_on_11),
         on_11("cassandra_4_0_on_11", releases::cassandra_4_0_on_11),
+        on_11(
+            "production_s_settings_on_4_0",
+            like::production_s_settings_on_4_0,
+        ),
         on_17,
         trial(
             "one_tiny_node_lives_its_life",
@@ -274,6 +297,10 @@ fn main() {
             bench::ones_own_schema_is_written_and_found,
         ),
         trial(
+            "each_pair_is_checked_right_or_not_at_all",
+            statements::each_pair_is_checked_right_or_not_at_all,
+        ),
+        trial(
             "the_shipped_profiles_run_as_they_stand",
             profiles::the_shipped_profiles_run_as_they_stand,
         ),
@@ -316,6 +343,10 @@ fn main() {
         trial(
             "counts_are_right_while_others_write",
             count::counts_are_right_while_others_write,
+        ),
+        trial(
+            "nodes_come_and_go_under_load_and_nothing_is_lost",
+            nodes::nodes_come_and_go_under_load_and_nothing_is_lost,
         ),
         trial(
             "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",

@@ -60,6 +60,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap_complete", &["helenus"]),
     ("indicatif", &["helenus"]),
     ("owo-colors", &["helenus"]),
+    // Lines of a shell: history, editing, completion.
+    ("rustyline", &["helenus"]),
     ("signal-hook", &["helenus"]),
     // Topologies are a file that people write; its lines are told by the reader of them.
     ("toml", &["helenus", "helenus-model"]),

@@ -40,7 +40,7 @@ const LEVELS: [&str; 17] = [
     "LOCAL_QUORUM,QUORUM,EACH_QUORUM",
     "--workloads",
     "write",
-    "--rtts",
+    "--rtt",
     "0ms,links",
     "--rate",
     "50",

@@ -1,4 +1,4 @@
-//! What every trial stands on: the release binary in a home of its own, the JDK and the jars, and the stopwatch of a
+//! What every trial stands on: the binary in a home of its own, the JDK and the jars, and the stopwatch of a
 //! start. Refuses to leave a process: what it starts by itself is leashed, and its home is emptied before each trial.
 
 use super::campaign::Measures;
@@ -29,7 +29,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct Rig {
     /// The workspace.
     pub(crate) root: PathBuf,
-    /// The release binary.
+    /// The binary: the release build, or the debug build of a campaign that measures no time.
     pub(crate) helenus: PathBuf,
     /// The same folders as the binary's.
     pub(crate) hands: Hands,
@@ -41,12 +41,13 @@ pub(crate) struct Rig {
 
 impl Rig {
     /// Builds the binary and opens its folders below `target/`.
-    pub(crate) fn open(root: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn open(root: &Path, quick: bool) -> Result<Self, Box<dyn Error>> {
         let target = std::env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| root.join("target"), |folder| root.join(folder));
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let built = Command::new(cargo)
-            .args(["build", "--quiet", "--release", "--package", "helenus"])
+            .args(["build", "--quiet", "--package", "helenus"])
+            .args(quick.then_some("--release"))
             .current_dir(root)
             .status()?;
         if !built.success() {
@@ -59,7 +60,9 @@ impl Rig {
         env.vars.remove(std::ffi::OsStr::new("HELENUS_FAKE_NODE"));
         let release = Release::newest();
         let jdk = jdk::choose(release, &jdk::find(&env), None)?.jdk;
-        let helenus = target.join("release/helenus");
+        let helenus = target
+            .join(if quick { "release" } else { "debug" })
+            .join("helenus");
         let hands = Hands::open(env.clone(), helenus.clone(), Cancel::default())
             .map_err(|e| with_causes(&e))?;
         // Maven runs below the binary's own leash: the binary fetches, this only reads what is there.

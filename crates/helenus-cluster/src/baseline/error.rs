@@ -53,6 +53,9 @@ pub enum BaselineError {
     /// An ephemeral cluster belongs to the command that made it.
     #[error("{0} is ephemeral and goes with the command that made it")]
     Ephemeral(String),
+    /// Nodes of two releases have no files in common that a baseline could bring back.
+    #[error("{0} is in the middle of an upgrade")]
+    Upgrading(String),
     /// The nodes behind the addresses are not proved ours.
     #[error("{cluster} is not proved to be yours: {why}")]
     NotOurs {
@@ -178,6 +181,7 @@ impl BaselineError {
             | Self::Exists { .. }
             | Self::Busy(_)
             | Self::Ephemeral(_)
+            | Self::Upgrading(_)
             | Self::NotOurs { .. }
             | Self::Gone { .. }
             | Self::Misfit(_)
@@ -216,6 +220,7 @@ impl BaselineError {
                 ))
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
+            Self::Upgrading(name) => Some(format!("`helenus upgrade {name}` ends it")),
             Self::Ephemeral(_) => Some("bring up one that stays: `helenus up`".into()),
             Self::NotOurs { .. } => Some("a baseline is made of a cluster of `helenus up`".into()),
             Self::Gone { cluster, tag } => Some(format!(

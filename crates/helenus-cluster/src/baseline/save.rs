@@ -116,6 +116,9 @@ pub(super) fn stays(state: &ClusterState) -> Result<(), BaselineError> {
     if state.ephemeral && !state.is_of_this_process() {
         return Err(BaselineError::Ephemeral(state.plan.name.clone()));
     }
+    if state.upgrade.is_some() {
+        return Err(BaselineError::Upgrading(state.plan.name.clone()));
+    }
     Ok(())
 }
 

@@ -16,6 +16,9 @@ const LOOKS: u32 = 3;
 /// Between two looks: a compaction that follows another is submitted at once, long before.
 const BETWEEN: Duration = Duration::from_millis(100);
 
+/// Longest rewrite of the files of one keyspace.
+const REWRITES_WITHIN: Duration = Duration::from_secs(6 * 3600);
+
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const PENDING: &str = "org.apache.cassandra.metrics:type=Compaction,name=PendingTasks";
@@ -86,22 +89,40 @@ pub(super) fn drain(
     Ok(())
 }
 
+/// Drains one node.
+pub(crate) fn drain_node(
+    hands: &Hands,
+    state: &ClusterState,
+    name: &str,
+) -> Result<(), ClusterError> {
+    match state.runtime.fake {
+        Some(_) => Ok(()),
+        None => node(hands, state, name).drain(),
+    }
+}
+
+/// Rewrites the data files of one node that are not of its release's own format.
+pub(crate) fn rewrite(hands: &Hands, state: &ClusterState, name: &str) -> Result<(), ClusterError> {
+    match state.runtime.fake {
+        Some(_) => Ok(()),
+        None => node(hands, state, name).rewrite(),
+    }
+}
+
 fn nodes<'a>(hands: &Hands, state: &'a ClusterState) -> Vec<Node<'a>> {
-    let way = |name: &str| match Mbeans::of(hands, state, name) {
+    let plans = state.plan.nodes.iter();
+    plans.map(|plan| node(hands, state, &plan.name)).collect()
+}
+
+fn node<'a>(hands: &Hands, state: &'a ClusterState, name: &'a str) -> Node<'a> {
+    let way = match Mbeans::of(hands, state, name) {
         Ok(mbeans) => Way::Mbeans(mbeans),
         Err(error) => {
             tracing::warn!(%error, node = name, "no agent; nodetool is asked");
             Way::Nodetool
         }
     };
-    let plans = state.plan.nodes.iter();
-    plans
-        .map(|plan| Node {
-            state,
-            name: &plan.name,
-            way: way(&plan.name),
-        })
-        .collect()
+    Node { state, name, way }
 }
 
 /// Waits until nothing is pending or active; returns how often it looked.
@@ -185,6 +206,29 @@ impl Node<'_> {
         match &self.way {
             Way::Mbeans(mbeans) => mbeans.exec(STORAGE, "drain", &[]).map(|_| ())?,
             Way::Nodetool => self.tool("drain").map(|_| ())?,
+        }
+        Ok(())
+    }
+
+    fn rewrite(&self) -> Result<(), ClusterError> {
+        let Way::Mbeans(mbeans) = &self.way else {
+            return self.tool("upgradesstables").map(|_| ());
+        };
+        let patient = mbeans.clone().waiting(REWRITES_WITHIN);
+        let keyspaces = patient.read(STORAGE, "Keyspaces")?;
+        let upgrade = "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
+        for keyspace in keyspaces.as_array().cloned().unwrap_or_default() {
+            // Only files of another format, by as many threads as compactions have.
+            let arguments = [keyspace.clone(), json!(true), json!(0), json!([])];
+            let status = patient.exec(STORAGE, upgrade, &arguments)?;
+            if status != json!(0) {
+                return Err(BaselineError::Refused {
+                    node: self.name.to_owned(),
+                    what: "upgradesstables",
+                    answer: format!("keyspace {keyspace}: status {status}"),
+                }
+                .into());
+            }
         }
         Ok(())
     }

@@ -126,7 +126,7 @@ pub fn probe(home: &Path) -> Result<Jdk, JdkError> {
     if !is_executable(&java) {
         return Err(not("it has no bin/java that can be started".to_owned()));
     }
-    let text = fs_err::read_to_string(home.join("release")).unwrap_or_default();
+    let text = helenus_cql::input::text(&home.join("release")).unwrap_or_default();
     let jdk = match parse_release_file(&text) {
         Ok(jdk) => jdk,
         Err(_) => {

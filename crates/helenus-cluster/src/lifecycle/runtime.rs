@@ -9,7 +9,7 @@ use crate::state::Runtime;
 use crate::store::{ReleaseFiles, Store};
 use helenus_model::release::Verdict;
 use helenus_model::release::{Arch, Release};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Hands {
     /// Finds release and JDK; fetches the release when it is not in the cache.
@@ -18,13 +18,24 @@ impl Hands {
         request: &UpRequest,
         events: &mut dyn FnMut(Event),
     ) -> Result<(String, Runtime), ClusterError> {
-        if let Some(fake) = &request.fake {
-            return self.fake_runtime(fake, request);
+        let (java_home, fake) = (request.java_home.as_deref(), request.fake.as_deref());
+        self.runtime_for(&request.source, java_home, fake, events)
+    }
+
+    /// The same for a release and the JDK that a person names, if one is; `fake` is a stand-in's behaviour.
+    pub(crate) fn runtime_for(
+        &self,
+        source: &Source,
+        explicit: Option<&Path>,
+        fake: Option<&str>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(String, Runtime), ClusterError> {
+        if let Some(fake) = fake {
+            return self.fake_runtime(fake, source, explicit);
         }
         let store = Store::open(&self.paths.cache, &self.env)?;
-        let explicit = request.java_home.as_deref();
         let cancel = self.cancel.flag();
-        let files = match &request.source {
+        let files = match source {
             Source::Known(name) => {
                 let release = Release::find(name)?;
                 // The JDK first: a wrong one is told before anything is fetched.
@@ -75,7 +86,8 @@ impl Hands {
     fn fake_runtime(
         &self,
         behaviour: &str,
-        request: &UpRequest,
+        source: &Source,
+        explicit: Option<&Path>,
     ) -> Result<(String, Runtime), ClusterError> {
         let mut runtime = Runtime {
             java: PathBuf::new(),
@@ -88,12 +100,11 @@ impl Hands {
             module_flags: vec![],
             fake: Some(behaviour.to_owned()),
         };
-        let version = match &request.source {
+        let version = match source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),
             Source::Tarball(_) => Release::newest().version.to_owned(),
             Source::Home(path) => {
                 let files = Store::from_home(path)?;
-                let explicit = request.java_home.as_deref();
                 let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
                 runtime.jdk_feature = chosen.jdk.feature;
                 runtime.module_flags = flags_of(&files, chosen.jdk.feature);

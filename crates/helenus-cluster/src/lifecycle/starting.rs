@@ -16,6 +16,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 impl Hands {
+    /// Starts the named nodes and waits until all that run are ready together; those that have not joined yet one
+    /// after the other, when the others are there.
+    pub(crate) fn launch(
+        &self,
+        state: &mut ClusterState,
+        names: &[String],
+        ready_within: Duration,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), ClusterError> {
+        let joins = |name: &String| state.nodes.get(name).is_some_and(|n| n.joining.is_some());
+        let (joining, members): (Vec<String>, Vec<String>) = names.iter().cloned().partition(joins);
+        if joining.is_empty() || !members.is_empty() {
+            let started = self.begin(state, &members, events)?;
+            self.finish(state, &members, started, ready_within, events)?;
+        }
+        for name in joining {
+            let names = [name];
+            let started = self.begin(state, &names, events)?;
+            self.finish(state, &names, started, ready_within, events)?;
+        }
+        Ok(())
+    }
+
     /// Starts the named nodes; what fails ends those that were started.
     pub(crate) fn begin(
         &self,
@@ -104,11 +127,13 @@ impl Hands {
         ready_within: Duration,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
+        self.await_joining(state, started, ready_within, events)?;
         let host_ids = self.wait(state, names, ready_within, started, events)?;
         for (name, id) in host_ids {
             state.nodes.entry(name).and_modify(|n| n.host_id = Some(id));
         }
         state.secured = state.plan.security.auth;
+        self.joined(state)?;
         self.save(state)
     }
 
@@ -142,9 +167,9 @@ impl Hands {
         secure::provide(&state.plan)?;
         disk::provide(state, names)?;
         for name in names {
-            let node = state.node(name)?;
-            launch::write_files(state, node).map_err(ClusterError::io("the node's folder"))?;
-            let process = launch::start(state, node, &options)
+            let node = state.launched(name)?;
+            launch::write_files(state, &node).map_err(ClusterError::io("the node's folder"))?;
+            let process = launch::start(state, &node, &options)
                 .map_err(ClusterError::io("the launch shim"))?;
             started.push(process);
         }

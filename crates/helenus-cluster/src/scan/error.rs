@@ -169,9 +169,9 @@ impl ScanError {
                     .into(),
             ),
             Self::Busy { .. } => Some("wait until it is done, or stop it".into()),
-            Self::Unfinished { .. } => Some("--resume goes on with it, --fresh begins anew".into()),
+            Self::Unfinished { .. } => Some("--resume goes on with it, --anew begins anew".into()),
             Self::Changed(_) | Self::Overlap { .. } | Self::Json { .. } => {
-                Some("--fresh begins anew".into())
+                Some("--anew begins anew".into())
             }
             Self::Ring(_) | Self::Replication(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
                 None
@@ -190,7 +190,7 @@ fn stuck_hint(source: &ClientError) -> String {
             "the node's log says why: many tombstones want a compaction, large values more heap"
                 .to_owned()
         }
-        _ => "look at the node's log; --parallel 1 and --rate lean less on it; then --resume"
+        _ => "look at the node's log; --in-flight 1 and --rate lean less on it; then --resume"
             .to_owned(),
     }
 }

@@ -1,8 +1,11 @@
 //! A cluster's own authority and what it signs: a certificate a node and one for clients, as PEM and as keystores.
-//! Refuses to keep the authority's key: what it has not signed during `up`, nobody can have signed later.
+//! Refuses to sign for anybody but the cluster's nodes and clients: its key stays in the cluster's folder, for nodes
+//! that join later.
 
 use super::SecureError;
-use helenus_model::plan::ClusterPlan;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use helenus_model::plan::{ClusterPlan, NodePlan};
 use p12_keystore::{
     Certificate as StoredCertificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain,
 };
@@ -30,7 +33,9 @@ pub(super) struct Certificates {
 
 /// The authority while it signs.
 struct Authority {
-    certificate: Certificate,
+    name: String,
+    /// Its certificate in DER.
+    certificate: Vec<u8>,
     issuer: Issuer<'static, KeyPair>,
 }
 
@@ -43,27 +48,18 @@ struct Holder {
 impl Certificates {
     /// All that a cluster needs, its keystores closed with `password`.
     pub(super) fn make(plan: &ClusterPlan, password: &str) -> Result<Self, SecureError> {
-        let authority = Authority::new(&plan.name)?;
+        let (authority, pem) = Authority::new(&plan.name)?;
         let mut files = vec![
-            (
-                "ca.pem".to_owned(),
-                authority.certificate.pem().into_bytes(),
-            ),
+            (CA.to_owned(), pem.into_bytes()),
+            (CA_KEY.to_owned(), authority.key()),
             ("truststore.p12".to_owned(), authority.truststore(password)?),
         ];
-        let both = [
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
         for node in &plan.nodes {
-            let name = format!("{}/{}", plan.name, node.name);
-            let holder = authority.sign(&name, &[node.address, Ipv4Addr::LOCALHOST], &both)?;
-            let store = authority.keystore(&node.name, &holder, password)?;
-            files.push((format!("{}.p12", node.name), store));
+            files.push(authority.of_node(plan, node, password)?);
         }
         if plan.security.client_auth {
             let name = format!("client of {}", plan.name);
-            let client = authority.sign(&name, &[], &both[1..])?;
+            let client = authority.sign(&name, &[], &BOTH[1..])?;
             let store = authority.keystore("client", &client, password)?;
             files.push(("client.p12".to_owned(), store));
             files.push((
@@ -77,24 +73,91 @@ impl Certificates {
         }
         Ok(Self { files })
     }
+
+    /// The keystore of a node that joins a cluster whose authority is there already: its certificate and key as PEM.
+    pub(super) fn add(
+        plan: &ClusterPlan,
+        node: &NodePlan,
+        (ca, key): (&str, &str),
+        password: &str,
+    ) -> Result<(String, Vec<u8>), SecureError> {
+        Authority::known(&plan.name, ca, key)?.of_node(plan, node, password)
+    }
 }
 
+/// The authority's certificate.
+pub(super) const CA: &str = "ca.pem";
+
+/// The authority's key, for nodes that join later.
+pub(super) const CA_KEY: &str = "ca.key";
+
+/// What a node's certificate is for: it is a client of its peers.
+const BOTH: [ExtendedKeyUsagePurpose; 2] = [
+    ExtendedKeyUsagePurpose::ServerAuth,
+    ExtendedKeyUsagePurpose::ClientAuth,
+];
+
 impl Authority {
-    fn new(cluster: &str) -> Result<Self, SecureError> {
-        let name = format!("authority of {cluster}");
+    /// A new one, with its certificate as PEM.
+    fn new(cluster: &str) -> Result<(Self, String), SecureError> {
+        let (name, params) = Self::params(cluster);
         let failed = |source| SecureError::Certificate {
             of: name.clone(),
             source,
         };
-        let mut params = params(&name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate().map_err(failed)?;
         let certificate = params.self_signed(&key).map_err(failed)?;
+        let pem = certificate.pem();
+        let authority = Self {
+            name,
+            certificate: certificate.der().to_vec(),
+            issuer: Issuer::new(params, key),
+        };
+        Ok((authority, pem))
+    }
+
+    /// The one of a cluster that is there.
+    fn known(cluster: &str, ca: &str, key: &str) -> Result<Self, SecureError> {
+        let (name, params) = Self::params(cluster);
+        let failed = |source| SecureError::Certificate {
+            of: name.clone(),
+            source,
+        };
+        let lines = ca.lines().filter(|line| !line.starts_with("-----"));
+        let certificate = BASE64_STANDARD.decode(lines.collect::<String>());
+        let certificate =
+            certificate.map_err(|_| failed(rcgen::Error::CouldNotParseCertificate))?;
+        let key = KeyPair::from_pem(key).map_err(failed)?;
         Ok(Self {
+            name,
             certificate,
             issuer: Issuer::new(params, key),
         })
+    }
+
+    fn params(cluster: &str) -> (String, CertificateParams) {
+        let name = format!("authority of {cluster}");
+        let mut params = params(&name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        (name, params)
+    }
+
+    fn key(&self) -> Vec<u8> {
+        self.issuer.key().serialize_pem().into_bytes()
+    }
+
+    /// The name and contents of a node's keystore.
+    fn of_node(
+        &self,
+        plan: &ClusterPlan,
+        node: &NodePlan,
+        password: &str,
+    ) -> Result<(String, Vec<u8>), SecureError> {
+        let name = format!("{}/{}", plan.name, node.name);
+        let holder = self.sign(&name, &[node.address, Ipv4Addr::LOCALHOST], &BOTH)?;
+        let store = self.keystore(&node.name, &holder, password)?;
+        Ok((format!("{}.p12", node.name), store))
     }
 
     fn sign(
@@ -126,19 +189,16 @@ impl Authority {
     }
 
     fn truststore(&self, password: &str) -> Result<Vec<u8>, SecureError> {
-        let of = "the authority";
         let mut store = KeyStore::new();
-        store.add_entry(
-            "ca",
-            KeyStoreEntry::Certificate(stored(&self.certificate, of)?),
-        );
-        write(&store, password, of)
+        let own = stored(&self.certificate, &self.name)?;
+        store.add_entry("ca", KeyStoreEntry::Certificate(own));
+        write(&store, password, &self.name)
     }
 
     fn keystore(&self, of: &str, holder: &Holder, password: &str) -> Result<Vec<u8>, SecureError> {
         let key = PrivateKey::from_der(holder.key.serialized_der()).map_err(no_store(of))?;
         let chain = [
-            stored(&holder.certificate, of)?,
+            stored(holder.certificate.der(), of)?,
             stored(&self.certificate, of)?,
         ];
         let entry = PrivateKeyChain::new(of.as_bytes().to_vec(), key, chain);
@@ -164,8 +224,8 @@ fn params(name: &str) -> CertificateParams {
     params
 }
 
-fn stored(certificate: &Certificate, of: &str) -> Result<StoredCertificate, SecureError> {
-    StoredCertificate::from_der(certificate.der()).map_err(no_store(of))
+fn stored(der: &[u8], of: &str) -> Result<StoredCertificate, SecureError> {
+    StoredCertificate::from_der(der).map_err(no_store(of))
 }
 
 fn write(store: &KeyStore, password: &str, of: &str) -> Result<Vec<u8>, SecureError> {

@@ -21,6 +21,7 @@ fn plan_in(folder: &Path, security: Security) -> ClusterPlan {
         tokens: 1,
         initial_tokens: Vec::new(),
         set: vec![],
+        like: false,
         jvm: vec![],
         security,
         machine: Machine {
@@ -74,6 +75,7 @@ fn every_file_is_its_owner_s_alone_and_is_made_once() {
     fs::write(folder.path().join("tls.begun/ca.pem"), "half").unwrap();
     provide(&plan).unwrap();
     let expected = [
+        "ca.key",
         "ca.pem",
         "client.key",
         "client.p12",

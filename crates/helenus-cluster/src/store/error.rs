@@ -4,20 +4,35 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use helenus_model::release::ReleaseError;
+use helenus_model::release::{LockError, ReleaseError};
 
 /// Why the store could not hand out a release.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No `mvn` on `PATH`.
-    #[error("mvn (Apache Maven) is not on PATH, and the release's {jars} jars are not cached yet")]
+    #[error("mvn (Apache Maven) is not on PATH, and {what} not cached yet")]
     NoMaven {
-        /// How many jars are to be fetched.
-        jars: usize,
+        /// What is to be fetched, with its verb.
+        what: String,
     },
-    /// A release that is never fetched.
-    #[error(transparent)]
-    NotFetched(#[from] ReleaseError),
+    /// A patch that Maven does not find.
+    #[error("Cassandra {version} is not published: Maven finds no {coordinates}")]
+    Unpublished {
+        /// The patch.
+        version: String,
+        /// What it was asked for.
+        coordinates: String,
+        /// Published patches of the series, the nearest first.
+        nearest: Vec<&'static str>,
+    },
+    /// The record of a patch's checksums cannot be read.
+    #[error("the recorded checksums in {path} cannot be read")]
+    Record {
+        /// The record.
+        path: PathBuf,
+        /// Why.
+        source: LockError,
+    },
     /// `mvn` is there, but could not be started.
     #[error("{mvn} could not be started")]
     MavenStart {
@@ -145,7 +160,15 @@ impl StoreError {
                 "name the folder that holds bin/ and lib/ of an unpacked binary distribution"
                     .to_owned()
             }
-            Self::Unknown { source, .. } | Self::NotFetched(source) => source.hint(),
+            Self::Unknown { source, .. } => source.hint(),
+            Self::Unpublished { nearest, .. } => {
+                let near = nearest.iter().take(4).copied().collect::<Vec<_>>();
+                format!("the nearest published patches are {}", near.join(", "))
+            }
+            Self::Record { path, .. } => format!(
+                "remove {} to record the checksums anew: nothing then proves that the jars are the same",
+                path.display()
+            ),
             Self::Tarball { .. } => {
                 "a binary distribution is a file such as apache-cassandra-5.0.9-bin.tar.gz"
                     .to_owned()

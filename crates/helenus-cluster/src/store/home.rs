@@ -11,8 +11,8 @@ use helenus_model::release::{Arch, Release};
 use super::{Origin, ReleaseFiles, Store, StoreError, StoreEvent, land};
 use crate::digest;
 
-/// Words in a jar's name that mark native code of platforms that are never served here.
-const FOREIGN: [&str; 4] = ["-osx-", "-windows-", "-freebsd-", "riscv64"];
+/// Words in a jar's name that mark native or glue code of platforms that are never served here.
+pub(super) const FOREIGN: [&str; 6] = ["osx", "macos", "windows", "riscv", "kqueue", "freebsd"];
 
 impl Store {
     /// The files of an unpacked distribution, as they are.

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use helenus_model::release::Release;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{StoreError, StoreEvent, TICK, Wanted};
@@ -18,7 +19,10 @@ use crate::env::Env;
 
 /// The plugin that copies, pinned so that its output keeps its form; it runs on Maven 3.2.5 on.
 const PLUGIN_VERSION: &str = "3.6.1";
-const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
+const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1";
+
+/// Folder of the jars beside the pom.
+pub const LIB: &str = "lib";
 
 /// How long a told-off Maven may take before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,21 +59,87 @@ pub(super) fn fetch(
         .artifacts(wanted.arch)
         .map(|a| a.file.as_str())
         .collect();
-    let mvn = env
-        .find_program("mvn")
-        .ok_or(StoreError::NoMaven { jars: names.len() })?;
-    let pom = folder.join("pom.xml");
-    let text = pom_text(wanted);
-    fs_err::write(&pom, text).map_err(|e| StoreError::of_cache(folder, e))?;
+    let jars = names.len();
+    let mvn = program(env, &|| format!("the release's {jars} jars are"))?;
     on(StoreEvent::Fetching {
-        total: names.len(),
+        total: jars,
         bytes: wanted.lock.artifacts(wanted.arch).map(|a| a.size).sum(),
     });
+    let mut heard = Heard::new(names);
+    let (text, goals) = (pom_text(wanted), [format!("{PLUGIN}:copy")]);
+    let status = call(env, &mvn, folder, &text, &goals, cancel, &mut |line| {
+        heard.line(line, on);
+    })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(heard.failure(status, folder))
+}
+
+/// Resolves the release with everything it depends on into `folder/lib`; returns Maven's list of it.
+///
+/// # Errors
+/// No `mvn`, one that failed, a version that is not published, a full disk, or a cancelled wait.
+pub fn resolve(
+    env: &Env,
+    release: &'static Release,
+    folder: &Path,
+    cancel: &AtomicBool,
+) -> Result<String, StoreError> {
+    let version = release.version;
+    let list = folder.join("list.txt");
+    let goals = [
+        // A version that was not there yesterday is asked for again.
+        "--update-snapshots".to_owned(),
+        format!("{PLUGIN}:list"),
+        format!("{PLUGIN}:copy-dependencies"),
+        "-DincludeScope=runtime".to_owned(),
+        format!("-DoutputFile={}", list.display()),
+        format!("-DoutputDirectory={}", folder.join(LIB).display()),
+    ];
+    let mut heard = Heard::new(BTreeSet::new());
+    let mvn = program(env, &|| format!("Cassandra {version} is"))?;
+    let text = resolving_pom(version);
+    let status = call(env, &mvn, folder, &text, &goals, cancel, &mut |line| {
+        heard.line(line, &mut |_| {});
+    })?;
+    if !status.success() {
+        let coordinates = format!("org.apache.cassandra:cassandra-all:{version}");
+        if heard.misses(version) {
+            return Err(StoreError::Unpublished {
+                version: version.to_owned(),
+                coordinates,
+                nearest: release.nearest_patches(),
+            });
+        }
+        return Err(heard.failure(status, folder));
+    }
+    fs_err::read_to_string(&list).map_err(|e| StoreError::of_cache(folder, e))
+}
+
+/// `mvn`, which is to fetch what `what` says.
+fn program(env: &Env, what: &dyn Fn() -> String) -> Result<PathBuf, StoreError> {
+    let mvn = env.find_program("mvn");
+    mvn.ok_or_else(|| StoreError::NoMaven { what: what() })
+}
+
+/// One call of `mvn` with that pom, which lies in `folder` as long as it runs.
+fn call(
+    env: &Env,
+    mvn: &Path,
+    folder: &Path,
+    text: &str,
+    goals: &[String],
+    cancel: &AtomicBool,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<ExitStatus, StoreError> {
+    let pom = folder.join("pom.xml");
+    fs_err::write(&pom, text).map_err(|e| StoreError::of_cache(folder, e))?;
     let child = env
-        .leashed(&mvn)
+        .leashed(mvn)
         .args(["--batch-mode", "-Dstyle.color=never", "--file"])
         .arg(&pom)
-        .arg(GOAL)
+        .args(goals)
         .current_dir(folder)
         .env_clear()
         .envs(&env.vars)
@@ -78,14 +148,13 @@ pub(super) fn fetch(
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|source| StoreError::MavenStart { mvn, source })?;
-    let mut heard = Heard::new(names);
-    let status = listen(child, cancel, &mut |line| heard.line(line, on))?;
+        .map_err(|source| StoreError::MavenStart {
+            mvn: mvn.to_owned(),
+            source,
+        })?;
+    let status = listen(child, cancel, on_line)?;
     fs_err::remove_file(&pom).map_err(|e| StoreError::of_cache(folder, e))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(heard.failure(status, folder))
+    Ok(status)
 }
 
 /// What Maven said so far.
@@ -145,6 +214,14 @@ impl<'a> Heard<'a> {
         if !noise && self.errors.len() < LINES_KEPT {
             self.errors.push(error.to_owned());
         }
+    }
+
+    /// Whether Maven looked for Cassandra's own jar of that version and found none.
+    fn misses(&self, version: &str) -> bool {
+        let jar = format!("cassandra-all:jar:{version} ");
+        let told = ["Could not find artifact", "was not found in"];
+        let missing = |line: &String| line.contains(&jar) && told.iter().any(|t| line.contains(t));
+        self.errors.iter().any(missing)
     }
 
     fn failure(self, status: ExitStatus, folder: &Path) -> StoreError {
@@ -248,6 +325,17 @@ fn end(child: &mut Child) {
     }
     let _gone_already = signal(Signal::KILL);
     let _reaped = child.wait();
+}
+
+/// A project that depends on the release and on nothing else.
+fn resolving_pom(version: &str) -> String {
+    format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\"><modelVersion>4.0.0</modelVersion>\
+         <groupId>helenus</groupId><artifactId>lock</artifactId><version>1</version><dependencies>\
+         <dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>\
+         <version>{}</version></dependency></dependencies></project>\n",
+        escaped(version)
+    )
 }
 
 /// A project of its own that asks for nothing but those artifacts, into `lib` beside it.

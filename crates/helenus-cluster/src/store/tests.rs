@@ -207,7 +207,12 @@ fn without_maven_the_cure_is_told() {
     let kitchen = Kitchen::new();
     let store = Store::open(&kitchen.at("cache"), &Env::default()).unwrap();
     let error = kitchen.ensure(&store).0.unwrap_err();
-    assert!(matches!(error, StoreError::NoMaven { jars: 2 }), "{error}");
+    assert!(matches!(error, StoreError::NoMaven { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("the release's 2 jars are not cached yet")
+    );
     assert!(error.hint().contains("--cassandra-home"));
     kitchen.nothing_landed();
 }
@@ -379,7 +384,7 @@ fn an_unpacked_distribution_is_read() {
     distribution(
         home,
         &[
-            "apache-cassandra-5.0.4.jar",
+            "apache-cassandra-5.0.94.jar",
             "guava.jar",
             "x-osx-x86_64.jar",
             "notes.txt",
@@ -390,7 +395,7 @@ fn an_unpacked_distribution_is_read() {
     let files = Store::from_home(home).unwrap();
     assert_eq!(
         (files.version.as_str(), files.release.series),
-        ("5.0.4", "5.0")
+        ("5.0.94", "5.0")
     );
     assert!(!files.exact());
     let names: Vec<_> = files.jars.iter().map(|j| j.file_name().unwrap()).collect();
@@ -398,7 +403,7 @@ fn an_unpacked_distribution_is_read() {
         Arch::X86_64 => "netty-linux-x86_64.jar",
         Arch::Aarch64 => "netty-linux-aarch_64.jar",
     };
-    assert_eq!(names, ["apache-cassandra-5.0.4.jar", "guava.jar", native]);
+    assert_eq!(names, ["apache-cassandra-5.0.94.jar", "guava.jar", native]);
 }
 
 #[test]
@@ -501,4 +506,103 @@ fn archives_that_reach_outside_are_refused() {
         .from_tarball(&kitchen.at("no.tar.gz"), &kitchen.cancel, &mut |_| {})
         .unwrap_err();
     assert!(matches!(error, StoreError::Tarball { .. }), "{error}");
+}
+
+/// Maven that resolves two jars and lists them, and copies them when it is asked again; `JAR` is what they hold.
+const RESOLVES: &str = "mkdir -p \"$DIR/lib\"\n\
+    for jar in cassandra-all-4.1.5.jar n-1-linux-x86_64.jar n-1-linux-aarch_64.jar n-1-osx-x86_64.jar; do\n\
+      printf JAR > \"$DIR/lib/$jar\"\n\
+    done\n\
+    case \"$*\" in *:list*)\n\
+      echo '   org.apache.cassandra:cassandra-all:jar:4.1.5:compile' > \"$DIR/list.txt\"\n\
+      for arch in linux-x86_64 linux-aarch_64 osx-x86_64; do\n\
+        echo \"   g:n:jar:$arch:1:compile\" >> \"$DIR/list.txt\"\n\
+      done;;\n\
+    esac\n";
+
+#[test]
+fn a_patch_is_recorded_at_first_use_and_later_fetches_must_match() {
+    let kitchen = Kitchen::new();
+    let patch = Release::find("4.1.5").unwrap();
+    let ensure = |store: &Store, on: &mut dyn FnMut(StoreEvent)| {
+        store.ensure(patch, Arch::X86_64, &kitchen.cancel, on)
+    };
+    let store = kitchen.store(RESOLVES);
+    assert_eq!(
+        (store.known_lock(patch), store.recorded_versions()),
+        (None, vec![])
+    );
+    let mut events = Vec::new();
+    let files = ensure(&store, &mut |e| events.push(e)).unwrap();
+    assert_eq!((files.version.as_str(), files.exact()), ("4.1.5", true));
+    let names: Vec<_> = files.jars.iter().map(|j| j.file_name().unwrap()).collect();
+    assert_eq!(names, ["cassandra-all-4.1.5.jar", "n-1-linux-x86_64.jar"]);
+    let record = kitchen.at("cache/releases/4.1.5/lock.tsv");
+    assert!(events.contains(&StoreEvent::Recorded {
+        version: "4.1.5".to_owned(),
+        jars: 2,
+        record: record.clone(),
+    }));
+    let lock = fs_err::read_to_string(&record).unwrap();
+    assert!(
+        lock.contains("n-1-linux-aarch_64.jar") && !lock.contains("osx"),
+        "{lock}"
+    );
+    assert_eq!(store.recorded_versions(), ["4.1.5"]);
+    assert_eq!(store.cached(patch, Arch::X86_64), Some(files.home.clone()));
+
+    // In the cache: no Maven is called. Gone from the cache: the same jars come again, others are refused.
+    let calls = kitchen.calls();
+    ensure(&store, &mut |_| {}).unwrap();
+    assert_eq!(kitchen.calls(), calls);
+    fs_err::remove_dir_all(&files.home).unwrap();
+    let mut events = Vec::new();
+    ensure(&store, &mut |e| events.push(e)).unwrap();
+    let anew = |e: &StoreEvent| {
+        matches!(
+            e,
+            StoreEvent::Recorded { .. } | StoreEvent::Resolving { .. }
+        )
+    };
+    assert!(!events.iter().any(anew), "{events:?}");
+    fs_err::remove_dir_all(&files.home).unwrap();
+    let store = kitchen.store(&RESOLVES.replace("JAR", "RAJ"));
+    let error = ensure(&store, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, StoreError::Checksum { .. }), "{error}");
+
+    fs_err::write(&record, "half a li").unwrap();
+    let error = ensure(&store, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, StoreError::Record { .. }), "{error}");
+    assert!(
+        error
+            .hint()
+            .contains("lock.tsv to record the checksums anew")
+    );
+}
+
+#[test]
+fn a_patch_that_is_not_published_names_the_nearest_that_are() {
+    let kitchen = Kitchen::new();
+    let store = kitchen.store(
+        "echo '[ERROR] Failed to execute goal on project lock: Could not find artifact \
+         org.apache.cassandra:cassandra-all:jar:4.1.99 in central'; exit 1\n",
+    );
+    let patch = Release::find("4.1.99").unwrap();
+    let error = store.ensure(patch, Arch::X86_64, &kitchen.cancel, &mut |_| {});
+    let error = error.unwrap_err();
+    assert_eq!(
+        format!("{error} | {}", error.hint()),
+        "Cassandra 4.1.99 is not published: Maven finds no org.apache.cassandra:cassandra-all:4.1.99 | \
+         the nearest published patches are 4.1.10, 4.1.9, 4.1.8, 4.1.7"
+    );
+    kitchen.nothing_landed();
+    let store = Store::open(&kitchen.at("cache"), &Env::default()).unwrap();
+    let error = store.ensure(patch, Arch::X86_64, &kitchen.cancel, &mut |_| {});
+    let error = error.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("and Cassandra 4.1.99 is not cached yet"),
+        "{error}"
+    );
 }

@@ -5,6 +5,7 @@ use super::ask::{Asker, Way};
 use super::gc_tail::GcTail;
 use super::kernel::{self, Process};
 use crate::alive;
+use crate::upgrade::WHY_FILE;
 use helenus_model::gc_log::Stop;
 use helenus_model::plan::{GC_LOG, NodePlan};
 use helenus_model::telemetry::{Event, EventKind, NodeSample, Reading, Seen};
@@ -45,6 +46,10 @@ impl Node {
             sample: None,
             events: Vec::new(),
         })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Asks the node itself; the answer may come until [`Self::told`].
@@ -105,17 +110,16 @@ impl Node {
 
     fn event(&mut self, what: EventKind, from_ns: u64, to_ns: u64) {
         let text = match what {
-            EventKind::Died => "its process was gone",
-            _ => "its process was stopped by a signal",
+            EventKind::Died => match fs_err::read_to_string(self.folder.join(WHY_FILE)) {
+                Ok(why) => format!("its process was gone: {}", why.trim()),
+                Err(_) => "its process was gone".to_owned(),
+            },
+            _ => "its process was stopped by a signal".to_owned(),
         };
         self.events.push(Reading {
             source: self.name.clone(),
             at_ns: from_ns,
-            seen: Seen::Event(Event {
-                what,
-                to_ns,
-                text: text.into(),
-            }),
+            seen: Seen::Event(Event { what, to_ns, text }),
         });
     }
 }

@@ -4,11 +4,13 @@
 use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use super::tls::is_of_tls;
-use crate::codec::envelope::{Envelope, Header, Version};
+use crate::codec::envelope::{Envelope, Header, Version, flag};
 use crate::codec::frame::{Inbox, put_envelopes};
 use crate::codec::{Event, Extras, Request, Response};
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes read at a time.
@@ -16,6 +18,9 @@ const READ_BYTES: usize = 64 << 10;
 /// Responses still on their way after their time ran out, beyond which the connection is given
 /// up: the server answers nothing any more.
 const MOST_ABANDONED: usize = 1_000;
+
+/// How often a wait looks whether it was cancelled.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Longest time that a request is waited for; keeps the sum with the clock in range.
 const LONGEST_LIMIT: Duration = Duration::from_secs(365 * 86_400);
@@ -31,6 +36,10 @@ pub(super) struct Conversation {
     abandoned: BTreeSet<i16>,
     broken: bool,
     buffer: Vec<u8>,
+    /// Whether the server is to trace what it is asked.
+    pub(super) tracing: bool,
+    /// Ends a wait for a response once it is set.
+    pub(super) cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Conversation {
@@ -44,6 +53,8 @@ impl Conversation {
             abandoned: BTreeSet::new(),
             broken: false,
             buffer: vec![0; READ_BYTES],
+            tracing: false,
+            cancel: None,
         }
     }
 
@@ -75,7 +86,7 @@ impl Conversation {
         let header = Header {
             version: self.version,
             response: false,
-            flags: 0,
+            flags: if self.tracing { flag::TRACING } else { 0 },
             stream,
             opcode: request.opcode(),
             length: body.len(),
@@ -91,7 +102,10 @@ impl Conversation {
         let exchanged = self.send(during, &bytes, deadline, limit);
         let exchanged = exchanged.and_then(|()| self.receive(during, stream, deadline, limit));
         // A write cut short leaves the server in the middle of a request: `send` says so.
-        let recoverable = matches!(exchanged, Ok(_) | Err(ClientError::TimedOut { .. }));
+        let recoverable = matches!(
+            exchanged,
+            Ok(_) | Err(ClientError::TimedOut { .. } | ClientError::Cancelled { .. })
+        );
         self.broken |= !recoverable;
         exchanged
     }
@@ -158,6 +172,10 @@ impl Conversation {
                 }
                 return Response::decode(&header, &envelope.body).map_err(protocol);
             }
+            if self.is_cancelled() {
+                self.abandoned.insert(stream);
+                return Err(ClientError::Cancelled { during });
+            }
             let read = match self.limit_to(deadline) {
                 Ok(()) => self.stream.read(&mut self.buffer),
                 Err(error) => Err(error),
@@ -182,7 +200,20 @@ impl Conversation {
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.stream.limit(left)
+        self.stream.limit(match self.cancel {
+            Some(_) => left.min(LOOK_EVERY),
+            None => left,
+        })
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let flag = self.cancel.as_ref();
+        flag.is_some_and(|flag| flag.load(Ordering::SeqCst))
+    }
+
+    /// Whether an earlier failure has made the connection useless.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
     }
 }
 

@@ -2,6 +2,7 @@
 //! Refuses to hide which side failed: refused, timed out, protocol, log-in and server are apart.
 
 use crate::codec::{DecodeError, EncodeError, ServerError, ServerErrorKind, Version};
+use helenus_model::sample::is_shutting_down;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -54,6 +55,12 @@ pub enum ClientError {
         during: &'static str,
         /// How long.
         limit: Duration,
+    },
+    /// The person cancelled the wait. The connection stays usable; the request may still take effect.
+    #[error("{during} was cancelled; it may still take effect")]
+    Cancelled {
+        /// What was waited for.
+        during: &'static str,
     },
     /// The server closed the connection.
     #[error("the server closed the connection during {during}")]
@@ -177,8 +184,11 @@ impl ClientError {
             Self::Version { .. } => Some("ask for an older protocol version"),
             Self::CredentialsMissing { .. } => Some("give a user name and a password"),
             Self::Refusal { .. } => Some("check user name and password"),
-            Self::Server { error } => server_hint(&error.kind),
+            Self::Server { error } => {
+                server_hint(error).or_else(|| super::cure::of(&error.message))
+            }
             Self::Unexpected { .. }
+            | Self::Cancelled { .. }
             | Self::Authenticator { .. }
             | Self::Encode { .. }
             | Self::Value { .. }
@@ -205,10 +215,14 @@ impl ClientError {
     }
 }
 
-fn server_hint(kind: &ServerErrorKind) -> Option<&'static str> {
-    match kind {
-        ServerErrorKind::Unavailable { .. } => {
-            Some("too few replicas are up for this consistency level")
+fn server_hint(error: &ServerError) -> Option<&'static str> {
+    match &error.kind {
+        ServerErrorKind::Unavailable { .. } => Some(
+            "too few replicas are up for this consistency level: start the nodes that are down, or see to the keyspace's replication",
+        ),
+        // Cassandra has no error of its own for it.
+        ServerErrorKind::Overloaded if is_shutting_down(&error.message) => {
+            Some("the node is shutting down: start it again, or ask another node")
         }
         ServerErrorKind::Overloaded => Some("send fewer requests at a time"),
         ServerErrorKind::IsBootstrapping => Some("wait until the node has joined"),
@@ -218,5 +232,24 @@ fn server_hint(kind: &ServerErrorKind) -> Option<&'static str> {
         ServerErrorKind::CasWriteUnknown { .. } => Some("read the row to see what happened"),
         ServerErrorKind::Truncate => Some("TRUNCATE needs every node up"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_shuts_down_is_not_told_to_be_asked_less() {
+        let hint = |message: &str| {
+            let error = ServerError {
+                message: message.to_owned(),
+                kind: ServerErrorKind::Overloaded,
+            };
+            ClientError::Server { error }.hint()
+        };
+        let going = hint("Server is shutting down").expect("a hint");
+        assert!(going.contains("shutting down"), "{going}");
+        assert_eq!(hint("busy"), Some("send fewer requests at a time"));
     }
 }

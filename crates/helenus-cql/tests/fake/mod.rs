@@ -1,6 +1,7 @@
 //! A server in a thread: opens, logs ada in, and answers a handful of made-up statements.
 //! Refuses to be a Cassandra: no statement means anything here but by its first word.
 
+use helenus_cql::codec::envelope::flag;
 use helenus_cql::codec::frame::put_envelopes;
 use helenus_cql::codec::{
     Bound, ColumnSpec, Consistency, Envelope, Extras, Header, Inbox, Parameters, Prepared,
@@ -164,7 +165,9 @@ impl Connection {
         } else {
             vec![]
         };
+        let traced = request.flags & flag::TRACING != 0;
         let extras = Extras {
+            tracing_id: traced.then_some([7; 16]),
             warnings,
             ..Extras::default()
         };

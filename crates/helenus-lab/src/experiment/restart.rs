@@ -7,6 +7,7 @@ use crate::generator::GeneratorError;
 use crate::populate::PopulateError;
 use crate::target::TargetError;
 use helenus_cluster::error::{Class, ClusterError};
+use helenus_cluster::in_use;
 use helenus_cluster::lifecycle::{UpRequest, with_causes};
 use helenus_cluster::ready;
 use helenus_cluster::remove;
@@ -62,6 +63,7 @@ impl Sitting<'_> {
         let came_up = up.is_ok();
         let ended = up.and_then(|()| self.runs_of(&places));
         let ended = ended.map_err(|error| self.or_no_space(error, nodes));
+        let ended = self.or_disturbed(ended);
         let removed = self.remove();
         if self.hands.cancel.is_set() {
             self.interrupt(&places)?;
@@ -101,6 +103,15 @@ impl Sitting<'_> {
                 _ => error,
             },
             None => error,
+        }
+    }
+
+    /// That another command changed the cluster, where one did: what came of it is no fault of the run's settings.
+    fn or_disturbed(&self, ended: Result<(), ExperimentError>) -> Result<(), ExperimentError> {
+        let seen = in_use::disturbances(&self.hands.clusters, &self.cluster());
+        match seen.into_iter().next() {
+            Some(one) => Err(ExperimentError::Disturbed(one.command)),
+            None => ended,
         }
     }
 
@@ -210,6 +221,7 @@ impl Sitting<'_> {
         if let Some(error) = finished.not_recorded {
             return Err(ExperimentError::NotRecorded(error));
         }
+        self.or_disturbed(Ok(()))?;
         // A generator outlives the nodes that its load has killed.
         let state = self.hands.clusters.load(&self.cluster());
         ready::still_there(&state.map_err(ClusterError::from)?)?;
@@ -276,7 +288,7 @@ fn own_fault(error: &ExperimentError) -> Option<String> {
         BenchError::Generator(GeneratorError::Read(_))
         | BenchError::Target(TargetError::Unreachable { .. })
         | BenchError::Prepare { .. }
-        | BenchError::NoRate => Some(with_causes(error)),
+        | BenchError::NoRate { .. } => Some(with_causes(error)),
         _ => None,
     };
     let of_data = |error: &PopulateError| match error {

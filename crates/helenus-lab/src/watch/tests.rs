@@ -52,6 +52,7 @@ fn header() -> SampleLine {
         pid: std::process::id(),
         cpus: vec![],
         beside: vec![],
+        unchecked: vec![],
     })
 }
 

@@ -11,6 +11,7 @@ use helenus_model::seed::Seed;
 use helenus_model::workload::maker::Maker;
 use helenus_model::workload::operation::{Bound, Request, Statement, Work};
 use helenus_model::workload::profile::{BatchKind, ProfileWorkload};
+use helenus_model::workload::walk::Partitions;
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
 use scylla::response::{PagingState, PagingStateResponse};
 use scylla::statement::batch::{Batch, BatchType};
@@ -37,6 +38,15 @@ pub(super) struct Profiles {
     ring: Vec<(i64, i64)>,
     /// How far the scan of each statement is.
     scans: RefCell<BTreeMap<usize, Scan>>,
+    /// Where the workload is a cassandra-stress line's.
+    walk: Option<Walking>,
+}
+
+/// What a line's operations remember.
+struct Walking {
+    partitions: RefCell<Partitions>,
+    /// What failed, by the operation's number: it may be sent again, and is the same then.
+    failed: RefCell<BTreeMap<u64, Work>>,
 }
 
 /// A prepared statement, and what is needed to fill its markers and to read its rows.
@@ -84,6 +94,10 @@ impl Profiles {
             }),
             statements,
             scans: RefCell::default(),
+            walk: profiles.walk.as_ref().map(|walk| Walking {
+                partitions: RefCell::new(Partitions::new(walk, data)),
+                failed: RefCell::default(),
+            }),
         })
     }
 
@@ -104,7 +118,34 @@ impl Profiles {
         call: Call<'_>,
         stamp: &Stamp,
     ) -> Result<(), Fault> {
-        let work = self.maker.make(call.operation, call.number, call.positions);
+        let work = self.work(call);
+        let sent = self.send(driver, &work, call, stamp).await;
+        if let (Err(_), Some(walk)) = (&sent, &self.walk) {
+            walk.failed.borrow_mut().insert(call.number, work);
+        }
+        sent
+    }
+
+    fn work(&self, call: Call<'_>) -> Work {
+        let (operation, number) = (call.operation, call.number);
+        let Some(walk) = &self.walk else {
+            return self.maker.make(operation, number, call.positions);
+        };
+        let again = walk.failed.borrow_mut().remove(&number);
+        again.unwrap_or_else(|| {
+            let mut partitions = walk.partitions.borrow_mut();
+            self.maker
+                .walk(&mut partitions, operation, number, call.positions)
+        })
+    }
+
+    async fn send(
+        &self,
+        driver: &Driver,
+        work: &Work,
+        call: Call<'_>,
+        stamp: &Stamp,
+    ) -> Result<(), Fault> {
         match &work.request {
             Request::Single(place, bound) => {
                 let ready = self.ready(*place)?;
@@ -117,7 +158,7 @@ impl Profiles {
                 stamp.start();
                 let done = driver.session.execute_unpaged(statement, values).await;
                 stamp.end();
-                self.take(ready, done.map_err(|e| fault(&e))?, &work, call, stamp)
+                self.take(ready, done.map_err(|e| fault(&e))?, work, call, stamp)
             }
             Request::Batch(kind, all) => {
                 let (mut batch, values) = self.batch(*kind, all, call.serial_consistency)?;
@@ -198,18 +239,29 @@ impl Profiles {
         stamp: &Stamp,
     ) -> Result<(), Fault> {
         let writes = ready.columns.is_empty() || ready.columns[0] == APPLIED;
+        if work.by_answer && (writes || !result.is_rows()) {
+            let rows = match result.is_rows() {
+                true => count(&result.into_rows_result().map_err(|e| other(&e))?),
+                false => 0,
+            };
+            stamp.touched(rows.min(1), rows);
+            return Ok(());
+        }
         if writes || !result.is_rows() {
             stamp.touched(work.partitions, work.rows);
             return Ok(());
         }
         let read = result.into_rows_result().map_err(|e| other(&e))?;
-        stamp.touched(work.partitions, count(&read));
+        // A read that finds nothing touches no partition.
+        let rows = count(&read);
+        let partitions = if work.by_answer { 1 } else { work.partitions };
+        stamp.touched(partitions.min(rows), rows);
         self.check(ready, &read, call)
     }
 
-    /// Compares what was read with what must have been written, where that is asked for.
+    /// Compares what was read with what must have been written, where that is asked for: `validate` asks for it itself.
     fn check(&self, ready: &Ready, read: &QueryRowsResult, call: Call<'_>) -> Result<(), Fault> {
-        if !call.verify {
+        if !call.verify && !self.maker.validates(call.operation) {
             return Ok(());
         }
         let rows = read

@@ -4,6 +4,7 @@
 use super::Running;
 use crate::endpoint::Endpoint;
 use crate::output::Output;
+use crate::recorder::Rotations;
 use crate::stop::Stop;
 use crate::stopwatch::Wake;
 use crate::sys;
@@ -22,13 +23,12 @@ pub(super) struct Conductor<E> {
     /// Place of the phase in the plan.
     at: usize,
     pacing: Pacing,
-    interval_ns: u64,
+    rotations: Rotations,
     rate_per_s: Option<f64>,
     until: Option<Target>,
     /// Operations that had ended at the last rotation, and the rates of the measured intervals.
     ended: u64,
     rates: Vec<f64>,
-    measured_from_ns: u64,
     rotate_at_ns: u64,
     sweep_at_ns: u64,
     cpu: CpuClock,
@@ -73,7 +73,10 @@ impl<E: Endpoint> Conductor<E> {
             running,
             at,
             pacing: plan.pacing,
-            interval_ns,
+            rotations: Rotations {
+                interval_ns,
+                measured_from_ns,
+            },
             rate_per_s: plan.rate_of_process(phase),
             until: match phase.extent {
                 Extent::Until(target) => Some(target),
@@ -81,7 +84,6 @@ impl<E: Endpoint> Conductor<E> {
             },
             ended: 0,
             rates: Vec::new(),
-            measured_from_ns,
             rotate_at_ns: 0,
             sweep_at_ns: origin_ns + SWEEP_NS,
             cpu,
@@ -93,14 +95,9 @@ impl<E: Endpoint> Conductor<E> {
         own
     }
 
-    /// Rotations fall on whole intervals from the measured stretch's start, the first of which ends the warm-up.
     fn next_rotation(&self, now_ns: u64) -> u64 {
-        if now_ns < self.measured_from_ns {
-            (now_ns + self.interval_ns).min(self.measured_from_ns)
-        } else {
-            let passed = (now_ns - self.measured_from_ns) / self.interval_ns;
-            self.measured_from_ns + (passed + 1) * self.interval_ns
-        }
+        let measured_to_ns = self.running.stopwatch.borrow().measured_to_ns();
+        self.rotations.after(now_ns, measured_to_ns)
     }
 
     pub(super) async fn conduct(
@@ -209,7 +206,7 @@ impl<E: Endpoint> Conductor<E> {
         let cpu_ns = self.cpu.now_ns();
         let used_ns = cpu_ns - std::mem::replace(&mut self.cpu.at_rotation_ns, cpu_ns);
         let mut recorder = self.running.recorder.borrow_mut();
-        let stretch = if self.rotate_at_ns <= self.measured_from_ns {
+        let stretch = if self.rotate_at_ns <= self.rotations.measured_from_ns {
             // The rotation on the border ends the warm-up; the measured stretch's CPU counts from here.
             self.cpu.at_measured_ns = cpu_ns;
             Stretch::Warmup
@@ -255,7 +252,7 @@ impl<E: Endpoint> Conductor<E> {
         let passed = ended - std::mem::replace(&mut self.ended, ended);
         if stretch == Stretch::Measured {
             self.rates
-                .push(passed as f64 * 1e9 / self.interval_ns as f64);
+                .push(passed as f64 * 1e9 / self.rotations.interval_ns as f64);
             if target.is_reached(&self.rates) {
                 self.running.stopwatch.borrow_mut().end_at(now_ns);
             }
@@ -274,7 +271,7 @@ impl<E: Endpoint> Conductor<E> {
         let cut_off = self.running.stopwatch.borrow().in_flight();
         PhaseEnd {
             phase: self.at,
-            measured_from_ns: self.measured_from_ns.min(closing.at_ns),
+            measured_from_ns: self.rotations.measured_from_ns.min(closing.at_ns),
             measured_to_ns: closing.at_ns,
             ended_ns: now_ns,
             backlog: closing.backlog,

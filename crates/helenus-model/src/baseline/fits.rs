@@ -3,6 +3,7 @@
 
 use super::{Baseline, SavedNode, SavedTable, is_immutable, series, table_folder};
 use crate::guard::is_system_keyspace;
+use crate::release::Release;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -146,7 +147,7 @@ impl Misfit {
     pub fn hint(&self) -> String {
         match self {
             Self::Release { saved, .. } => format!(
-                "bring up a cluster of the same series: `helenus up NAME --cassandra {}`",
+                "a release reads files of its own series and, from 4.0 on, of older ones; bring up a cluster of the same series: `helenus up NAME --cassandra {}`",
                 series(saved)
             ),
             Self::Nodes { saved, .. } => {
@@ -175,7 +176,7 @@ impl Misfit {
 pub fn fits(baseline: &Baseline, place: &Place, replace: bool) -> Result<RestorePlan, Misfit> {
     let tag = &baseline.tag;
     let cluster = &place.name;
-    if baseline.series() != series(&place.release) {
+    if !reads(&place.release, &baseline.release) {
         return Err(Misfit::Release {
             tag: tag.clone(),
             saved: baseline.release.clone(),
@@ -232,6 +233,15 @@ pub fn fits(baseline: &Baseline, place: &Place, replace: bool) -> Result<Restore
         bytes: Bytes(taken().map(|f| f.bytes).sum()),
         copied: Bytes(copied.map(|f| f.bytes).sum()),
     })
+}
+
+/// Whether a release reads the files of another: of its own series, and from 4.0 on of the series before it.
+fn reads(release: &str, saved: &str) -> bool {
+    let all: Vec<&str> = Release::all().iter().map(|r| r.series).collect();
+    let place = |series: &str| all.iter().position(|known| *known == series);
+    let (own, of_saved) = (place(series(release)), place(series(saved)));
+    let older = own.zip(of_saved).is_some_and(|(own, saved)| saved < own);
+    series(release) == series(saved) || (older && of_saved >= place("4.0"))
 }
 
 /// Whether a file belongs to a table of the baseline's own keyspaces, and so may go to another cluster.

@@ -156,7 +156,7 @@ fn what_does_not_fit_is_told_with_its_cure() {
     other.release = "4.1.10".into();
     insta::assert_snapshot!(misfit(&other), @r"
     baseline loaded is of Cassandra 5.0.9, d runs 4.1.10
-    bring up a cluster of the same series: `helenus up NAME --cassandra 5.0`
+    a release reads files of its own series and, from 4.0 on, of older ones; bring up a cluster of the same series: `helenus up NAME --cassandra 5.0`
     ");
     insta::assert_snapshot!(misfit(&place(3)), @r"
     2 in baseline loaded, 3 in d: the numbers of nodes differ

@@ -12,7 +12,11 @@ const fn parameter(name: &'static str, default: &'static str, about: &'static st
     }
 }
 
-const RF: Parameter = parameter("rf", "1", "copies of each row (SimpleStrategy)");
+const RF: Parameter = parameter(
+    super::RF,
+    super::AUTO,
+    "replicas in each data centre; auto is up to 3, as many as it has nodes",
+);
 
 /// All of them, in the order in which they are listed.
 pub const ALL: &[BuiltIn] = &[

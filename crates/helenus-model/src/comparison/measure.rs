@@ -104,12 +104,16 @@ impl Measure {
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn throughput(phase: &PhaseResult, one: &OperationResult) -> Option<f64> {
-    (phase.duration_s > 0.0).then(|| one.completed as f64 / phase.duration_s)
+    // An operation's share of the phase's throughput, which counts only what ended within the window.
+    let all = phase.total.completed.max(1) as f64;
+    (phase.duration_s > 0.0).then(|| phase.achieved_per_s * one.completed as f64 / all)
 }
 
-/// CPU of the generator's thread in the measured stretch, for each operation that ended, in microseconds.
+/// CPU of all generator processes in the measurement window, for each operation that ended, in microseconds.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn generator_cpu(phase: &PhaseResult) -> Option<f64> {
     let ended = phase.total.completed + phase.total.failures();
-    (ended > 0).then(|| phase.thread_busy * phase.duration_s * 1e6 / ended as f64)
+    let busiest = phase.thread_busy;
+    let processors = phase.around.generator_processors.unwrap_or(busiest);
+    (ended > 0).then(|| processors.max(busiest) * phase.duration_s * 1e6 / ended as f64)
 }

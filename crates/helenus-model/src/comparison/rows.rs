@@ -160,7 +160,7 @@ fn claim(estimate: Option<&Estimate>) -> Claim {
     }
 }
 
-/// Writes Holm's p values into the rows of the headline family: of each phase, all operations together: p50 and p99 of
+/// Corrects the rows of the headline family, their claims too: of each phase, all operations together: p50 and p99 of
 /// the response time (of the service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it.
 fn adjust(rows: &mut [Computed]) {
     let scheduled: Vec<String> = rows
@@ -177,13 +177,19 @@ fn adjust(rows: &mut [Computed]) {
                 _ => false,
             }
     };
-    let mut family: Vec<&mut Estimate> = rows
+    let mut family: Vec<&mut Row> = rows
         .iter_mut()
-        .filter(|one| headline(&one.row))
-        .filter_map(|one| one.row.estimate.as_mut())
+        .map(|one| &mut one.row)
+        .filter(|row| row.estimate.is_some() && headline(row))
         .collect();
-    let p: Vec<f64> = family.iter().map(|estimate| estimate.p).collect();
-    for (estimate, adjusted) in family.iter_mut().zip(holm(&p)) {
-        estimate.p_holm = Some(adjusted);
+    let p: Vec<f64> = family
+        .iter()
+        .filter_map(|row| Some(row.estimate?.p))
+        .collect();
+    for (row, adjusted) in family.iter_mut().zip(holm(&p)) {
+        if let Some(estimate) = &mut row.estimate {
+            estimate.p_holm = Some(adjusted);
+        }
+        row.claim = row.corrected();
     }
 }

@@ -145,7 +145,7 @@ fn named(rest: &str, last: Option<&Token>) -> (TokenKind, String, usize) {
 }
 
 /// Words after which a colon begins a marker.
-const KEYWORDS_BEFORE_MARKERS: [&str; 9] = [
+const KEYWORDS_BEFORE_MARKERS: [&str; 11] = [
     "in",
     "limit",
     "ttl",
@@ -155,6 +155,8 @@ const KEYWORDS_BEFORE_MARKERS: [&str; 9] = [
     "like",
     "between",
     "and",
+    "json",
+    "of",
 ];
 
 fn quoted(rest: &str, quote: char, kind: TokenKind) -> (TokenKind, String, usize) {

@@ -47,6 +47,8 @@ fn what_is_none_is_refused_with_the_form() {
     assert!(said("extr(1..5,0)").contains("above 0"));
     assert!(said("gauss(1..5,1,0)").contains("above 0"));
     assert!("fixed(1)/0".parse::<RatioDist>().is_err());
+    let said = "fixed(1)/0.5".parse::<RatioDist>().expect_err("none");
+    assert!(said.to_string().contains("a whole number above 0"));
 }
 
 #[test]
@@ -79,6 +81,10 @@ fn means_and_spreads_are_those_of_the_shape() {
     );
     let ratio: RatioDist = "fixed(1)/2".parse().expect("a ratio");
     assert!((ratio.draw(9) - 0.5).abs() < 1e-12);
+    let ratio: RatioDist = "fixed(2)/10240M".parse().expect("a ratio");
+    assert!((ratio.draw(9) * 5.12e9 - 1.0).abs() < 1e-12);
+    let again: RatioDist = ratio.to_string().parse().expect("a ratio");
+    assert_eq!(again, ratio);
 }
 
 #[test]

@@ -36,6 +36,10 @@ fn each_threshold_is_where_the_design_puts_it() {
     assert!(case(|f| f.backlog = 2000).is_empty());
     assert_eq!(case(|f| f.backlog = 2001), [DoubtKind::BehindSchedule]);
     assert_eq!(
+        case(|f| f.growth_s = Some(0.31)),
+        [DoubtKind::BehindSchedule]
+    );
+    assert_eq!(
         case(|f| f.thread_busy = 0.91),
         [DoubtKind::GeneratorSaturated]
     );
@@ -208,4 +212,65 @@ fn distance_is_doubted_above_a_twentieth_of_the_round_trip() {
     assert_eq!(doubt.severity, Severity::Caution);
     assert_eq!(doubt.about.as_deref(), Some("DC1 - DC2"));
     assert_eq!((doubt.measured, doubt.threshold), (0.0501, 0.05));
+}
+
+#[test]
+fn cures_follow_from_the_cause() {
+    let mut facts = good();
+    (facts.failed, facts.backlog) = (600, 20_000);
+    let mut cures = |kind: FailureKind, outside: &OutsideFacts| -> Vec<String> {
+        facts.failed_most = Some(kind);
+        facts.unsteady_change = Some(0.3);
+        let doubts = judge(&facts, outside);
+        let told = doubts.iter().map(|d| format!("{:?}: {}", d.kind, d.cure));
+        told.collect()
+    };
+    let none = OutsideFacts::default();
+    let overloaded = cures(FailureKind::Overloaded, &none);
+    insta::assert_snapshot!(overloaded.join("\n"), @r"
+    BehindSchedule: lower the rate, or find the highest one that holds
+    Errors: the nodes refused the load: lower the rate, or have fewer operations in flight
+    NotSteady: give it a longer warm-up, or run long enough for the change to pass
+    ");
+    let unavailable = cures(FailureKind::Unavailable, &none);
+    insta::assert_snapshot!(unavailable.join("\n"), @r"
+    BehindSchedule: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    Errors: too few replicas were up for the consistency level: start the nodes that are down (`helenus status` shows them), or see to the keyspace's replication
+    NotSteady: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    ");
+    let died = OutsideFacts {
+        nodes_died: vec!["node2".to_owned()],
+        ..OutsideFacts::default()
+    };
+    let gone = cures(FailureKind::Connection, &died);
+    insta::assert_snapshot!(gone.join("\n"), @r"
+    BehindSchedule: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    Errors: a node went away or could not be reached: `helenus status` shows it, its log says why
+    NodeDied: the node's log says why (`helenus logs`): give it more memory if it ran out of that
+    NotSteady: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    ");
+    let fault = OutsideFacts {
+        faults: BTreeMap::from([("at 5s for 5s kill node2".to_owned(), 0.3)]),
+        ..OutsideFacts::default()
+    };
+    let asked = cures(FailureKind::Unavailable, &fault);
+    assert!(asked[0].contains("a fault held meanwhile"), "{asked:?}");
+    let stopped = OutsideFacts {
+        disturbed: vec!["helenus stop c".to_owned()],
+        ..died
+    };
+    for told in cures(FailureKind::Connection, &stopped) {
+        let errors = told.starts_with("Errors");
+        assert!(
+            errors || told.ends_with("run it again without that command"),
+            "{told}"
+        );
+    }
+    // Nothing but nodes that are down is an outage, and it says nothing of the load.
+    for kind in [FailureKind::Unavailable, FailureKind::Connection] {
+        assert!(
+            !kind.hint().contains("rate") && kind.is_outage(),
+            "{kind:?}"
+        );
+    }
 }

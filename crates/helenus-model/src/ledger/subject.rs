@@ -268,6 +268,7 @@ mod tests {
         Workload::Profiles(ProfileWorkload {
             name: "events".into(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         })
     }
 

@@ -43,6 +43,7 @@ fn result(kind: Kind, ms: f64) -> RunResult {
         pacing: Pacing::Sleep,
         began_wall_ns: 0,
         generator: None,
+        unchecked: vec![],
         phases: vec![PhaseResult {
             name: kind.word().to_owned(),
             rate_per_s: Some(100.0),

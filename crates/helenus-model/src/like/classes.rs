@@ -1,7 +1,7 @@
 //! The rules by which a key of a production's file is replaced, shrunk or left out.
 //! Refuses to judge by a value's looks where the key's name decides.
 
-use super::ProductionPlace;
+use super::{ProductionPlace, plain, read_place};
 use crate::nearest::nearest;
 use crate::release::Release;
 use serde_json::{Map, Value};
@@ -148,19 +148,95 @@ pub(super) fn initial_tokens(map: &Map<String, Value>) -> Vec<i64> {
     tokens
 }
 
-/// Why the key cannot be followed on one machine.
-pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String> {
-    let top = modern.split('.').next().unwrap_or(modern);
-    if matches!(
-        top,
+/// Whether the key says what is encrypted, and with which key stores.
+pub(super) fn is_encryption(modern: &str) -> bool {
+    matches!(
+        modern,
         "client_encryption_options"
             | "server_encryption_options"
             | "transparent_data_encryption_options"
             | "encryption_options"
-    ) {
-        return Some(
-            "keystores of a production are not on this machine; --tls makes new ones".into(),
-        );
+    )
+}
+
+/// Why encryption that is on cannot be followed.
+pub(super) const KEYSTORES: &str =
+    "keystores of a production are not on this machine; --tls makes new ones";
+
+/// Whether nothing is encrypted by these options: no key store is read then.
+pub(super) fn is_off(options: &Map<String, Value>) -> bool {
+    let on = |key: &str| {
+        let value = options.get(key).map(plain).unwrap_or_default();
+        !matches!(
+            value.to_ascii_lowercase().as_str(),
+            "" | "null" | "false" | "no" | "off" | "none"
+        )
+    };
+    !on("enabled") && !on("internode_encryption") && !on("optional")
+}
+
+/// Whether the option of an encryption that is off is read all the same.
+pub(super) fn is_switch(option: &str) -> bool {
+    matches!(
+        option,
+        "enabled" | "internode_encryption" | "optional" | "require_client_auth"
+    )
+}
+
+/// Tokens a node, where it may have so many.
+pub(super) fn tokens(value: &Value) -> Option<u32> {
+    let tokens = value.as_u64().and_then(|n| u32::try_from(n).ok());
+    tokens.filter(|n| (1..=256).contains(n))
+}
+
+/// Data centre and rack by the cassandra-rackdc.properties beside the file, where the file's snitch reads it.
+pub(super) fn place(map: &Map<String, Value>, rackdc: Option<&str>) -> Option<ProductionPlace> {
+    let snitch = map.get("endpoint_snitch").and_then(Value::as_str);
+    let reads = snitch.is_none_or(|name| name.ends_with("GossipingPropertyFileSnitch"));
+    rackdc.filter(|_| reads).map(read_place)
+}
+
+/// Why Cassandra takes no such partitioner or memtable.
+pub(super) fn refused(modern: &str, value: &Value) -> Option<String> {
+    match modern {
+        "partitioner" => {
+            let name = value.as_str()?;
+            let short = name
+                .strip_prefix("org.apache.cassandra.dht.")
+                .unwrap_or(name);
+            let known = PARTITIONERS.contains(&short) || short.contains('.');
+            (!known).then(|| format!("it takes one of {}", PARTITIONERS.join(", ")))
+        }
+        "memtable.configurations" => {
+            let all = value.as_object()?;
+            let lost = all.iter().find_map(|(name, one)| {
+                let parent = one.get("inherits")?.as_str()?;
+                (!all.contains_key(parent)).then_some((name, parent))
+            });
+            lost.map(|(name, parent)| format!("{name} inherits {parent}, which is not there"))
+        }
+        _ => None,
+    }
+}
+
+const PARTITIONERS: [&str; 4] = [
+    "Murmur3Partitioner",
+    "RandomPartitioner",
+    "ByteOrderedPartitioner",
+    "OrderPreservingPartitioner",
+];
+
+/// Why the key cannot be followed on one machine.
+pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String> {
+    if modern.ends_with("archive_command") && value.as_str().is_some_and(|text| !text.is_empty()) {
+        return Some("a program of a machine that is not here".into());
+    }
+    if modern == "startup_checks"
+        && value
+            .pointer("/check_filesystem_ownership/enabled")
+            .is_some()
+    {
+        return Some("marks of ownership are not on these disks".into());
     }
     if AUTH.contains(&modern) && !is_open(value) && auth {
         return Some("grants of a production are not on this machine".into());
@@ -173,7 +249,8 @@ pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String
     if AUTH.contains(&modern) {
         return None;
     }
-    let about_a_class = modern.ends_with("class_name") || class_of_map(value).is_some();
+    let about_a_class =
+        modern.ends_with("class_name") || modern == "partitioner" || class_of_map(value).is_some();
     let name = class_name(value).filter(|_| about_a_class)?;
     (name.contains('.') && !name.starts_with("org.apache.cassandra."))
         .then(|| format!("{name} is on no class path here"))
@@ -185,6 +262,14 @@ fn is_open(value: &Value) -> bool {
         let short = name.rsplit('.').next().unwrap_or(name);
         short.starts_with("AllowAll") || short == "CassandraRoleManager"
     })
+}
+
+/// The bare name of a class that is given as a map without parameters.
+pub(super) fn bare(value: &Value) -> Option<Value> {
+    let map = value.as_object().filter(|map| map.len() == 1)?;
+    map.get("class_name")
+        .filter(|name| name.is_string())
+        .cloned()
 }
 
 fn class_of_map(value: &Value) -> Option<&str> {
@@ -200,95 +285,14 @@ fn class_name(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| class_of_map(value))
 }
 
-/// Memory, caches, threads and the commit log, by modern name.
-const SIZES: [&str; 46] = [
-    "memtable_heap_space",
-    "memtable_offheap_space",
-    "memtable_flush_writers",
-    "memtable_cleanup_threshold",
-    "key_cache_size",
-    "key_cache_keys_to_save",
-    "row_cache_size",
-    "row_cache_keys_to_save",
-    "counter_cache_size",
-    "counter_cache_keys_to_save",
-    "file_cache_size",
-    "networking_cache_size",
-    "prepared_statements_cache_size",
-    "thrift_prepared_statements_cache_size_mb",
-    "index_summary_capacity",
-    "column_index_cache_size",
-    "paxos_cache_size",
-    "consensus_migration_cache_size",
-    "sai_options.segment_write_buffer_size",
-    "sai_sstable_indexes_per_query_warn_threshold",
-    "commitlog_segment_size",
-    "commitlog_total_space",
-    "commitlog_max_compression_buffers_in_pool",
-    "max_mutation_size",
-    "cdc_total_space",
-    "concurrent_reads",
-    "concurrent_writes",
-    "concurrent_counter_writes",
-    "concurrent_replicates",
-    "concurrent_materialized_view_writes",
-    "concurrent_materialized_view_builders",
-    "concurrent_compactors",
-    "concurrent_validations",
-    "concurrent_index_builders",
-    "concurrent_merkle_tree_requests",
-    "native_transport_max_threads",
-    "native_transport_max_auth_threads",
-    "native_transport_max_request_data_in_flight",
-    "native_transport_max_request_data_in_flight_per_ip",
-    "available_processors",
-    "repair_session_space",
-    "repair_command_pool_size",
-    "rpc_min_threads",
-    "rpc_max_threads",
-    "max_hints_delivery_threads",
-    "internode_max_message_size",
-];
-
-/// Whether the key is a size of memory, caches, threads or the commit log.
-pub(super) fn is_size(modern: &str) -> bool {
-    SIZES.contains(&modern)
-}
-
-/// Why a size is another here.
-pub(super) fn why_shrunk(modern: &str) -> &'static str {
-    if modern.starts_with("concurrent")
-        || modern.contains("threads")
-        || modern.contains("writers")
-        || modern.contains("pool_size")
-        || modern == "available_processors"
-    {
-        "threads of a machine that is not here"
-    } else if modern.starts_with("commitlog") || modern.starts_with("cdc") {
-        "disk of a machine that is not here"
-    } else if modern == "max_mutation_size" || modern == "internode_max_message_size" {
-        "bounded by the smaller commit-log segment"
-    } else {
-        "memory of a machine that is not here"
-    }
-}
-
 /// Why a release does not know a key: what other releases say of it.
 pub(super) fn history(key: &str, release: &Release) -> String {
-    let all = Release::all();
-    let own = all
-        .iter()
-        .position(|r| r.version == release.version)
-        .unwrap_or(all.len());
-    let knows = |r: &&&Release| r.keys().named(key).is_some();
-    let older: Vec<&str> = all[..own].iter().filter(knows).map(|r| r.series).collect();
-    let newer: Vec<&str> = all
-        .iter()
-        .skip(own + 1)
-        .filter(knows)
-        .map(|r| r.series)
-        .collect();
-    match (older.last(), newer.first()) {
+    let knows = |r: &&Release| r.keys().named(key).is_some();
+    let older: Vec<&str> = release.older().filter(knows).map(|r| r.series).collect();
+    let later = |by: &&str| by.starts_with(&format!("{}.", release.series));
+    match (older.last(), release.brought(key)) {
+        // Some keys came to several series at once, with a patch of each.
+        (_, Some(first)) if later(&first) => format!("came with {first}"),
         (Some(last), _) => format!("removed after {last}"),
         (None, Some(first)) => format!("came with {first}"),
         (None, None) => {

@@ -44,9 +44,10 @@ pub(super) fn of(request: &PlanRequest, index: usize) -> Option<Bytes> {
     own.or(request.disk)
 }
 
-/// What a node makes of a disk that fails, unless somebody says otherwise: what the cassandra.yaml of every release says.
+/// What a node makes of a disk that fails, unless somebody says otherwise, or a production's file is followed: what the cassandra.yaml of every release says.
 /// Left out, Cassandra takes `ignore`, and serves on with tables that it cannot flush.
-pub(super) fn policy(disk: Option<Bytes>) -> Option<(String, Value)> {
+pub(super) fn policy(disk: Option<Bytes>, like: bool) -> Option<(String, Value)> {
+    let disk = disk.filter(|_| !like);
     disk.map(|_| ("disk_failure_policy".to_owned(), "stop".into()))
 }
 

@@ -2,6 +2,7 @@
 //! Refuses addresses, tokens and folders: they differ between any two clusters and explain nothing.
 
 use super::{ClusterPlan, NodePlan};
+use crate::yaml;
 
 /// What sets a plan apart: pairs of a name and a value, such as `heap` and `500M`, `concurrent_reads` and `32`,
 /// `-XX:MaxDirectMemorySize` and `64M`; settings of the first node, which the others share.
@@ -58,7 +59,10 @@ const OF_THE_NODE: [&str; 2] = ["cluster_name", "initial_token"];
 
 /// Texts by which a value is seen to be a place and not a setting.
 fn places(plan: &ClusterPlan, node: &NodePlan) -> Vec<String> {
-    let mut places = vec![plan.folder.clone(), node.folder.clone()];
+    let mut places = Vec::new();
+    for folder in [&plan.folder, &node.folder] {
+        places.extend([folder.clone(), yaml::inside(folder)]);
+    }
     places.extend(plan.nodes.iter().map(|n| n.address.to_string()));
     places
 }

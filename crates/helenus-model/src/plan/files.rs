@@ -3,13 +3,14 @@
 
 use super::NodePlan;
 
-/// logback.xml of a node: one plain file, rolled by size; nothing on the console, nothing asynchronous.
+/// logback.xml of a node: one plain file, rolled by size; nothing on the console, nothing asynchronous. The log is named
+/// from the node's working directory: logback takes dollar signs, percent signs and backslashes for its own.
 pub const LOGBACK: &str = r#"<configuration scan="false">
   <statusListener class="ch.qos.logback.core.status.NopStatusListener"/>
   <appender name="FILE" class="ch.qos.logback.core.rolling.RollingFileAppender">
-    <file>${cassandra.logdir}/system.log</file>
+    <file>logs/system.log</file>
     <rollingPolicy class="ch.qos.logback.core.rolling.FixedWindowRollingPolicy">
-      <fileNamePattern>${cassandra.logdir}/system.log.%i</fileNamePattern>
+      <fileNamePattern>logs/system.log.%i</fileNamePattern>
       <minIndex>1</minIndex>
       <maxIndex>3</maxIndex>
     </rollingPolicy>
@@ -66,6 +67,19 @@ pub fn launcher_manifest(main_class: &str, jars: &[String], module_flags: &[Stri
     }
     text.push_str("\r\n");
     text
+}
+
+/// The URL of an absolute path; whatever is not plain in a URL is percent-encoded.
+pub fn file_url(path: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+    let encoded: String = path
+        .bytes()
+        .map(|b| match b {
+            b if plain(b) => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect();
+    format!("file://{encoded}")
 }
 
 /// Where the files of one launch are.
@@ -172,15 +186,14 @@ pub fn java_argv(node: &NodePlan, files: &LaunchFiles) -> Vec<String> {
             .filter(|f| !f.starts_with("--add-"))
             .cloned(),
     );
-    argv.push(format!(
-        "-Dcassandra.config=file://{folder}/conf/cassandra.yaml"
-    ));
-    argv.push(format!(
-        "-Dcassandra-rackdc.properties=file://{folder}/conf/cassandra-rackdc.properties"
-    ));
-    argv.push(format!(
-        "-Dlogback.configurationFile=file://{folder}/conf/logback.xml"
-    ));
+    for (key, name) in [
+        ("cassandra.config", "cassandra.yaml"),
+        ("cassandra-rackdc.properties", "cassandra-rackdc.properties"),
+        ("logback.configurationFile", "logback.xml"),
+    ] {
+        let url = file_url(&format!("{folder}/conf/{name}"));
+        argv.push(format!("-D{key}={url}"));
+    }
     argv.push(format!("-Dcassandra.logdir={folder}/logs"));
     argv.push(format!("-Dcassandra.storagedir={}", node.storage()));
     // Native libraries that jars unpack lie here, not in /tmp, where one that is killed would leave them.

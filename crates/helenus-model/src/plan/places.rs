@@ -1,9 +1,10 @@
 //! Where nodes stand: their tokens and their seeds.
 //! Refuses to give a node that only coordinates a part of the ring.
 
-use super::PlanRequest;
+use super::{NodePlan, PlanRequest};
 use crate::ring::even_tokens;
 use crate::topology::Place;
+use std::net::Ipv4Addr;
 
 /// What makes a node a coordinator only.
 pub(super) const COORDINATOR: &str = "-Dcassandra.join_ring=false";
@@ -30,15 +31,59 @@ pub(super) fn tokens(request: &PlanRequest) -> Vec<(Place, Vec<i64>)> {
     request.topology.places().into_iter().zip(all).collect()
 }
 
+/// Where a node stands, as far as seeds go.
+pub(super) struct Standing {
+    address: Ipv4Addr,
+    data_center: usize,
+    /// Its number in the data centre, from 0.
+    index: usize,
+    coordinator: bool,
+}
+
+/// Where the nodes of a request will stand.
+pub(super) fn planned(request: &PlanRequest) -> Vec<Standing> {
+    let places = request.topology.places().into_iter();
+    places
+        .zip(&request.addresses)
+        .map(|(place, address)| Standing {
+            address: *address,
+            data_center: place.data_center,
+            index: place.index,
+            coordinator: place.coordinator,
+        })
+        .collect()
+}
+
+/// Where nodes stand that are planned.
+pub(super) fn standing(nodes: &[NodePlan]) -> Vec<Standing> {
+    let mut known: Vec<(&str, usize)> = Vec::new();
+    let of = |node| {
+        let NodePlan { data_center, .. }: &NodePlan = node;
+        let known_at = known.iter().position(|(name, _)| name == data_center);
+        let at = known_at.unwrap_or_else(|| {
+            known.push((data_center, 0));
+            known.len() - 1
+        });
+        known[at].1 += 1;
+        Standing {
+            address: node.address,
+            data_center: at,
+            index: known[at].1 - 1,
+            coordinator: node.coordinator,
+        }
+    };
+    nodes.iter().map(of).collect()
+}
+
 /// The seeds of node `index`: itself, without which it could not start beside the others; and the first two of each
 /// data centre. In a single one, the next node, so that every node is found at the first round of gossip; and in
 /// larger ones the first, who knows all.
-pub(super) fn seeds(request: &PlanRequest, index: usize) -> String {
-    let count = request.addresses.len();
+pub(super) fn seeds(nodes: &[Standing], index: usize) -> String {
+    let count = nodes.len();
     let mut wanted = vec![index];
-    if request.topology.data_centers.len() > 1 {
-        let places = request.topology.places().into_iter().enumerate();
-        let seeds = places.filter(|(_, place)| place.index < SEEDS && !place.coordinator);
+    if nodes.iter().any(|node| node.data_center > 0) {
+        let seeds = nodes.iter().enumerate();
+        let seeds = seeds.filter(|(_, node)| node.index < SEEDS && !node.coordinator);
         wanted.extend(seeds.map(|(k, _)| k));
     } else {
         wanted.push((index + 1) % count);
@@ -50,7 +95,7 @@ pub(super) fn seeds(request: &PlanRequest, index: usize) -> String {
     wanted.dedup();
     let seeds: Vec<String> = wanted
         .iter()
-        .map(|k| request.addresses[*k].to_string())
+        .map(|k| nodes[*k].address.to_string())
         .collect();
     seeds.join(",")
 }

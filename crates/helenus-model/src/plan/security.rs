@@ -46,7 +46,7 @@ pub(super) fn keys(request: &PlanRequest, name: &str) -> Map<String, Value> {
     let mut map = Map::new();
     let security = request.security;
     if security.auth {
-        map.extend(auth_keys(&request.release));
+        map.extend(auth_keys(&request.release, request.like));
     }
     if security.tls {
         let folder = format!("{}/{TLS_FOLDER}", request.folder);
@@ -72,23 +72,28 @@ pub(super) fn keys(request: &PlanRequest, name: &str) -> Map<String, Value> {
     map
 }
 
-fn auth_keys(release: &str) -> Map<String, Value> {
-    let known = Release::find(release).unwrap_or_else(|_| Release::newest());
+/// Who follows a production's file has its caches of roles and its levels, or the release's own.
+fn auth_keys(release: &str, like: bool) -> Map<String, Value> {
+    let known = Release::facts_for(release).unwrap_or_else(|_| Release::newest());
     let has = |key: &str| known.keys().get(key).is_some();
     let mut map = Map::new();
     let mut set = |key: &str, value: Value| map.insert(key.to_owned(), value);
     set("authenticator", "PasswordAuthenticator".into());
     set("authorizer", "CassandraAuthorizer".into());
     set("role_manager", "CassandraRoleManager".into());
-    // A handful of roles; the stock 1000 would hold nothing more.
-    set("roles_cache_max_entries", 100.into());
-    set("permissions_cache_max_entries", 100.into());
     // A password that was changed is refused at once, on every node: it is read at each log-in, which is rare.
     if has("credentials_validity") {
         set("credentials_validity", "0ms".into());
     } else {
         set("credentials_validity_in_ms", 0.into());
     }
+    if like {
+        return map;
+    }
+    let mut set = |key: &str, value: Value| map.insert(key.to_owned(), value);
+    // A handful of roles; the stock 1000 would hold nothing more.
+    set("roles_cache_max_entries", 100.into());
+    set("permissions_cache_max_entries", 100.into());
     // As 4.0 has it without a choice: with two of three nodes down one can still log in at the third.
     if has("auth_read_consistency_level") {
         set("auth_read_consistency_level", "LOCAL_ONE".into());
@@ -102,12 +107,13 @@ pub(super) fn properties(request: &PlanRequest) -> Vec<String> {
         return Vec::new();
     }
     let copies = auth_copies(request.topology.nodes());
-    vec![
-        // Made with its copies from the start, `system_auth` needs no repair afterwards.
-        format!("-Dcassandra.system_auth.default_rf={copies}"),
+    // Made with its copies from the start, `system_auth` needs no repair afterwards.
+    let mut all = vec![format!("-Dcassandra.system_auth.default_rf={copies}")];
+    if !request.like {
         // The least rounds: they protect guessable passwords, ours is random; at ten a log-in costs 0.1 s of CPU.
-        "-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4".to_owned(),
-    ]
+        all.push("-Dcassandra.auth_bcrypt_gensalt_log2_rounds=4".to_owned());
+    }
+    all
 }
 
 /// Refuses a key that the flags decide.

@@ -4,6 +4,8 @@
 use super::*;
 use crate::topology::DataCenter;
 
+mod join;
+
 fn request(nodes: u32, preset: PresetName) -> PlanRequest {
     PlanRequest {
         name: "c".into(),
@@ -15,6 +17,7 @@ fn request(nodes: u32, preset: PresetName) -> PlanRequest {
         tokens: 1,
         initial_tokens: Vec::new(),
         set: vec![],
+        like: false,
         jvm: vec![],
         security: Security::default(),
         machine: Machine {
@@ -53,6 +56,33 @@ fn every_preset_makes_the_files_that_are_shown_here() {
     }
 }
 
+/// What a person may call a folder.
+const ODD: &str = "/he\"le nus's %41#?=,${x}\\/c";
+
+#[test]
+fn an_odd_folder_is_one_place_in_urls_and_facts() {
+    assert_eq!(
+        file_url("/state/c-1/x_y.yaml"),
+        "file:///state/c-1/x_y.yaml"
+    );
+    assert_eq!(
+        file_url("/he\"le nus's %41#?é"),
+        "file:///he%22le%20nus%27s%20%2541%23%3F%C3%A9"
+    );
+    let at = |folder: &str| {
+        let mut r = request(2, PresetName::Tiny);
+        r.folder = folder.to_owned();
+        let plan = plan(&r).unwrap();
+        let read = crate::yaml::parse(&plan.nodes[0].yaml).unwrap();
+        assert_eq!(
+            read["data_file_directories"][0],
+            format!("{folder}/node1/data")
+        );
+        facts(&plan)
+    };
+    assert_eq!(at(ODD), at("/state/clusters/c"));
+}
+
 #[test]
 fn the_heap_is_said_once() {
     let mut r = request(1, PresetName::Tiny);
@@ -62,6 +92,65 @@ fn the_heap_is_said_once() {
     }
     r.jvm = vec!["-Xlog:gc".into(), "-Xss256k".into()];
     assert!(plan(&r).is_ok());
+}
+
+#[test]
+fn what_a_node_would_die_of_is_refused() {
+    let mut r = request(1, PresetName::Tiny);
+    r.jvm = vec!["Xss1m".into()];
+    let refused = plan(&r).unwrap_err();
+    assert_eq!(
+        refused.hint(),
+        "write --jvm=-Xss1m, or --jvm=-Dname=value for a property"
+    );
+    r.jvm = vec![];
+    let mut with = |key: &str, value: &str| {
+        let number = value.parse::<i64>().map(Value::from);
+        r.set = vec![(key.to_owned(), number.unwrap_or_else(|_| value.into()))];
+        plan(&r).map_err(|error| (error.to_string(), error.hint()))
+    };
+    // The preset's segments have 4 MiB.
+    insta::assert_debug_snapshot!(with("max_mutation_size", "8MiB").unwrap_err(), @r#"
+    (
+        "Cassandra does not start with this max_mutation_size: it must not be above half of commitlog_segment_size",
+        "make the segments larger, too: --set commitlog_segment_size=32MiB",
+    )
+    "#);
+    insta::assert_debug_snapshot!(with("concurrent_reads", "1").unwrap_err(), @r#"
+    (
+        "Cassandra 5.0.9 does not start with concurrent_reads: 1",
+        "it takes 2 or more",
+    )
+    "#);
+    assert!(with("max_mutation_size", "1MiB").is_ok());
+}
+
+/// A production's file is followed: of the preset only sizes stay, of an account only who is asked.
+#[test]
+fn beside_a_file_a_preset_is_sizes() {
+    let mut r = secured(1);
+    r.like = true;
+    r.disk = Some(Bytes::mib(512));
+    let node = plan(&r).unwrap().nodes.remove(0);
+    let yaml = yaml::parse(&node.yaml).unwrap();
+    let has = |key: &str| yaml.get(key).is_some();
+    assert!(has("file_cache_size") && has("authenticator") && has("commitlog_sync"));
+    for key in [
+        "hinted_handoff_enabled",
+        "auto_snapshot",
+        "memtable",
+        "memtable_allocation_type",
+        "native_transport_max_threads",
+        "concurrent_reads",
+        "key_cache_size",
+        "auth_read_consistency_level",
+        "disk_failure_policy",
+        "internode_compression",
+        "trickle_fsync",
+    ] {
+        assert!(!has(key), "{key}");
+    }
+    assert!(!node.jvm.iter().any(|flag| flag.contains("gensalt")));
 }
 
 #[test]

@@ -113,6 +113,12 @@ pub const BASE: &[Setting] = &[
         MEASURED,
     ),
     property(
+        "cassandra.ring_delay_ms",
+        "10000",
+        "30 s by default, for gossip among a thousand nodes: nodes that join or leave wait so long, twice",
+        "StorageService.getRingDelay of 5.0.9; docs/nodes.md",
+    ),
+    property(
         "cassandra.load_ring_state",
         "false",
         "the ring is told by gossip within a second; what is saved of it is only older",

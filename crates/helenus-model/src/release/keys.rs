@@ -41,6 +41,17 @@ pub struct OldName {
     pub offset: Option<i64>,
 }
 
+/// What is no key of cassandra.yaml, but often looked for there, and the flag for it.
+const FLAGS: [(&str, &str); 7] = [
+    ("heap", "the flag --heap"),
+    ("max_heap_size", "the flag --heap"),
+    ("heap_newsize", "the flag --new-heap"),
+    ("MAX_HEAP_SIZE", "the flag --heap"),
+    ("HEAP_NEWSIZE", "the flag --new-heap"),
+    ("jvm_opts", "the flag --jvm"),
+    ("JVM_OPTS", "the flag --jvm"),
+];
+
 /// The keys of one release.
 #[derive(Debug, Clone)]
 pub struct Keys {
@@ -119,7 +130,7 @@ pub enum KeyError {
     Unknown {
         /// As given.
         name: String,
-        /// The known key most like it.
+        /// The known keys most like it, or the flag in its place.
         nearest: Option<String>,
     },
     /// A key or a value of newer releases, which this one cannot be told.
@@ -164,6 +175,18 @@ pub enum KeyError {
         /// The release's default.
         default: Option<String>,
     },
+    /// A value of the right kind with which the release's node does not start.
+    #[error("Cassandra {release} does not start with {name}: {value}")]
+    Range {
+        /// The release's version.
+        release: &'static str,
+        /// The key.
+        name: String,
+        /// The value.
+        value: String,
+        /// What it takes.
+        takes: String,
+    },
     /// An old and a modern name for the same key.
     #[error("{name} is given twice, once under an old name")]
     Twice {
@@ -190,6 +213,7 @@ impl KeyError {
                 Some(default) => format!("it takes {takes}; the default is {default}"),
                 None => format!("it takes {takes}"),
             },
+            Self::Range { takes, .. } => format!("it takes {takes}"),
             Self::Twice { name } => format!("give {name} once"),
         }
     }
@@ -364,11 +388,44 @@ impl Keys {
                 });
             }
         }
-        let names = self.by_name.keys().chain(self.by_old_name.keys());
         Err(KeyError::Unknown {
             name: name.to_owned(),
-            nearest: nearest(name, names.map(String::as_str)).map(str::to_owned),
+            nearest: self.like(name),
         })
+    }
+
+    /// Keys that a person may have meant: one that is written alike, else up to three that share a word with the name.
+    fn like(&self, name: &str) -> Option<String> {
+        if let Some((_, flag)) = FLAGS.iter().find(|(word, _)| *word == name) {
+            return Some((*flag).to_owned());
+        }
+        let top = |key: &&str| !key.contains('.') || name.contains('.');
+        let names = self.by_name.keys().chain(self.by_old_name.keys());
+        let names: Vec<&str> = names.map(String::as_str).filter(top).collect();
+        // A single short word is like too much.
+        if name.contains(['_', '-', '.'])
+            && let Some(near) = nearest(name, names.iter().copied())
+        {
+            return Some(near.to_owned());
+        }
+        let parts = |text: &str| -> Vec<String> {
+            let parts = text.split(['_', '-', '.']).filter(|part| part.len() > 3);
+            // hints, hinted, hint: what they begin with counts.
+            parts
+                .map(|part| part.to_lowercase().chars().take(4).collect())
+                .collect()
+        };
+        let wanted = parts(name);
+        let shared = |key: &&str| {
+            let own = parts(key);
+            wanted.iter().filter(|part| own.contains(part)).count()
+        };
+        let modern = names.iter().filter(|key| self.by_name.contains_key(**key));
+        let mut all: Vec<&str> = modern.copied().filter(|key| shared(key) > 0).collect();
+        all.sort_by_key(|key| (std::cmp::Reverse(shared(key)), key.len()));
+        all.truncate(3);
+        let some = (!all.is_empty()).then(|| all.join(", "));
+        some.or_else(|| nearest(name, names.iter().copied()).map(str::to_owned))
     }
 
     fn refused(

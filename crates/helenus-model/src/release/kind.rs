@@ -81,7 +81,7 @@ impl Kind {
         let (head, tail) = shape.split_once(' ').unwrap_or((shape, ""));
         match head {
             "class" => Self::Class { inherits: false },
-            "options" => Self::Options,
+            "options" if !java_type.ends_with("$MaxAttempt") => Self::Options,
             "enum" => Self::Enum(tail.split(' ').map(str::to_owned).collect()),
             "list" => Self::List(Box::new(Self::of_java(tail))),
             "map" => {
@@ -93,6 +93,10 @@ impl Kind {
     }
 
     fn of_java(name: &str) -> Self {
+        // A class with one number in it, which is what the file says.
+        if name.ends_with("RetrySpec$MaxAttempt") {
+            return Self::Int;
+        }
         if let Some(members) = name.strip_prefix("enum:") {
             return Self::Enum(members.split('|').map(str::to_owned).collect());
         }

@@ -1,9 +1,9 @@
 //! The releases that are known, one value each: what a table of keys and a list of jars cannot say.
 //! Refuses logic, and facts that nobody saw or that the release itself does not state.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-use super::{Also, Keys, Lack, Lock, Release, committed};
+use super::{Also, Lack, Release};
 
 /// Every known release, oldest first.
 pub(super) static RELEASES: [&Release; 4] = [
@@ -41,6 +41,7 @@ const ESTIMATES_ROW_OVERHEAD: Lack = Lack {
 
 static CASSANDRA_3_11_5: Release = Release {
     version: "3.11.5",
+    facts: "3.11.5",
     series: "3.11",
     // bin/cassandra and NEWS.txt of the series: Java 8.
     supported_jdks: &[8],
@@ -60,16 +61,14 @@ static CASSANDRA_3_11_5: Release = Release {
     }],
     lock_text: None,
     keys_text: include_str!("../../data/releases/3.11.5/keys.tsv"),
-    lock: LazyLock::new(|| {
-        CASSANDRA_3_11_5
-            .lock_text
-            .map(|t| committed(Lock::parse(t)))
-    }),
-    keys: LazyLock::new(|| committed(Keys::parse(CASSANDRA_3_11_5.keys_text))),
+    patches_text: include_str!("../../data/releases/3.11.5/patches.tsv"),
+    lock: OnceLock::new(),
+    keys: OnceLock::new(),
 };
 
 static CASSANDRA_4_0_19: Release = Release {
     version: "4.0.19",
+    facts: "4.0.19",
     series: "4.0",
     // bin/cassandra.in.sh of the series: Java 8 and 11.
     supported_jdks: &[8, 11],
@@ -86,16 +85,14 @@ static CASSANDRA_4_0_19: Release = Release {
     also: &[],
     lock_text: Some(include_str!("../../data/releases/4.0.19/lock.tsv")),
     keys_text: include_str!("../../data/releases/4.0.19/keys.tsv"),
-    lock: LazyLock::new(|| {
-        CASSANDRA_4_0_19
-            .lock_text
-            .map(|t| committed(Lock::parse(t)))
-    }),
-    keys: LazyLock::new(|| committed(Keys::parse(CASSANDRA_4_0_19.keys_text))),
+    patches_text: include_str!("../../data/releases/4.0.19/patches.tsv"),
+    lock: OnceLock::new(),
+    keys: OnceLock::new(),
 };
 
 static CASSANDRA_4_1_10: Release = Release {
     version: "4.1.10",
+    facts: "4.1.10",
     series: "4.1",
     supported_jdks: &[8, 11],
     works_jdks: &[17],
@@ -108,16 +105,14 @@ static CASSANDRA_4_1_10: Release = Release {
     also: &[],
     lock_text: Some(include_str!("../../data/releases/4.1.10/lock.tsv")),
     keys_text: include_str!("../../data/releases/4.1.10/keys.tsv"),
-    lock: LazyLock::new(|| {
-        CASSANDRA_4_1_10
-            .lock_text
-            .map(|t| committed(Lock::parse(t)))
-    }),
-    keys: LazyLock::new(|| committed(Keys::parse(CASSANDRA_4_1_10.keys_text))),
+    patches_text: include_str!("../../data/releases/4.1.10/patches.tsv"),
+    lock: OnceLock::new(),
+    keys: OnceLock::new(),
 };
 
 static CASSANDRA_5_0_9: Release = Release {
     version: "5.0.9",
+    facts: "5.0.9",
     series: "5.0",
     // bin/cassandra.in.sh of the series: java_versions_supported=11,17.
     supported_jdks: &[11, 17],
@@ -135,6 +130,7 @@ static CASSANDRA_5_0_9: Release = Release {
     also: &[],
     lock_text: Some(include_str!("../../data/releases/5.0.9/lock.tsv")),
     keys_text: include_str!("../../data/releases/5.0.9/keys.tsv"),
-    lock: LazyLock::new(|| CASSANDRA_5_0_9.lock_text.map(|t| committed(Lock::parse(t)))),
-    keys: LazyLock::new(|| committed(Keys::parse(CASSANDRA_5_0_9.keys_text))),
+    patches_text: include_str!("../../data/releases/5.0.9/patches.tsv"),
+    lock: OnceLock::new(),
+    keys: OnceLock::new(),
 };

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::keys::plain;
-use super::{Checked, KeyError, Lack, Note, Release, old};
+use super::{Checked, KeyError, Lack, Note, Release, old, range};
 
 impl Release {
     /// Checks a setting whose value is YAML text, under this release's name or under one of a newer release.
@@ -35,43 +35,46 @@ impl Release {
             Ok(checked) => return self.known(checked),
             Err(error) => error,
         };
-        for newer in self.newer() {
+        let top = name.split('.').next().unwrap_or(name);
+        for newer in self.newer().filter(|r| r.keys().named(top).is_some()) {
             let Ok(modern) = newer.keys().check_value(name, value) else {
                 continue;
             };
-            return self.written(&modern).ok_or_else(|| {
-                let why = match self.keys().get(name) {
-                    None => "the key came with a newer release",
-                    Some(_) => "its own form of the key cannot say this value",
-                };
-                self.lacking(&modern, why)
-            });
+            if let Some(checked) = self.written(&modern) {
+                return self.known(checked);
+            }
+            let why = match self.keys().get(name) {
+                None => self.brought(name).map_or_else(
+                    || "the key came with a newer release".to_owned(),
+                    |release| format!("the key came with {release}"),
+                ),
+                Some(_) => "its own form of the key cannot say this value".to_owned(),
+            };
+            return Err(self.lacking(&modern, &why));
         }
         Err(first)
     }
 
     /// What this release lacks of that setting, beside the keys that are not in its table.
     pub fn lack(&self, key: &str, value: &str) -> Option<&'static Lack> {
+        // Memtables may be configured under any name.
+        let key = match key.strip_prefix("memtable.configurations.") {
+            Some(rest) if rest.ends_with(".class_name") => {
+                "memtable.configurations.default.class_name"
+            }
+            _ => key,
+        };
         let of = |lack: &&Lack| lack.key == key && lack.value.is_none_or(|only| only == value);
         self.lacks.iter().find(of)
     }
 
-    /// Newer releases, the newest first.
-    fn newer(&self) -> impl Iterator<Item = &'static Release> {
-        let own = self.version;
-        Self::all()
-            .iter()
-            .rev()
-            .copied()
-            .take_while(move |r| r.version != own)
-    }
-
-    /// A key that the table has may still have a value that the release's classes lack.
+    /// A key that the table has may still have a value that the release's classes lack, or refuse at their start.
     fn known(&self, checked: Checked) -> Result<Checked, KeyError> {
-        match self.lacks_in(&checked.name, &checked.value) {
-            Some(lack) => Err(self.lacking(&checked, lack.why)),
-            None => Ok(checked),
+        if let Some(lack) = self.lacks_in(&checked.name, &checked.value) {
+            return Err(self.lacking(&checked, lack.why));
         }
+        range::check(self, &checked)?;
+        Ok(checked)
     }
 
     /// Looks into maps as well: a key may be given whole, with what it lacks inside.
@@ -152,7 +155,7 @@ mod tests {
         enable_user_defined_functions: true ["user_defined_functions_enabled is set as this release writes it, enable_user_defined_functions: true"]
         "memtable.configurations.default.class_name" reaches into memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
         Cassandra 4.1.10 cannot be told memtable: {"configurations":{"default":{"class_name":"TrieMemtable"}}} | trie memtables came with 5.0; leave it out, or use a newer release
-        Cassandra 3.11.5 cannot be told networking_cache_size: 8MiB | the key came with a newer release; leave it out, or use a newer release
+        Cassandra 3.11.5 cannot be told networking_cache_size: 8MiB | the key came with 4.1; leave it out, or use a newer release
         memtable_heap_space does not take 512KiB | it takes a size such as 64MiB, in MiB, GiB
         cassandra.yaml has no key "memtable_heap_spice" | did you mean memtable_heap_space_in_mb?
         concurrent_reads does not take many | it takes a whole number from -2147483648 to 2147483647; the default is 32

@@ -14,6 +14,7 @@ use crate::workload::Workload;
 use crate::workload::profile::{
     ColumnSpec, InsertSpec, Profile, ProfileWorkload, QuerySpec, Spec, VALIDATE,
 };
+use crate::workload::walk::Walk;
 use std::collections::BTreeMap;
 
 /// Operations before the first that counts, where the line does not say how many count.
@@ -34,6 +35,10 @@ pub struct Named {
     pub shown: String,
     /// How often beside the others.
     pub weight: f64,
+    /// Partitions that it takes on average: `n=` and rates count them.
+    pub partitions: f64,
+    /// Whether it only reads what may not be there: a query of a profile.
+    pub may_find_nothing: bool,
 }
 
 impl Stress {
@@ -52,6 +57,7 @@ impl Stress {
                 .filter(|(counts, _)| of(*counts))
                 .map(|(counts, table)| self.spec(table, counts))
                 .collect(),
+            walk: None,
         }))
     }
 
@@ -248,10 +254,15 @@ impl Stress {
                     }
                 }
             };
-            let named = kinds.into_iter().map(|(kind, weight)| Named {
-                operation: name(kind),
-                shown: kind.name().to_owned(),
-                weight,
+            let named = kinds.into_iter().map(|(kind, weight)| {
+                let operation = name(kind);
+                Named {
+                    partitions: partitions(workload, &operation),
+                    operation,
+                    shown: kind.name().to_owned(),
+                    weight,
+                    may_find_nothing: false,
+                }
             });
             return Ok(named.filter(|named| named.weight > 0.0).collect());
         }
@@ -261,8 +272,11 @@ impl Stress {
         let known = workload.operations();
         let all = ops.iter().filter(|(_, weight)| *weight > 0.0);
         all.map(|(name, weight)| {
+            let operation = operation(name, workload, &known)?;
             Ok(Named {
-                operation: operation(name, workload, &known)?,
+                partitions: partitions(workload, &operation),
+                may_find_nothing: reads(workload, &operation),
+                operation,
                 shown: name.clone(),
                 weight: *weight,
             })
@@ -331,18 +345,33 @@ impl Stress {
         Ok(Phase {
             name: self.command.name().to_ascii_lowercase(),
             operations: shares(operations),
-            rate_per_s: rate.map(f64::from),
+            rate_per_s: rate.map(|rate| f64::from(rate) / taken(operations)),
             in_flight: threads,
             extent,
+            by_position: operations.iter().any(|one| one.partitions > 1.0),
             population,
             positions,
-            verify: !self.errors.skip_read_validation,
+            // A query of a profile may read what was never written, as there.
+            verify: !self.errors.skip_read_validation
+                && !matches!(self.command, Command::User { .. }),
             serial_consistency: Some(self.serial_consistency),
             // Who ignores errors counts them; who does not tries again, and then ends.
             repeat: (!self.errors.ignore && !self.errors.skip_read_validation)
                 .then(|| self.errors.tries.saturating_sub(1)),
             shown: Some(shown),
             ..Phase::default()
+        })
+    }
+
+    /// How a profile's operations take partitions and rows.
+    ///
+    /// # Errors
+    /// A series whose first seed is above its last.
+    pub fn walk(&self) -> Result<Walk, StressError> {
+        Ok(Walk {
+            visits: self.insert.visits.clone(),
+            revisit: self.insert.revisit.clone(),
+            positions: self.positions()?.0,
         })
     }
 
@@ -400,8 +429,9 @@ impl Stress {
     pub fn cautions(&self) -> Vec<String> {
         let mut all = self.notes.clone();
         let mut say = |what: &str, why: &str| all.push(format!("{what} changes nothing: {why}"));
-        if self.insert.visits.only() != Some(1) {
-            say("-insert visits=", "a partition is written by one operation");
+        let user = matches!(self.command, Command::User { .. });
+        if self.insert.visits.only() != Some(1) && !user {
+            say("-insert visits=", "a partition of these tables has one row");
         }
         if let Seeds::Sequence {
             lookback: Some(_), ..
@@ -440,17 +470,6 @@ impl Stress {
         if reads && self.is_plain() && kinds.iter().any(|(kind, _)| kind.counts()) {
             all.push(
                 "beside counters the rows of standard1 are other ones than without: fill it with a line that counts, too"
-                    .to_owned(),
-            );
-        }
-        if self
-            .insert
-            .partitions
-            .as_ref()
-            .is_some_and(|p| p.only() != Some(1))
-        {
-            all.push(
-                "n= and the rate count operations here, and partitions in cassandra-stress"
                     .to_owned(),
             );
         }
@@ -498,6 +517,46 @@ fn operation(name: &str, workload: &Workload, known: &[String]) -> Result<String
     })
 }
 
+/// The profile of an operation, and the operation's own name.
+fn profile_of<'a>(workload: &'a Workload, operation: &'a str) -> Option<(&'a Profile, &'a str)> {
+    let Workload::Profiles(profiles) = workload else {
+        return None;
+    };
+    if let [only] = &profiles.specs[..] {
+        return Some((&only.profile, operation));
+    }
+    profiles.specs.iter().find_map(|spec| {
+        let own = operation.strip_prefix(&spec.profile.specname)?;
+        Some((&spec.profile, own.strip_prefix('.')?))
+    })
+}
+
+/// Partitions that an operation takes on average.
+fn partitions(workload: &Workload, operation: &str) -> f64 {
+    match profile_of(workload, operation) {
+        Some((profile, "insert")) => profile.insert.partitions.mean().max(1.0),
+        _ => 1.0,
+    }
+}
+
+/// Whether an operation is a SELECT of a profile.
+fn reads(workload: &Workload, operation: &str) -> bool {
+    let query = profile_of(workload, operation);
+    let query = query.and_then(|(profile, own)| profile.queries.get(own));
+    query.is_some_and(|query| {
+        let first = query.cql.split_whitespace().next();
+        first.is_some_and(|word| word.eq_ignore_ascii_case("select"))
+    })
+}
+
+/// Partitions that an operation of the mix takes on average.
+fn taken(operations: &[Named]) -> f64 {
+    let weights: f64 = operations.iter().map(|one| one.weight).sum();
+    let all = operations.iter().map(|one| one.weight * one.partitions);
+    let mean = all.sum::<f64>() / weights;
+    if mean.is_finite() { mean.max(1.0) } else { 1.0 }
+}
+
 /// Weights as whole numbers in the same proportion.
 #[expect(
     clippy::cast_possible_truncation,
@@ -529,142 +588,4 @@ fn text(value: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Asked, read};
-    use super::*;
-
-    fn of(line: &str) -> Stress {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        match read(&words) {
-            Ok(Asked::Run { stress, .. }) => *stress,
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
-    fn phase(line: &str) -> Phase {
-        let stress = of(line);
-        let workload = stress.workload().expect("pre-defined");
-        let operations = stress.operations(&workload).expect("known");
-        let Rate::Threads { threads, .. } = stress.rate else {
-            panic!("{line}");
-        };
-        let made = stress.phase(threads, &operations).expect("a phase");
-        let known = workload.operations();
-        assert!(
-            made.operations
-                .iter()
-                .all(|share| known.contains(&share.operation))
-        );
-        made
-    }
-
-    #[test]
-    fn throttled_is_a_schedule_told_by_service_times_and_fixed_by_response_times() {
-        let throttled = phase("write n=5k -rate threads=7 throttle=100/s");
-        assert_eq!(
-            (throttled.rate_per_s, throttled.shown),
-            (Some(100.0), Some(Shown::Service))
-        );
-        assert_eq!(
-            (throttled.in_flight, throttled.extent),
-            (7, Extent::Count(5000))
-        );
-        let fixed = phase("read duration=2m -rate threads=7 fixed=100/s -pop seq=11..20 no-wrap");
-        assert_eq!(
-            (fixed.rate_per_s, fixed.shown),
-            (Some(100.0), Some(Shown::Response))
-        );
-        assert_eq!(fixed.extent, Extent::DurationMs(120_000));
-        let range = Positions::Range {
-            from: 11,
-            to: 21,
-            wrap: false,
-        };
-        assert_eq!((fixed.positions, fixed.population), (range, 10));
-        let free = phase("write err<0.1 n>3 n<9 -rate threads=1 -errors ignore");
-        assert_eq!(free.rate_per_s, None);
-        assert_eq!(
-            free.extent,
-            Extent::Until(Target {
-                error: 0.1,
-                least: 3,
-                most: 9
-            })
-        );
-        assert_eq!((free.repeat, free.population), (None, 1_000_000));
-    }
-
-    #[test]
-    fn mixed_lines_name_their_operations_and_keep_their_weights() {
-        let weights = |line: &str| -> Vec<(String, u32)> {
-            let shares = phase(line).operations.into_iter();
-            shares
-                .map(|share| (share.operation, share.weight))
-                .collect()
-        };
-        let pair = |a: &str, n, b: &str, m| vec![(a.to_owned(), n), (b.to_owned(), m)];
-        assert_eq!(
-            weights("mixed ratio(write=1,read=3) -rate threads=1"),
-            pair("write", 1, "read", 3)
-        );
-        assert_eq!(
-            weights("mixed ratio(write=1,counter_read=0.25) -rate threads=1"),
-            pair("standard1.insert", 4000, "counter1.read", 1000)
-        );
-        assert_eq!(
-            weights("mixed ratio(write=1,read=2) -col size=fixed(9) -rate threads=1"),
-            pair("insert", 1, "read", 2)
-        );
-    }
-
-    #[test]
-    fn warm_ups_are_a_quarter_and_at_most_fifty_thousand_for_each_node() {
-        let counts = |line: &str| {
-            let stress = of(line);
-            let operations = stress
-                .operations(&stress.workload().expect("one"))
-                .expect("known");
-            let phases = stress.warm_ups(2, &operations).expect("phases");
-            let each = phases.into_iter().map(|p| (p.name, p.in_flight, p.extent));
-            each.collect::<Vec<_>>()
-        };
-        let one = |name: &str, threads, n| (name.to_owned(), threads, Extent::Count(n));
-        assert_eq!(
-            counts("write n=1000 -rate threads=7"),
-            [one("WRITE", 7, 500)]
-        );
-        assert_eq!(
-            counts("mixed duration=5s"),
-            [one("READ", 100, 100_000), one("WRITE", 100, 100_000)]
-        );
-        assert_eq!(counts("write n=3"), []);
-        assert_eq!(counts("write n=1000 no-warmup"), []);
-    }
-
-    #[test]
-    fn schema_and_statements_follow_the_line() {
-        let line = "counter_write n=5 -schema replication(strategy=NetworkTopologyStrategy,DC1=3) keyspace=Mine compaction(strategy=LeveledCompactionStrategy,sstable_size_in_mb=10) compression=ZstdCompressor -col names=a,b";
-        insta::assert_snapshot!(of(line).schema_statements().join("\n"));
-        assert_eq!(of("read n=5").schema_statements(), Vec::<String>::new());
-        assert_eq!(of("write n=5").workload(), Some(Workload::Standard1));
-        let Some(Workload::Profiles(profiles)) = of(line).workload() else {
-            panic!("a profile");
-        };
-        let maker =
-            crate::workload::maker::Maker::new(&profiles, crate::seed::Seed(1)).expect("is whole");
-        let texts: Vec<&str> = maker.statements().iter().map(|s| s.cql.as_str()).collect();
-        insta::assert_snapshot!(texts.join("\n"));
-        let work = maker.make(0, 0, &[1]);
-        assert_eq!((work.partitions, work.rows), (1, 1));
-    }
-
-    #[test]
-    fn what_changes_nothing_is_told() {
-        let line = "write n=5 -insert visits=fixed(3) partitions=fixed(2) -pop seq=1..5 read-lookback=uniform(1..2) -col n=uniform(1..3) timestamp=5 -mode native cql3 maxPending=5 -errors min-delay-ms=5";
-        insta::assert_snapshot!(of(line).cautions().join("\n"));
-        assert_eq!(
-            of("write n=5 -mode native cql3").cautions(),
-            Vec::<String>::new()
-        );
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! The faults of a run as they really were, out of the events beside it.
+//! The faults of a run as they really were, out of the events beside it; nodes that came and went among them.
 //! Refuses what was only asked for: a fault that was not made says so.
 
 use super::{EventKind, Reading, Seen};
@@ -7,7 +7,8 @@ use serde::Serialize;
 /// A fault beside a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultSeen {
-    /// In the words that asked for it; of one that was there before, with that said behind them.
+    /// In the words that asked for it; of one that was there before, with that said behind them. Of a node that came or
+    /// went, what it did.
     pub words: String,
     /// The nodes, or the target behind an `@`, that it was at.
     pub at: Vec<String>,
@@ -31,7 +32,9 @@ pub fn faults(readings: &[Reading], zero_ns: u64) -> Vec<FaultSeen> {
         let Seen::Event(event) = &reading.seen else {
             continue;
         };
-        let (EventKind::Fault | EventKind::Killed | EventKind::NotMade) = event.what else {
+        let (EventKind::Fault | EventKind::Killed | EventKind::NotMade | EventKind::Membership) =
+            event.what
+        else {
             continue;
         };
         let same = |one: &&mut FaultSeen| one.words == event.text && one.from_ns == reading.at_ns;

@@ -169,12 +169,8 @@ impl Topology {
             delay_us: Some(half_us(time)?),
             ..LinkWords::default()
         };
-        if pairs.is_empty() {
-            return Err(TopologyError::Flag {
-                flag: "--rtt",
-                text: text.to_owned(),
-                form: "-n 3:3 --rtt 80ms: distance wants two data centres",
-            });
+        if self.data_centers.len() < 2 {
+            return Err(TopologyError::OneDataCenter(time.to_owned()));
         }
         for (a, b) in pairs {
             self.set_link(&a, &b, words)?;
@@ -255,7 +251,9 @@ mod tests {
         insta::assert_snapshot!(refused("3:0", &[]), @"DC2 has 0 nodes in 1 racks, 0 of them coordinators");
         insta::assert_snapshot!(refused("3:3", &["DC1:DC4=1ms"]), @"there is no data centre named DC4");
         insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is no time of a link: it is 0ms to 30s one way, such as 80ms"#);
-        insta::assert_snapshot!(refused("3", &["80ms"]), @r#"--rtt "80ms" is not understood"#);
+        insta::assert_snapshot!(refused("3", &["80ms"]), @"--rtt 80ms is a distance between data centres, and there is one");
+        let one = refused("3", &["DC1:DC2=20ms"]);
+        insta::assert_snapshot!(one.hint().unwrap(), @"give it two, such as -n 3:3 --rtt 20ms, or --dc DC1=3 --dc DC2=3");
         insta::assert_snapshot!(refused("200:200", &[]), @"a cluster has 1 to 254 nodes, not 400");
         let unknown = TopologyFlags {
             links: Some("three-continent".into()),

@@ -378,6 +378,7 @@ mod tests {
         let profiles = ProfileWorkload {
             name: "draft".to_owned(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         };
         let maker = Maker::new(&profiles, Seed(1)).expect("a maker");
         let mut again = Observed::new(&described.table);

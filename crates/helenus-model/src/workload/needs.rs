@@ -70,6 +70,7 @@ table_definition: CREATE TABLE t (k int PRIMARY KEY, d duration, m frozen<map<te
         let workload = Workload::Profiles(ProfileWorkload {
             name: "t".to_owned(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         });
         let unmet = |release: &str| Need::unmet(&workload, release);
         let need = unmet("4.1.10").expect("a need");

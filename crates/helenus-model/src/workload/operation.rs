@@ -53,4 +53,6 @@ pub struct Work {
     pub partitions: u32,
     /// Rows that it writes; of a read they are counted when they come back.
     pub rows: u32,
+    /// Partitions and rows are those that come back, whatever the statement is.
+    pub by_answer: bool,
 }

@@ -290,6 +290,7 @@ mod tests {
         let profiles = ProfileWorkload {
             name: "events".to_owned(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         };
         let all = outline(&profiles, Seed(1), 2).expect("an outline");
         let [one] = &all[..] else { panic!("one") };

@@ -7,9 +7,12 @@ pub(in crate::workload) mod tests;
 
 pub use read::{ProfileError, line_of_key};
 
+use super::Reach;
 use crate::consistency::{Consistency, SerialConsistency};
+use crate::cql::tokens::tokens;
 use crate::dist::{Dist, RatioDist};
 use crate::table::{Table, if_absent, qualify};
+use crate::workload::walk::Walk;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -24,6 +27,10 @@ pub struct ProfileWorkload {
     pub name: String,
     /// At least one.
     pub specs: Vec<Spec>,
+    /// Operations take partitions and rows as a cassandra-stress line does; none writes whole partitions, each by its own
+    /// operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<Walk>,
 }
 
 /// One profile and its table.
@@ -84,6 +91,46 @@ impl ProfileWorkload {
             names.map(name).collect::<Vec<_>>()
         };
         self.specs.iter().flat_map(of).collect()
+    }
+
+    /// What an operation reaches for.
+    pub fn reach(&self, operation: &str) -> Option<Reach> {
+        let one = self.specs.len() == 1;
+        self.specs.iter().find_map(|spec| {
+            let profile = &spec.profile;
+            let name = match one {
+                true => operation,
+                false => operation
+                    .strip_prefix(profile.specname.as_str())?
+                    .strip_prefix('.')?,
+            };
+            let keyspace = spec.table.keyspace.clone();
+            let insert = &profile.insert;
+            if name == "insert" {
+                return Some(Reach {
+                    keyspace,
+                    level: insert.consistency,
+                    serial: insert.serial_consistency,
+                    conditional: insert.condition.is_some(),
+                });
+            }
+            let query = profile.queries.get(name);
+            let other = || {
+                let scans = profile.token_range_queries.contains_key(name);
+                scans || name == VALIDATE && profile.validates()
+            };
+            if query.is_none() && !other() {
+                return None;
+            }
+            let words = query.map(|query| tokens(&query.cql)).unwrap_or_default();
+            let reads = words.first().is_some_and(|word| word.is("select"));
+            Some(Reach {
+                keyspace,
+                level: query.and_then(|query| query.consistency),
+                serial: query.and_then(|query| query.serial_consistency),
+                conditional: !reads && words.iter().any(|word| word.is("if")),
+            })
+        })
     }
 
     /// The statements that make keyspaces, types and tables where they are absent, in order, each with its keyspace.

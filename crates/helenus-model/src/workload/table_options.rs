@@ -121,13 +121,14 @@ table_definition: CREATE TABLE t (k int PRIMARY KEY, v text)
         Workload::Profiles(ProfileWorkload {
             name: "t".into(),
             specs: vec![Spec { profile, table }],
+            walk: None,
         })
     }
 
     fn of(mut workload: Workload, options: &[&str]) -> Result<Vec<String>, TableOptionError> {
         let options: Vec<String> = options.iter().map(|o| (*o).to_owned()).collect();
         workload.with_table_options(&options)?;
-        Ok(workload.schema(&Replication::Simple(1)))
+        Ok(workload.schema(&Replication::Simple(1), false))
     }
 
     #[test]

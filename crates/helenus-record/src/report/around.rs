@@ -194,7 +194,7 @@ fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
         );
     }
     if left > 0 {
-        chart.note = format!("{left} more pools had fewer tasks waiting.");
+        chart.note = format!("{left} more pools had no more tasks waiting.");
     }
     chart
 }
@@ -231,11 +231,18 @@ fn compactions(nodes: &Samples<'_>, clock: Clock) -> Chart {
         .map(|c| format!("{}.{} ({})", c.keyspace, c.table, c.task))
         .collect();
     if !tables.is_empty() {
-        let named: Vec<String> = tables.into_iter().take(8).collect();
-        chart.note = format!("Seen: {}.", named.join(", "));
+        let more = match tables.len().saturating_sub(TASKS_NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let named: Vec<String> = tables.into_iter().take(TASKS_NAMED).collect();
+        chart.note = format!("Seen: {}{more}.", named.join(", "));
     }
     chart
 }
+
+/// Most compactions that a note names.
+const TASKS_NAMED: usize = 8;
 
 /// Everything about the host.
 #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]

@@ -41,7 +41,7 @@ pub(super) fn block(bands: &[Band]) -> String {
 }
 
 /// Every kind with what a legend says of it, in the legend's order.
-pub(super) const KINDS: [(&str, &str); 10] = [
+pub(super) const KINDS: [(&str, &str); 11] = [
     ("warm-up", "warm-up, recorded apart"),
     ("cut", "cut: the warm-up went on"),
     ("compaction", "compaction under way"),
@@ -52,6 +52,7 @@ pub(super) const KINDS: [(&str, &str); 10] = [
     ("fault", "fault that was asked for"),
     ("killed", "node killed, as was asked for"),
     ("not_made", "fault that could not be made"),
+    ("membership", "node joined or left"),
 ];
 
 /// All bands of a run.
@@ -66,10 +67,11 @@ pub(super) fn all(report: &RunReport<'_>, clock: Clock) -> Vec<Band> {
                 from: clock.at(from_ns),
                 to: clock.at(event.to_ns),
             })
-            .filter(|band| band.to >= 0.0 && band.from <= clock.end())
+            .filter(|band| band.to >= clock.begin() && band.from <= clock.end())
             .collect();
         of_kind.sort_by(|a, b| a.from.total_cmp(&b.from));
-        bands.extend(together(of_kind, clock.end() * TOGETHER));
+        let length = clock.end() - clock.begin();
+        bands.extend(together(of_kind, length * TOGETHER));
     }
     bands
 }

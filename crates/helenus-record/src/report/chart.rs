@@ -44,9 +44,10 @@ impl Chart {
     pub(super) fn over_time(id: &str, title: &str, unit: &str, clock: Clock, log: bool) -> Self {
         let mut chart = Self::plain(id, title);
         chart.time = true;
+        let room = (clock.end() - clock.begin()) * 0.02;
         chart.layout["xaxis"] = json!({
-            "title": {"text": clock.title()}, "range": [0.0, short(clock.end())], "hoverformat": ".1f",
-            "ticksuffix": "", "minallowed": short(clock.end() * -0.02), "maxallowed": short(clock.end() * 1.02)
+            "title": {"text": clock.title()}, "range": [short(clock.begin()), short(clock.end())], "hoverformat": ".1f",
+            "ticksuffix": "", "minallowed": short(clock.begin() - room), "maxallowed": short(clock.end() + room)
         });
         chart.layout["yaxis"] = if log {
             json!({"title": {"text": unit}, "type": "log", "exponentformat": "none", "dtick": "D2"})
@@ -116,8 +117,10 @@ impl Chart {
             "line": {"dash": dash, "width": width}, "hovertemplate": format!("%{{y}} {hover}"),
             "connectgaps": false
         });
-        if points.len() < 2 {
-            trace["mode"] = json!("markers");
+        if has_lone_point(&kept) {
+            // A line has no length there.
+            trace["mode"] = json!("lines+markers");
+            trace["marker"] = json!({"size": 5});
         }
         match style {
             Style::Stacked => trace["stackgroup"] = json!("all"),
@@ -156,6 +159,16 @@ impl Chart {
             data = json_in_page(&data),
         )
     }
+}
+
+/// Whether a point stands between two holes, or alone.
+fn has_lone_point(points: &[Point]) -> bool {
+    let none = |place: Option<usize>| {
+        let point = place.and_then(|place| points.get(place));
+        point.is_none_or(|point| point.1.is_none())
+    };
+    let mut places = 0..points.len();
+    places.any(|i| points[i].1.is_some() && none(i.checked_sub(1)) && none(Some(i + 1)))
 }
 
 /// JSON that no browser takes for markup, whatever texts are in it.

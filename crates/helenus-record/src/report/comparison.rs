@@ -5,21 +5,18 @@ use crate::report::ComparisonReport;
 use crate::report::chart::{Chart, short, text};
 use crate::report::page::{Head, Section, pairs, render, verbatim};
 use crate::report::words::{self, html};
-use helenus_model::comparison::{BarAnswer, Claim, Comparison, LEAST_PAIRS, Measure, Row};
+use helenus_model::comparison::{BarAnswer, Comparison, Finding, Row};
 use serde_json::json;
 
 pub(super) fn page(report: &ComparisonReport<'_>) -> String {
     let c = report.comparison;
-    let sentences = sentences(c);
-    let (badge, style) = badge(c);
+    let said = c.conclusion();
+    let style = words::style(said.tone);
     let head = Head {
         title: format!("{}: {} against {}", report.name, c.b.label, c.a.label),
         kicker: format!("Helenus · comparison {}", report.name),
-        headline: sentences
-            .first()
-            .cloned()
-            .unwrap_or_else(|| "Nothing to compare".to_owned()),
-        badge: (badge, style),
+        headline: said.headline,
+        badge: (said.badge.to_owned(), style),
         facts: vec![
             format!("A is {}", c.a.label),
             format!("B is {}", c.b.label),
@@ -27,17 +24,7 @@ pub(super) fn page(report: &ComparisonReport<'_>) -> String {
             words::wall(report.made_wall_ns),
         ],
     };
-    let more: String = sentences
-        .iter()
-        .skip(1)
-        .map(|s| format!("<li>{}</li>", html(s)))
-        .collect();
-    let more = if more.is_empty() {
-        more
-    } else {
-        format!("<ul class=\"more\">{more}</ul>\n")
-    };
-    let lead = format!("{more}{}{}", cautions(c), bars(c));
+    let lead = format!("{}{}", cautions(c), bars(c));
     let section = |id, title, body| Section { id, title, body };
     let charts = |charts: Vec<Chart>| {
         charts
@@ -61,64 +48,6 @@ fn plural(n: usize, word: &str) -> String {
         format!("1 {word}")
     } else {
         format!("{n} {word}s")
-    }
-}
-
-/// The verdict in a badge: the worst bar's answer, else what may be claimed.
-pub(super) fn badge(c: &Comparison) -> (String, &'static str) {
-    let worst = c.bars.iter().map(|b| b.answer).max();
-    match worst {
-        Some(BarAnswer::Crossed) => ("a bar is crossed".to_owned(), "invalid"),
-        Some(BarAnswer::CannotTell) => ("a bar cannot be told".to_owned(), "caution"),
-        Some(BarAnswer::Holds) => ("all bars hold".to_owned(), "valid"),
-        None if c.rows.iter().all(|r| r.claim == Claim::None) => ("no claim".to_owned(), "caution"),
-        None => (plural(c.pairs.len(), "pair"), "valid"),
-    }
-}
-
-/// A sentence a phase: the answer first.
-pub(super) fn sentences(c: &Comparison) -> Vec<String> {
-    let phases = words::phases(c);
-    let several = phases.len() > 1;
-    let rows = phases.iter().filter_map(|phase| words::leading(c, phase));
-    rows.map(|row| {
-        let place = if several {
-            format!("{}: ", row.phase)
-        } else {
-            String::new()
-        };
-        format!("{place}{}", sentence(row, c.pairs.len()))
-    })
-    .collect()
-}
-
-fn sentence(row: &Row, pairs: usize) -> String {
-    let what = words::measure(row.measure);
-    let (a, b) = (
-        words::value(row.measure, row.a),
-        words::value(row.measure, row.b),
-    );
-    match (row.claim, &row.estimate) {
-        (Claim::Higher | Claim::Lower, Some(e)) => {
-            format!(
-                "B's {what} is {} ({}), {}",
-                words::change(e.ratio),
-                words::interval(e),
-                plural(e.pairs, "pair")
-            )
-        }
-        (Claim::NoDifference, Some(e)) => {
-            format!(
-                "these data cannot tell: B's {what} is {}, {}",
-                words::interval(e),
-                plural(e.pairs, "pair")
-            )
-        }
-        _ if pairs <= 1 => format!("no claim: two single runs side by side, {what} {a} and {b}"),
-        _ => {
-            let pairs = plural(pairs, "pair");
-            format!("no claim: {pairs}, and {LEAST_PAIRS} are needed; {what} {a} and {b}")
-        }
     }
 }
 
@@ -147,10 +76,11 @@ fn bars(c: &Comparison) -> String {
         .bars
         .iter()
         .map(|bar| {
-            let (answer, style) = match bar.answer {
-                BarAnswer::Holds => ("holds", "valid"),
-                BarAnswer::CannotTell => ("these data cannot tell", "caution"),
-                BarAnswer::Crossed => ("crossed", "invalid"),
+            let answer = bar.answer.words();
+            let style = match bar.answer {
+                BarAnswer::Holds => "valid",
+                BarAnswer::CannotTell => "caution",
+                BarAnswer::Crossed => "invalid",
             };
             let interval = bar.low.zip(bar.high).map(|(low, high)| {
                 format!("; the interval is {} to {}", words::change(low), words::change(high))
@@ -170,17 +100,26 @@ fn bars(c: &Comparison) -> String {
     }
 }
 
-/// Whether more of it is better.
-fn more_is_better(measure: Measure) -> bool {
-    measure == Measure::Throughput
-}
-
 /// The colour of a row: by what its claim means for a user.
 fn role(row: &Row) -> &'static str {
-    match (row.claim, more_is_better(row.measure)) {
-        (Claim::Higher, true) | (Claim::Lower, false) => "better",
-        (Claim::Higher, false) | (Claim::Lower, true) => "worse",
-        (Claim::None | Claim::NoDifference, _) => "same",
+    let higher = match row.finding() {
+        Finding::Higher => true,
+        Finding::Lower => false,
+        _ => return "same",
+    };
+    if higher == row.measure.more_is_better() {
+        "better"
+    } else {
+        "worse"
+    }
+}
+
+/// The place of a row among the kinds of [`forest`]: its claim, or what would be one without the correction.
+fn kind(row: &Row) -> &'static str {
+    match (role(row), row.finding()) {
+        ("same", Finding::NoClaim | Finding::NotSignificant) => "same",
+        ("same", _) => "uncorrected",
+        (claims, _) => claims,
     }
 }
 
@@ -245,15 +184,16 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
     chart.trace("pair", json!({"type": "scatter", "mode": "markers", "name": "single pairs", "x": x, "y": y,
         "opacity": 0.55, "marker": {"size": 6, "symbol": "line-ns-open"}, "hovertemplate": "%{y}: ratio %{x}<extra>one pair</extra>"}));
     let kinds = [
-        ("better", "better", "diamond"),
-        ("worse", "worse", "square"),
-        ("same", "no difference shown", "circle"),
+        ("better", "better", "better", "diamond"),
+        ("worse", "worse", "worse", "square"),
+        ("uncorrected", "same", "before correction", "circle"),
+        ("same", "same", "not significant", "circle-open"),
     ];
-    for (kind, said, symbol) in kinds {
+    for (wanted, colour, said, symbol) in kinds {
         let of: Vec<_> = rows
             .iter()
             .filter_map(|r| Some((*r, r.estimate?)))
-            .filter(|(r, _)| role(r) == kind)
+            .filter(|(r, _)| kind(r) == wanted)
             .collect();
         if of.is_empty() {
             continue;
@@ -262,7 +202,7 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
             .iter()
             .map(|(_, e)| format!("{} ({})", words::change(e.ratio), words::interval(e)))
             .collect();
-        chart.trace(kind, json!({
+        chart.trace(colour, json!({
             "type": "scatter", "mode": "markers", "name": said, "text": said_of,
             "x": of.iter().map(|(_, e)| short(e.ratio)).collect::<Vec<_>>(),
             "y": of.iter().map(|(r, _)| name(r)).collect::<Vec<_>>(),
@@ -278,7 +218,14 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
         json!({"categoryorder": "array", "categoryarray": names, "automargin": true}),
     );
     chart.set("shapes", json!([{"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "name": "one"}]));
-    chart.note("Diamonds are better for a user, squares worse; a circle's interval holds \"the same\". Small strokes are single pairs.")
+    let note = if rows.iter().any(|row| row.estimate.is_some()) {
+        "Diamonds are significantly better for a user, squares significantly worse, after correction. Filled circles \
+         are significant only before correction, or not corrected; open circles are not significant. Small strokes \
+         are single pairs."
+    } else {
+        "Small strokes are single pairs; one pair has no interval."
+    };
+    chart.note(note)
 }
 
 /// The leading rows' ratios in the order in which the pairs ran: drift would show here.
@@ -333,19 +280,15 @@ fn table(c: &Comparison) -> String {
          <tbody>{rows}</tbody></table></div>\
          <p class=\"note\">A and B are geometric means over restarts. <em>Detectable</em> is the smallest difference \
          that so many pairs of such noise find in 8 of 10 cases; <em>pairs for ±5 %</em> is how many an interval of \
-         that width would take.</p>\n"
+         that width would take. Rows with a <em>p by Holm</em> are corrected together; what the others say is \
+         uncorrected.</p>\n"
     )
 }
 
 fn row(row: &Row) -> String {
     let dash = || "–".to_owned();
     let e = row.estimate.as_ref();
-    let says = match row.claim {
-        Claim::None => "no claim",
-        Claim::NoDifference => "cannot tell",
-        Claim::Higher => "higher",
-        Claim::Lower => "lower",
-    };
+    let says = row.finding().words();
     let p = |p: f64| {
         if p < 0.001 {
             "&lt; 0.001".to_owned()

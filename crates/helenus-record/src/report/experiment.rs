@@ -157,9 +157,17 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
                 "no settings are surely better than {reference}; {winner} was chosen as best, and {against}"
             )
         }
-        _ => format!(
-            "no settings are surely better than {reference}; {winner} looks best, {against}"
-        ),
+        _ => {
+            let excludes_one = (estimate.low - 1.0) * (estimate.high - 1.0) > 0.0;
+            let before = if excludes_one {
+                " only before correction"
+            } else {
+                ""
+            };
+            format!(
+                "no settings are surely better than {reference}; {winner} looks best{before}, {against}"
+            )
+        }
     }
 }
 

@@ -82,8 +82,8 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
     match claim {
         _ if report.progress.left > 0 => ("not the whole yet", "caution"),
         _ if untestable => ("not testable here", "caution"),
-        Some(Claim::Higher | Claim::Lower) => ("a difference was found", "valid"),
-        Some(Claim::NoDifference) => ("not told apart", "caution"),
+        Some(Claim::Higher | Claim::Lower) => ("significant difference", "valid"),
+        Some(Claim::NoDifference) => ("no significant difference", "caution"),
         // Settings of different loads have no best; what holds a bar is told all the same.
         None if !asked.is_empty() && asked.iter().all(held) => ("its bars can be held", "valid"),
         Some(Claim::None) | None => ("no claim", "caution"),
@@ -151,7 +151,7 @@ fn sortable(table: &str) -> String {
 fn forest(found: &Analysis) -> Chart {
     let title = format!("What each level changes: {}", words::measure(found.measure));
     let mut chart = Chart::plain("effects", &title).note(
-        "Each level against the first of its factor; the line is the 95 % interval, from three blocks on, and 0 is no difference.",
+        "Each level against the first of its factor; the line is the 95 % interval before correction, from three blocks on, and 0 is no difference. What is significant after correction is in the table of effects.",
     );
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);

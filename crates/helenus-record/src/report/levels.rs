@@ -3,25 +3,27 @@
 
 use crate::report::chart::{Chart, short, text};
 use crate::report::page::{Head, Section, pairs, render};
-use crate::report::words::html;
+use crate::report::words::{html, style};
 use helenus_model::level_runs::{Row, Table};
 use helenus_model::levels::word;
 use serde_json::json;
 
 pub(super) fn page(table: &Table) -> String {
+    let said = table.conclusion();
     let head = Head {
         title: format!("{}: levels against distance", table.comparison),
         kicker: format!("Helenus · levels {}", table.comparison),
-        headline: headline(table),
-        badge: match table.left_out.len() {
-            0 => ("all runs count".to_owned(), "valid"),
-            n => (format!("left out: {n}"), "caution"),
-        },
+        headline: said.headline,
+        badge: (said.badge.to_owned(), style(said.tone)),
         facts: vec![
             format!("client in {}", table.client_dc),
             replicas(table),
             format!("repeats: {}", table.repeats),
             nodelay(table),
+            match table.left_out.len() {
+                0 => "all runs count".to_owned(),
+                n => format!("left out: {n}"),
+            },
         ],
     };
     let charts: String = groups(table)
@@ -59,26 +61,6 @@ fn nodelay(table: &Table) -> String {
         .tcp_nodelay
         .map_or("not set".to_owned(), |on| on.to_string());
     format!("inter_dc_tcp_nodelay {said}")
-}
-
-/// The dearest level at the greatest distance.
-fn headline(table: &Table) -> String {
-    let dearest = table
-        .rows
-        .iter()
-        .filter_map(|row| Some((row, row.difference.as_ref()?)))
-        .max_by(|a, b| a.1.mean_ms.total_cmp(&b.1.mean_ms));
-    match dearest {
-        Some((row, difference)) => format!(
-            "{} costs {:.1} ms more than {} ({} at {})",
-            word(row.level),
-            difference.mean_ms,
-            word(table.reference),
-            row.operation,
-            row.distance
-        ),
-        None => "One level alone: nothing to compare it with".to_owned(),
-    }
 }
 
 /// Rows that are drawn together: one operation of one workload under one load.

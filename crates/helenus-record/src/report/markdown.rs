@@ -4,7 +4,6 @@
 use crate::report::words::{self, code, markdown as text, ms_or_dash};
 use crate::report::{ComparisonReport, MARK};
 use crate::run::StoredRun;
-use helenus_model::comparison::{BarAnswer, Claim};
 use helenus_model::result::{Distribution, PhaseResult};
 use std::fmt::Write as _;
 
@@ -109,12 +108,12 @@ fn interval(d: &Distribution) -> String {
 
 pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
     let c = report.comparison;
-    let (badge, _) = super::comparison::badge(c);
-    let sentences = super::comparison::sentences(c);
-    let first = sentences
-        .first()
-        .map_or("Nothing to compare", String::as_str);
-    let mut out = format!("<!-- {MARK} -->\n### {}: {badge}\n\n", text(first));
+    let said = c.conclusion();
+    let mut out = format!(
+        "<!-- {MARK} -->\n### {}\n\n**{}** · ",
+        text(&said.headline),
+        said.badge
+    );
     let _infallible = writeln!(
         out,
         "{} · A = {} ({} runs) · B = {} ({} runs) · {} pairs\n",
@@ -125,9 +124,6 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
         c.b.runs.len(),
         c.pairs.len()
     );
-    for sentence in sentences.iter().skip(1) {
-        let _infallible = writeln!(out, "* {}", text(sentence));
-    }
     for caution in &c.cautions {
         let _infallible = writeln!(
             out,
@@ -137,16 +133,12 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
         );
     }
     for bar in &c.bars {
-        let answer = match bar.answer {
-            BarAnswer::Holds => "holds",
-            BarAnswer::CannotTell => "these data cannot tell",
-            BarAnswer::Crossed => "crossed",
-        };
         let _infallible = writeln!(
             out,
-            "* bar {} of {}: **{answer}**",
+            "* bar {} of {}: **{}**",
             code(&bar.text),
-            text(&bar.row)
+            text(&bar.row),
+            bar.answer.words()
         );
     }
     out.push_str(
@@ -160,12 +152,7 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
         let interval = row
             .estimate
             .map_or_else(|| "–".to_owned(), |e| words::interval(&e));
-        let says = match row.claim {
-            Claim::None => "no claim",
-            Claim::NoDifference => "cannot tell",
-            Claim::Higher => "higher",
-            Claim::Lower => "lower",
-        };
+        let says = row.finding().words();
         let _infallible = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {change} | {interval} | {says} |",

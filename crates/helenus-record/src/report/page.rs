@@ -29,6 +29,9 @@ fn hash(script: &str) -> String {
     )
 }
 
+/// Characters of a headline from which on it is set smaller.
+const LONG: usize = 160;
+
 /// A part of the page.
 pub(super) struct Section {
     /// Its anchor: letters only.
@@ -89,7 +92,7 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <header><div class=\"top\"><p class=\"kicker\">{kicker}</p>\
          <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div>\n\
-         <h1>{headline}</h1>\n<p><span class=\"badge {style}\">{badge}</span></p>\n<ul class=\"facts\">{facts}</ul>\n\
+         <h1{long}>{headline}</h1>\n<p><span class=\"badge {style}\">{badge}</span></p>\n<ul class=\"facts\">{facts}</ul>\n\
          </header>\n<main>\n{lead}<nav>{links}</nav>\n{bodies}</main>\n\
          <footer>Made by Helenus. This file needs no network and asks for none. Charts: plotly.js (MIT). \
          Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
@@ -97,6 +100,11 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
          <script>{plotly}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
         title = html(&head.title),
         kicker = html(&head.kicker),
+        long = if head.headline.chars().count() > LONG {
+            " class=\"long\""
+        } else {
+            ""
+        },
         // A number and its unit stay on one line.
         headline = html(
             &head

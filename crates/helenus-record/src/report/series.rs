@@ -1,7 +1,7 @@
 //! Series: points over time from intervals and counters, and their thinning for the page.
 //! Refuses to hide a peak: of each bucket the lowest and the highest point stay.
 
-use helenus_model::sample::{Interval, OperationInterval, Stretch};
+use helenus_model::sample::{Interval, MeasuredFrom, OperationInterval, Stretch};
 
 /// Seconds (or minutes) on the run's axis, and a value; none breaks the line.
 pub(super) type Point = (f64, Option<f64>);
@@ -9,10 +9,11 @@ pub(super) type Point = (f64, Option<f64>);
 /// Buckets of a thinned series: about one for each pixel of a wide chart's width.
 const BUCKETS: usize = 700;
 
-/// The axis of time: zero at the first interval.
+/// The axis of time: zero where measuring begins, after the first warm-up, as in every table of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     zero_ns: u64,
+    begin_ns: u64,
     end_ns: u64,
     minutes: bool,
 }
@@ -21,12 +22,13 @@ pub(super) struct Clock {
 impl Clock {
     /// From the first interval's start to the last one's end; none without intervals.
     pub(super) fn of(intervals: &[Interval]) -> Option<Self> {
-        let zero_ns = intervals.iter().map(|i| i.start_ns).min()?;
+        let begin_ns = intervals.iter().map(|i| i.start_ns).min()?;
         let end_ns = intervals.iter().map(|i| i.end_ns).max()?;
         Some(Self {
-            zero_ns,
+            zero_ns: MeasuredFrom::of(intervals).unwrap_or(begin_ns),
+            begin_ns,
             end_ns,
-            minutes: end_ns.saturating_sub(zero_ns) > 600_000_000_000,
+            minutes: end_ns.saturating_sub(begin_ns) > 600_000_000_000,
         })
     }
 
@@ -49,6 +51,11 @@ impl Clock {
         }
     }
 
+    /// The axis' beginning: below zero where there is a warm-up.
+    pub(super) fn begin(self) -> f64 {
+        self.at(self.begin_ns)
+    }
+
     /// The axis' end.
     pub(super) fn end(self) -> f64 {
         self.at(self.end_ns)
@@ -57,9 +64,9 @@ impl Clock {
     /// The axis' title.
     pub(super) fn title(self) -> &'static str {
         if self.minutes {
-            "minutes since the first operation"
+            "minutes since measuring began"
         } else {
-            "seconds since the first operation"
+            "seconds since measuring began"
         }
     }
 
@@ -115,23 +122,45 @@ fn join(to: &mut Interval, from: &Interval) {
     }
 }
 
-/// The intervals of a run as ticks, of one operation where one is named. Where an interval holds too few samples for
-/// a p99, several are merged into one tick; the second value says how many at most.
-pub(super) fn ticks(
-    intervals: &[Interval],
-    clock: Clock,
-    operation: Option<&str>,
-) -> (Vec<Tick>, usize) {
-    let mut ticks = Vec::new();
-    let mut most = 1;
+/// Samples that a p99 wants: ten of them are above it.
+pub(super) const SAMPLES: u64 = 1000;
+
+/// Ticks that have samples enough for a p99.
+#[derive(Default)]
+pub(super) struct Merged {
+    pub(super) ticks: Vec<Tick>,
+    /// Length of the longest in seconds, where any is of several intervals.
+    pub(super) longest_s: Option<f64>,
+    /// Places of the phases whose measured part has too few samples for one.
+    pub(super) without: Vec<usize>,
+}
+
+/// The intervals of a run, of one operation where one is named, merged until each tick has the samples that a p99
+/// wants.
+pub(super) fn merged(intervals: &[Interval], clock: Clock, operation: Option<&str>) -> Merged {
+    let mut merged = Merged::default();
     for run in intervals.chunk_by(|a, b| a.phase == b.phase && a.stretch == b.stretch) {
-        let together = together(run, operation);
-        most = most.max(together);
-        for group in run.chunks(together) {
-            ticks.extend(tick(group, clock, operation));
+        let groups = groups(run, operation);
+        if groups.is_empty() && run[0].stretch == Stretch::Measured {
+            // An operation that a phase does not have is missing nowhere.
+            let has = operation.is_none_or(|name| {
+                let of = |i: &Interval| i.operations.get(name).is_some_and(|o| !o.is_empty());
+                run.iter().any(of)
+            });
+            merged.without.extend(has.then_some(run[0].phase));
+        }
+        for group in groups {
+            let Some(tick) = tick(group, clock, operation) else {
+                continue;
+            };
+            if group.len() > 1 {
+                let longest = merged.longest_s.unwrap_or_default();
+                merged.longest_s = Some(longest.max(tick.seconds));
+            }
+            merged.ticks.push(tick);
         }
     }
-    (ticks, most)
+    merged
 }
 
 /// Every interval for itself: for counts, which need no samples behind them.
@@ -142,8 +171,9 @@ pub(super) fn single_ticks(intervals: &[Interval], clock: Clock) -> Vec<Tick> {
         .collect()
 }
 
-/// How many intervals hold the 1,000 samples that a p99 wants; never so many that fewer than ten ticks are left.
-fn together(run: &[Interval], operation: Option<&str>) -> usize {
+/// Neighbours that hold the samples of a p99 together, what is left over with the last of them; none where all of them
+/// hold too few.
+fn groups<'i>(run: &'i [Interval], operation: Option<&str>) -> Vec<&'i [Interval]> {
     let ended = |i: &Interval| -> u64 {
         let wanted = i
             .operations
@@ -151,16 +181,23 @@ fn together(run: &[Interval], operation: Option<&str>) -> usize {
             .filter(|(name, _)| operation.is_none_or(|o| o == name.as_str()));
         wanted.map(|(_, o)| o.service.count()).sum()
     };
-    let mut counts: Vec<u64> = run.iter().map(ended).collect();
-    counts.sort_unstable();
-    let median = counts.get(counts.len() / 2).copied().unwrap_or(0).max(1);
-    let wanted = usize::try_from(1000_u64.div_ceil(median)).unwrap_or(1);
-    let most = if run.first().is_some_and(|i| i.stretch == Stretch::Warmup) {
-        run.len()
-    } else {
-        run.len() / 10
-    };
-    wanted.clamp(1, most.max(1))
+    let mut ends = Vec::new();
+    let mut samples = 0;
+    for (place, interval) in run.iter().enumerate() {
+        samples += ended(interval);
+        if samples >= SAMPLES {
+            ends.push(place + 1);
+            samples = 0;
+        }
+    }
+    if let Some(last) = ends.last_mut() {
+        *last = run.len();
+    }
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    begins
+        .zip(&ends)
+        .map(|(from, to)| &run[from..*to])
+        .collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
@@ -316,6 +353,7 @@ mod tests {
     fn a_counter_that_fell_breaks_the_line() {
         let clock = Clock {
             zero_ns: 0,
+            begin_ns: 0,
             end_ns: 9,
             minutes: false,
         };

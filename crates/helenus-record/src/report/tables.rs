@@ -12,10 +12,9 @@ pub(super) fn doubts(result: &RunResult) -> String {
     let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
     for phase in &result.phases {
         for doubt in &phase.doubts {
-            match seen
-                .iter_mut()
-                .find(|(d, _)| d.kind == doubt.kind && d.about == doubt.about)
-            {
+            match seen.iter_mut().find(|(d, _)| {
+                d.kind == doubt.kind && d.about == doubt.about && d.cure == doubt.cure
+            }) {
                 Some((worst, names)) => {
                     names.push(&phase.name);
                     if (doubt.measured - doubt.threshold).abs()
@@ -149,9 +148,8 @@ fn steadiness(phase: &PhaseResult) -> String {
             let change = steady
                 .change
                 .map(|c| format!(": the level became {}", words::change(c)));
-            let at = steady
-                .change_at_s
-                .map(|s| format!(" at {} s", words::digits(s)));
+            let at = steady.change_measured_at_s();
+            let at = at.map(|s| format!(" {} s after its measuring began", words::digits(s)));
             format!(
                 "Not steady{}{}.{cut}",
                 change.unwrap_or_default(),
@@ -273,10 +271,7 @@ fn failures(result: &RunResult) -> String {
     let mut rows = String::new();
     for phase in &result.phases {
         for (kind, n) in phase.total.failed.iter().filter(|(_, n)| **n > 0) {
-            let word = serde_json::to_value(kind).ok();
-            let word = word
-                .and_then(|w| Some(w.as_str()?.replace('_', " ")))
-                .unwrap_or_default();
+            let word = kind.word().replace('_', " ");
             let first = phase.first_failures.get(kind).map_or("", String::as_str);
             rows.push_str(&format!(
                 "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",

@@ -3,7 +3,8 @@
 
 use crate::report::RunReport;
 use crate::report::chart::{Chart, Style, text};
-use crate::report::series::{Clock, Tick, growth, line, single_ticks, ticks};
+use crate::report::series::{Clock, Merged, SAMPLES, Tick, growth, line, merged, single_ticks};
+use crate::report::words::{count, digits};
 use helenus_model::histogram::Histogram;
 use helenus_model::telemetry::Seen;
 use serde_json::json;
@@ -15,8 +16,7 @@ type Kind = (&'static str, fn(&Tick) -> &Histogram);
 /// Throughput and latency.
 pub(super) fn load(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let single = single_ticks(report.intervals, clock);
-    let (merged, most) = ticks(report.intervals, clock, None);
-    let mut charts = vec![throughput(&single, clock), latency(&merged, most, clock)];
+    let mut charts = vec![throughput(&single, clock), latency(report, &single, clock)];
     let names: BTreeSet<&str> = report
         .intervals
         .iter()
@@ -25,7 +25,17 @@ pub(super) fn load(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     if names.len() > 1 {
         charts.push(by_operation(report, clock, &names));
     }
-    charts
+    // What is not drawn leaves its reason below the chart before it.
+    let mut drawn: Vec<Chart> = Vec::with_capacity(charts.len());
+    for chart in charts {
+        match drawn.last_mut() {
+            Some(last) if chart.is_empty() && !chart.note.is_empty() => {
+                last.note = format!("{} {}", last.note, chart.note).trim().to_owned();
+            }
+            _ => drawn.push(chart),
+        }
+    }
+    drawn
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
@@ -80,7 +90,7 @@ fn as_ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-fn latency(ticks: &[Tick], most: usize, clock: Clock) -> Chart {
+fn latency(report: &RunReport<'_>, single: &[Tick], clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "latency",
         "Response and service time",
@@ -89,51 +99,38 @@ fn latency(ticks: &[Tick], most: usize, clock: Clock) -> Chart {
         true,
     );
     chart.height = 380;
+    let merged = merged(report.intervals, clock, None);
     let kinds: [Kind; 2] = [
         ("response", |t| &t.all.response),
         ("service", |t| &t.all.service),
     ];
     for (role, of) in kinds {
-        let percentile = |q: f64| line(ticks, move |t| of(t).percentile_ns(q).map(as_ms));
-        chart.line(
-            &format!("{role} max"),
-            role,
-            Style::Thin,
-            &line(ticks, |t| of(t).max_ns().map(as_ms)),
-            "ms",
-        );
-        chart.line(
-            &format!("{role} p99"),
-            role,
-            Style::Solid,
-            &percentile(0.99),
-            "ms",
-        );
-        chart.line(
-            &format!("{role} p50"),
-            role,
-            Style::Dotted,
-            &percentile(0.50),
-            "ms",
-        );
+        let percentile =
+            |ticks: &[Tick], q: f64| line(ticks, move |t| of(t).percentile_ns(q).map(as_ms));
+        let lines = [
+            (
+                "max",
+                Style::Thin,
+                line(single, |t| of(t).max_ns().map(as_ms)),
+            ),
+            ("p99", Style::Solid, percentile(&merged.ticks, 0.99)),
+            ("p50", Style::Dotted, percentile(single, 0.50)),
+        ];
+        for (name, style, points) in lines {
+            chart.line(&format!("{role} {name}"), role, style, &points, "ms");
+        }
     }
-    chart.note = if most > 1 {
-        format!(
-            "Up to {most} intervals are merged into one point, so that ten samples stand above each p99."
-        )
-    } else {
-        String::new()
-    };
+    chart.note = of_merged(report, &[(None, merged)]);
     chart
 }
 
 fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) -> Chart {
     let title = "p99 by operation: response time, service time where there is no schedule";
     let mut chart = Chart::over_time("by-operation", title, "ms, logarithmic", clock, true);
+    let mut all = Vec::new();
     for (place, name) in names.iter().enumerate() {
-        let (ticks, _) = ticks(report.intervals, clock, Some(name));
-        let used: Vec<Tick> = ticks.into_iter().filter(|t| !t.all.is_empty()).collect();
-        let points = line(&used, |t| {
+        let merged = merged(report.intervals, clock, Some(name));
+        let points = line(&merged.ticks, |t| {
             let slow = if t.all.response.is_empty() {
                 &t.all.service
             } else {
@@ -149,21 +146,64 @@ fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) ->
             &points,
             "ms",
         );
+        all.push((Some(*name), merged));
     }
+    chart.note = of_merged(report, &all);
     chart
+}
+
+/// What stands behind lines of p99, by operation: how much is merged, and where there is none.
+fn of_merged(report: &RunReport<'_>, all: &[(Option<&str>, Merged)]) -> String {
+    let plan = report.run.plan().ok();
+    let phase = |place: usize| {
+        let known = plan.as_ref().and_then(|plan| plan.phases.get(place));
+        known.map_or_else(
+            || format!("phase {}", place + 1),
+            |phase| phase.name.clone(),
+        )
+    };
+    let mut sentences = Vec::new();
+    let each = all.iter().filter_map(|(_, merged)| merged.longest_s);
+    if let Some(longest_s) = each.max_by(f64::total_cmp) {
+        sentences.push(format!(
+            "A point of p99 is of {} operations or more, so that ten are above it: of up to {} s.",
+            count(SAMPLES),
+            digits(longest_s)
+        ));
+    }
+    let without: Vec<String> = all
+        .iter()
+        .flat_map(|(operation, merged)| {
+            let named = |place: &usize| match operation {
+                Some(operation) => format!("{operation} in {}", phase(*place)),
+                None => phase(*place),
+            };
+            merged.without.iter().map(named).collect::<Vec<_>>()
+        })
+        .collect();
+    if !without.is_empty() {
+        let samples = count(SAMPLES);
+        sentences.push(format!(
+            "No p99 over time of {}: fewer than {samples} operations ended.",
+            without.join(", ")
+        ));
+    }
+    sentences.join(" ")
 }
 
 /// What the generator itself did.
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
 pub(super) fn generator(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
-    let (merged, _) = ticks(report.intervals, clock, None);
+    let merged = merged(report.intervals, clock, None);
     let single = single_ticks(report.intervals, clock);
     let title = "The generator's delay, and waits for a slot";
     let mut delay = Chart::over_time("delay", title, "ms, logarithmic", clock, true);
     let p99 = |of: fn(&Tick) -> &Histogram| {
-        line(&merged, move |t| of(t).percentile_ns(0.99).map(visible))
+        line(&merged.ticks, move |t| {
+            of(t).percentile_ns(0.99).map(visible)
+        })
     };
-    let most = |of: fn(&Tick) -> &Histogram| line(&merged, move |t| of(t).max_ns().map(visible));
+    let most = |of: fn(&Tick) -> &Histogram| line(&single, move |t| of(t).max_ns().map(visible));
     delay.line(
         "lateness max",
         "lateness",

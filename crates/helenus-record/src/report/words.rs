@@ -1,9 +1,12 @@
 //! Words and numbers of a report: what a person reads, already escaped where it goes into a page.
 //! Refuses false precision: three digits are enough for a time, a percent needs no decimals above ten.
 
-use helenus_model::comparison::{BarAnswer, Claim, Comparison, Estimate, LEVEL, Measure, Row};
+use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Measure, Row, Tone};
 use helenus_model::doubt::{Doubt, Severity, Verdict};
 use helenus_model::result::{Distribution, PhaseResult, RunResult};
+
+pub(super) use helenus_model::comparison::change;
+pub(super) use helenus_model::units::percent;
 
 /// A text as HTML shows it, in an element or in a quoted attribute.
 pub(super) fn html(text: &str) -> String {
@@ -101,20 +104,6 @@ pub(super) fn ms_or_dash(us: Option<f64>) -> String {
     us.map_or_else(|| "–".to_owned(), ms)
 }
 
-/// A share as a percentage.
-pub(super) fn percent(share: f64) -> String {
-    let hundred = share * 100.0;
-    if hundred == 0.0 || hundred.abs() >= 10.0 {
-        format!("{hundred:.0} %")
-    } else if hundred.abs() >= 1.0 {
-        format!("{hundred:.1} %")
-    } else if hundred.abs() >= 0.1 {
-        format!("{hundred:.2} %")
-    } else {
-        format!("{hundred:.3} %")
-    }
-}
-
 /// Bytes with binary units.
 pub(super) fn bytes(n: u64) -> String {
     helenus_model::units::Bytes(n).to_string()
@@ -148,6 +137,15 @@ pub(super) fn verdict(verdict: Option<Verdict>) -> (&'static str, &'static str) 
         Some(Verdict::Caution) => ("valid, with cautions", "caution"),
         Some(Verdict::Invalid) => ("must not be believed", "invalid"),
         None => ("broken: no result", "invalid"),
+    }
+}
+
+/// The style of a badge of this tone.
+pub(super) fn style(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Settled => "valid",
+        Tone::Open => "caution",
+        Tone::Crossed => "invalid",
     }
 }
 
@@ -291,32 +289,12 @@ pub(super) fn value(measure: Measure, value: f64) -> String {
     }
 }
 
-/// `12 % lower`, `3.4 % higher`, `the same`; of B over A.
-pub(super) fn change(ratio: f64) -> String {
-    let share = (ratio - 1.0).abs();
-    if share < 0.0005 {
-        return "the same".to_owned();
-    }
-    format!(
-        "{} {}",
-        percent(share),
-        if ratio < 1.0 { "lower" } else { "higher" }
-    )
-}
-
-/// `7 to 17 %` where both ends lie on one side, else `between 20 % lower and 4 % higher`.
+/// The interval of a ratio in words.
 pub(super) fn interval(e: &Estimate) -> String {
-    let side = |bound: f64| (bound - 1.0).abs();
-    if (e.low < 1.0) == (e.high < 1.0) && (e.low - 1.0) * (e.high - 1.0) > 0.0 {
-        let (near, far) = (side(e.low).min(side(e.high)), side(e.low).max(side(e.high)));
-        let near = percent(near);
-        format!("{} to {}", near.trim_end_matches(" %"), percent(far))
-    } else {
-        format!("between {} and {}", change(e.low), change(e.high))
-    }
+    e.interval_words()
 }
 
-/// The row that a phase's sentence is about: that of the worst bar that does not hold, else the surest difference
+/// The row of a phase that is drawn pair by pair: that of the worst bar that does not hold, else the surest difference
 /// among the headline measures, else all operations' response p99 or what comes nearest to it.
 pub(super) fn leading<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a Row> {
     let here = || comparison.rows.iter().filter(|row| row.phase == phase);
@@ -325,9 +303,9 @@ pub(super) fn leading<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a
         .iter()
         .filter(|bar| bar.answer != BarAnswer::Holds)
         .filter_map(|bar| Some((bar.answer, here().find(|row| row.name() == bar.row)?)));
-    let sure = |row: &&Row| matches!(row.claim, Claim::Higher | Claim::Lower);
-    let by_holm = |row: &'a Row| Some((row.estimate?.p_holm.filter(|p| *p <= 1.0 - LEVEL)?, row));
-    let surest = here().filter(sure).filter_map(by_holm);
+    let by_holm = |row: &'a Row| Some((row.estimate?.p_holm?, row));
+    let claims = here().filter(|row| row.finding().is_claim());
+    let surest = claims.filter_map(by_holm);
     open.max_by_key(|(answer, _)| *answer)
         .map(|(_, row)| row)
         .or_else(|| {

@@ -17,7 +17,10 @@ fn what_does_not_belong_is_refused_and_leaves_nothing() {
         .run("r9".parse().expect("a name"))
         .expect_err("unknown");
     assert_eq!(none.to_string(), "there is no run r9 (the newest is r1)");
-    assert_eq!(none.hint().as_deref(), Some("`@last` names the newest"));
+    assert_eq!(
+        none.hint().as_deref(),
+        Some("`@last` names the last that has ended")
+    );
 
     let bad = [interval(0, 1), interval(7, 1)];
     let error = history.add_intervals(run, &bad).expect_err("no phase 7");

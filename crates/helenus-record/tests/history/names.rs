@@ -75,11 +75,11 @@ fn names_that_nothing_has_are_refused_with_the_nearest() {
     );
     assert_eq!(
         said("r9"),
-        "there is no run r9 (the newest is r5); `@last` names the newest"
+        "there is no run r9 (the newest is r5); `@last` names the last that has ended"
     );
     assert_eq!(
         said("r7..r9"),
-        "there is no run r9 (the newest is r5); `@last` names the newest"
+        "there is no run r9 (the newest is r5); `@last` names the last that has ended"
     );
     assert!(said("r1,,r2").starts_with("there is no run and no tag named ;"));
     assert!(said("r2..r2").starts_with("no run of r2..r2 is complete"));

@@ -185,7 +185,10 @@ fn lists_are_newest_first_and_filtered() {
         history.latest().expect("reads").map(|line| line.id),
         Some(runs[3])
     );
-    assert_eq!(history.resolve(RunReference::Last).expect("there"), runs[3]);
+    // The last that has ended; the newest of all broke off.
+    assert_eq!(history.resolve(RunReference::Last).expect("there"), runs[2]);
+    let newest = history.resolve(RunReference::Newest).expect("there");
+    assert_eq!(newest, runs[3]);
     assert_eq!(
         history
             .resolve("r2".parse().expect("a name"))

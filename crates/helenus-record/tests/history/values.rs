@@ -116,6 +116,7 @@ pub(crate) fn header(plan: &RunPlan) -> Header {
         pid: 4242,
         cpus: vec![0, 1],
         beside: vec![],
+        unchecked: vec![],
     }
 }
 
@@ -147,6 +148,8 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         phase: &plan.phases[place],
         blocks: &blocks.iter().collect::<Vec<_>>(),
         end: &end,
+        completed_within: 120_000,
+        growth_s: None,
         steadiness: None,
         seed: SEED,
     };

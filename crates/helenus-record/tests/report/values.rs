@@ -333,6 +333,12 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         phase: &plan.phases[place],
         blocks: &blocks,
         end: &end,
+        completed_within: measured
+            .iter()
+            .flat_map(|i| i.operations.values())
+            .map(|one| one.completed)
+            .sum(),
+        growth_s: None,
         steadiness: None,
         seed: plan.seed,
     };
@@ -402,6 +408,7 @@ fn header(plan: &RunPlan) -> Header {
         pid: 4242,
         cpus: vec![0, 1],
         beside: vec![],
+        unchecked: vec![],
     }
 }
 

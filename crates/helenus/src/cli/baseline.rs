@@ -88,6 +88,9 @@ pub(crate) struct Save {
     pub(crate) settle_within: Duration,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Say what would be saved, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -116,6 +119,9 @@ pub(crate) struct Restore {
     pub(crate) drop_cache: bool,
     #[command(flatten)]
     pub(crate) patience: Patience,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Say what would be restored, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

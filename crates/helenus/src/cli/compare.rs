@@ -33,7 +33,7 @@ pub(crate) struct Compare {
     #[arg(long, num_args = 2, value_names = ["A.toml", "B.toml"])]
     pub(crate) ab: Option<Vec<PathBuf>>,
     /// Pairs to run [default: 8]
-    #[arg(long, value_name = "N", requires = "ab", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", alias = "repeats", requires = "ab", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) pairs: Option<u32>,
     /// Half-width of the interval to reach, such as 5%: six pairs say how many are needed
     #[arg(long, value_name = "PERCENT", requires = "ab", value_parser = percent)]
@@ -42,7 +42,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", default_value_t = 30, requires = "until", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(crate) max_pairs: u32,
     /// A bar, such as 'p99>+5%'; may be repeated
-    #[arg(long, value_name = "BAR")]
+    #[arg(long, value_name = "BAR", alias = "bar")]
     pub(crate) fail_on: Vec<String>,
     /// Seed of the order and of the data [default: random, and printed]
     #[arg(long, value_name = "N", requires = "ab")]

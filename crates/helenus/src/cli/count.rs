@@ -16,7 +16,7 @@ pub(crate) struct ReadPlace {
     #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
     pub(crate) cluster: Option<String>,
     /// Addresses of any cluster: nothing is written to it
-    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…", alias = "host", value_parser = super::parse_host)]
     pub(crate) hosts: Vec<IpAddr>,
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
@@ -30,10 +30,10 @@ pub(crate) struct ReadPlace {
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadFlags {
     /// Consistency level of the reads
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
     /// Requests in flight at once [default: 4 a node, at most 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long = "in-flight", value_name = "N", aliases = ["parallel", "threads"])]
     pub(crate) parallel: Option<NonZeroUsize>,
     /// Most rows a second, such as 50k [default: as fast as the nodes answer]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
@@ -47,7 +47,7 @@ pub(crate) struct ReadFlags {
                                          sizes of partitions, and the largest by key
   helenus count shop.orders --by partition --all > partitions.csv
   helenus count shop.orders --by token-range
-  helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --parallel 1 --rate 20k
+  helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --in-flight 1 --rate 20k
   helenus count shop.orders --resume     go on with a count that was cut off
 
 Nothing is written. A request that is too much for a node is asked again in smaller parts.")]
@@ -71,7 +71,7 @@ pub(crate) struct Count {
     #[arg(long, conflicts_with = "fresh")]
     pub(crate) resume: bool,
     /// Forget a count that was cut off
-    #[arg(long)]
+    #[arg(long = "anew", alias = "fresh")]
     pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) place: ReadPlace,
@@ -102,7 +102,7 @@ pub(crate) struct CheckData {
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workload: String,
     /// Partitions that were written: positions 0 up to this one
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", alias = "partitions", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) population: Option<u64>,
     /// Root seed of the run that wrote them
     #[arg(long, value_name = "N")]

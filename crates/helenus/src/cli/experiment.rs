@@ -113,7 +113,7 @@ A BAR is [PHASE.][response.|service.]MEASURE (<|>) BOUND [at LEVEL, ...], as in 
         /// A file, the name in it, or a name such as e3
         experiment: String,
         /// Ask this instead of the file's bars; may be repeated
-        #[arg(long = "bar", value_name = "BAR")]
+        #[arg(long = "bar", value_name = "BAR", alias = "fail-on")]
         bars: Vec<String>,
         /// Write it as Markdown, too
         #[arg(long, value_name = "FILE")]

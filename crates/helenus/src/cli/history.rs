@@ -16,7 +16,7 @@ use std::time::Duration;
   helenus history export r12 --to r12.hdr
   helenus history prune --keep 100 --older-than 30d --dry-run
 
-A RUN is r12, @last, a tag, or several: r12,r15 and r12..r20.")]
+A RUN is r12, @last (the newest that has ended), @newest, a tag, or several: r12,r15 and r12..r20.")]
 pub(crate) struct History {
     #[command(subcommand)]
     pub(crate) verb: Option<HistoryVerb>,
@@ -34,7 +34,7 @@ pub(crate) struct ListFlags {
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) state: Option<StateArg>,
     /// Only runs on this release, such as 5.0.9
-    #[arg(long, value_name = "RELEASE")]
+    #[arg(long = "cassandra", value_name = "RELEASE", alias = "release")]
     pub(crate) release: Option<String>,
     /// Only runs of this workload, such as standard1
     #[arg(long, value_name = "NAME")]
@@ -146,7 +146,7 @@ pub(crate) struct Export {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<String>,
     /// Where to write; - for standard output
-    #[arg(long, value_name = "FILE", default_value = "-")]
+    #[arg(long, value_name = "FILE", default_value = "-", alias = "out")]
     pub(crate) to: PathBuf,
     /// The form [default: by the end of FILE's name; json on standard output]
     #[arg(long = "as", value_enum, value_name = "FORM")]

@@ -16,7 +16,7 @@ use std::time::Duration;
   helenus levels --cluster wan --dry-run
                                          what each level will wait for, before anything is run
   helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
-  helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtts 10ms,40ms --repeats 3
+  helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtt 10ms,40ms --repeats 3
   helenus levels --cluster wan --closed 50 --count 20000
                                          flat out, as cassandra-stress runs
   helenus levels --from lv-7 --html levels.html
@@ -67,7 +67,7 @@ pub(crate) struct Cells {
     pub(crate) workloads: Vec<KindArg>,
     /// Distances: links as they are, a round trip between all such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
     /// [default: 0ms,links; links where there is no distance]
-    #[arg(long, value_name = "RTT,…", value_delimiter = ',', value_parser = parse_distance)]
+    #[arg(long = "rtt", alias = "rtts", value_name = "RTT,…", value_delimiter = ',', value_parser = parse_distance)]
     pub(crate) rtts: Vec<Distance>,
     /// Operations a second at a fixed rate [default: 100, or less where that many would wait for threads of the nodes; none
     /// where --closed is given alone]
@@ -89,7 +89,7 @@ pub(crate) struct Cells {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
     pub(crate) warmup: Duration,
     /// Copies of each row in each data centre, as many as it has nodes for
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=250))]
+    #[arg(long = "replication-factor", aliases = ["replication", "rf"], default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=250))]
     pub(crate) replication: u32,
     /// Data centre whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]

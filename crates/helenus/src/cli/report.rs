@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus report                         the newest run: helenus-r12.html and helenus-r12.md here
-  helenus report r12 --out /tmp/r12.html
+  helenus report r12 --html /tmp/r12.html
   helenus report nightly --markdown -    the newest run with this tag; the summary goes to standard output
   helenus report cmp3                    a comparison
 
@@ -17,7 +17,7 @@ pub(crate) struct Report {
     #[arg(value_name = "RUN|COMPARISON", default_value = "@last")]
     pub(crate) target: String,
     /// The HTML file to write [default: helenus-RUN.html in this folder]
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long = "html", value_name = "FILE.html", alias = "out")]
     pub(crate) out: Option<PathBuf>,
     /// The Markdown summary to write; - for standard output [default: beside the HTML file]
     #[arg(long, value_name = "FILE.md|-")]

@@ -17,6 +17,9 @@ pub(crate) struct Reset {
     /// Cluster [default: the only one]
     #[arg(env = "HELENUS_CLUSTER")]
     pub(crate) name: Option<String>,
+    /// Also while a run measures the cluster; it is disqualified
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Say what would be changed, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

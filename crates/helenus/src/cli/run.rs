@@ -11,6 +11,7 @@ use helenus_model::dist::Dist;
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::{PROCESSES_MOST, Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
+use helenus_model::workload::ReplicationFactor;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,7 +78,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate_steps")]
     pub(crate) step: Option<Duration>,
     /// Most operations in flight at once
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
     /// Generator processes that share rate, slots and operations: for what one cannot load
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
@@ -103,7 +104,7 @@ pub(crate) struct RunFlags {
     #[arg(long)]
     pub(crate) verify: bool,
     /// Consistency level of operations that bring none of their own
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
     /// Serial consistency of conditional statements that bring none of their own
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
@@ -115,9 +116,10 @@ pub(crate) struct RunFlags {
     /// the links of a cluster of yours are put back afterwards
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
-    /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
-    #[arg(long, value_name = "N")]
-    pub(crate) replication_factor: Option<u32>,
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
+    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
+    pub(crate) replication_factor: Option<ReplicationFactor>,
     /// A fault on the run's time line, counted from the first measured stretch, such as
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
     #[arg(long = "fault", value_name = "WORDS")]
@@ -176,14 +178,15 @@ pub(crate) struct Populate {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Most operations in flight at once
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
+    #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
     /// Consistency level of the writes
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum)]
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
-    /// Copies of each row in each data centre, where the workload's keyspace is made [default: up to 3, as many as it has nodes]
-    #[arg(long, value_name = "N")]
-    pub(crate) replication_factor: Option<u32>,
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
+    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
+    pub(crate) replication_factor: Option<ReplicationFactor>,
     /// Seed of the data; reads and checks want the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -139,7 +139,11 @@ fn of<T>(read: fn(&str) -> Result<T, LinkError>) -> impl Fn(&str) -> Result<T, S
 #[command(after_help = "Examples:
   helenus exec wan/DC2 -- python3 app.py         where a client in DC2 stands
   helenus exec wan/node4 -- ss -ti               at a node
-  helenus exec wan -- bash                       in the first data centre")]
+  helenus exec wan -- bash                       in the first data centre
+  helenus exec wan -- nodetool status            the cluster's own nodetool
+
+The program finds what `helenus env` prints in its environment: contact points, port, data centre,
+paths, and nodetool and cqlsh on PATH.")]
 pub(crate) struct Exec {
     /// Cluster, and data centre or node [default: a client in the first data centre]
     #[arg(value_name = "NAME[/DC|/NODE]")]

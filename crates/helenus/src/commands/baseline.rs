@@ -2,6 +2,7 @@
 //! Refuses to word what the hands decided: it shows it.
 
 use crate::cli::baseline::{Baseline as Flags, BaselineVerb, Named, Restore, Save};
+use crate::commands::disturb;
 use crate::commands::up::{Watcher, plural};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Table, Ui};
@@ -94,6 +95,9 @@ fn save(flags: &Save, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
         within: flags.patience.within,
         ready_within: flags.patience.ready_within,
     };
+    if !flags.dry_run {
+        disturb::may(hands, &request.cluster, flags.force)?;
+    }
     let look = baseline::look_at_save(hands, &request)?;
     let baselines = Baselines::of(hands);
     if !flags.dry_run {
@@ -175,6 +179,7 @@ fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> 
     let (plan, cache) = if flags.dry_run {
         (baseline::look_at_restore(hands, &request)?, None)
     } else {
+        disturb::may(hands, into, flags.force)?;
         let baseline = Baselines::of(hands).load(&request.cluster, &request.tag)?;
         let nodes = baseline.nodes.len();
         let mut watcher = Steps::new(ui, into, nodes);

@@ -14,13 +14,13 @@ use crate::commands::ledger;
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use fs_err as fs;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cql::ConnectOptions;
+use helenus_cql::input;
 use helenus_lab::bench::Where;
 use helenus_lab::generator::GeneratorError;
 use helenus_lab::target::{Given, TargetError};
-use helenus_lab::{BenchError, BenchRequest, LabEvent};
+use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
 use helenus_load::ReadError;
 use helenus_model::access::Access;
 use helenus_model::bench::{BenchShape, PhaseKind, Shape};
@@ -57,6 +57,16 @@ pub(crate) fn carry_out(
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
+    ended(carry_out_seen(request, hands, ui, &mut |_| {})?)
+}
+
+/// As [`carry_out`]; what happens on the way is seen by `seen`, too.
+pub(crate) fn carry_out_seen(
+    request: &BenchRequest,
+    hands: &Hands,
+    ui: &Ui,
+    seen: &mut dyn FnMut(&LabEvent<'_>),
+) -> Result<Finished, CommandError> {
     let nodes = match &request.place {
         Where::Ephemeral(up) => up.topology.nodes(),
         Where::Cluster(_) | Where::Hosts { .. } => 1,
@@ -67,7 +77,10 @@ pub(crate) fn carry_out(
         super::fault::caution(&state, hands, ui)?;
     }
     let mut live = Live::new(ui, nodes);
-    let finished = helenus_lab::run(hands, request, &mut |event| live.see(&event));
+    let finished = helenus_lab::run(hands, request, &mut |event| {
+        live.see(&event);
+        seen(&event);
+    });
     drop(live);
     let finished = finished.map_err(failure)?;
     if let Some(error) = &finished.not_recorded {
@@ -93,6 +106,11 @@ pub(crate) fn carry_out(
         let run = finished.run.map(|run| run.to_string());
         ui.note(&ledger::kept(&ledger.file, run.as_deref()));
     }
+    Ok(finished)
+}
+
+/// What a run that was carried out ends with.
+pub(crate) fn ended(finished: Finished) -> Result<u8, CommandError> {
     if finished.interrupted {
         let cleaned_up = CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
         return Err(finished.not_removed.map_or(cleaned_up, Into::into));
@@ -134,20 +152,30 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
                     text.push_str(&format!(": {cause}"));
                 }
             }
-            CommandError::new(code, text)
+            CommandError::new(code, text).or_no_space()
         }
         BenchError::Generator(_) | BenchError::Ledger(_) => {
             CommandError::of(code::ENVIRONMENT, &error)
+        }
+        BenchError::Unserved(ref refused) => {
+            CommandError::of(code::USAGE, &error).hint(refused.hint())
         }
         BenchError::Apart(error) => distance::failure(error),
         BenchError::DataCentre {
             ref asked,
             ref known,
         } => CommandError::of(code::USAGE, &error).hint(name_hint(asked, known)),
+        BenchError::Disturbed { .. } => CommandError::of(code::CLUSTER, &error)
+            .hint("run it again without that command".to_owned()),
         BenchError::ForeignFaults => CommandError::of(code::USAGE, &error)
             .hint("name it with --cluster, or leave --fault out".to_owned()),
-        BenchError::NoRate => CommandError::of(code::CLUSTER, &error)
-            .hint("give a --rate, or look at the node's log with `helenus logs`".to_owned()),
+        BenchError::NoRate { kind, .. } => {
+            let hint = match kind {
+                Some(kind) => kind.hint(),
+                None => "give a --rate, or look at the node's log with `helenus logs`",
+            };
+            CommandError::of(code::CLUSTER, &error).hint(hint.to_owned())
+        }
     }
 }
 
@@ -175,7 +203,8 @@ pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequ
         client_dc: load.client_dc.clone(),
         distance,
         faults: faults::script(&load.faults)?,
-        replication_factor: load.replication_factor,
+        replication_factor: load.replication_factor.clone(),
+        must_be_served: true,
         processes: load.processes,
         pacing: pacing(load.pacing),
         seed: Seed(load.seed.unwrap_or_else(random)),
@@ -260,7 +289,7 @@ fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
     };
     let schema = match &load.schema {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+            let text = input::text(path)?;
             helenus_cql::split_statements(&text)
                 .into_iter()
                 .map(|s| s.text)

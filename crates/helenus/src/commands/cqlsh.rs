@@ -1,4 +1,8 @@
-//! `helenus cqlsh`: statements from `-e`, a file or a pipe by ourselves; a person gets an installed cqlsh.
+//! `helenus cqlsh`: statements from `-e`, a file or a pipe, and a session for whoever types.
+//! Refuses cqlsh's COPY, CAPTURE and LOGIN: an installed cqlsh has them, and `--installed` hands over to it.
+
+mod interactive;
+mod shell;
 
 use crate::cli::Cqlsh;
 use crate::error::{CommandError, code};
@@ -7,19 +11,18 @@ use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reach;
 use helenus_cluster::secure;
-use helenus_cluster::shell::{self, Answer};
+use helenus_cluster::shell::Session;
+use helenus_cluster::state::ClusterState;
+use helenus_cql::client::PAGE_ROWS;
+use helenus_cql::commands::{SESSION_PAGE_ROWS, Settings};
+use helenus_cql::{Consistency, input, split_script};
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use serde::Serialize;
-use std::io::{IsTerminal as _, Read as _};
+use shell::Shell;
+use std::io::IsTerminal as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-
-#[derive(Serialize)]
-struct Answers {
-    format: Format,
-    results: Vec<Answer>,
-}
 
 #[derive(Serialize)]
 struct Statements {
@@ -36,90 +39,84 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     if let Some(node) = &node {
         state.node(node)?;
     }
-    let text = match (&flags.execute, &flags.file) {
-        (Some(text), _) => text.clone(),
-        (None, Some(path)) => read(path)?,
-        (None, None) if !std::io::stdin().is_terminal() => read(Path::new("-"))?,
-        (None, None) => return interactive(hands, &state, node.as_deref()),
+    if flags.installed {
+        return hand_over(hands, &state, node.as_deref());
+    }
+    let script = match (&flags.execute, &flags.file) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(path)) => Some(read(path)?),
+        (None, None) if !is_typed() => Some(read(Path::new("-"))?),
+        (None, None) => None,
     };
-    if flags.dry_run {
-        let statements = helenus_cql::split_statements(&text);
-        let shown = Statements {
-            format: Format::new("cql-statements", 1),
-            statements: statements.iter().map(|s| s.text.clone()).collect(),
-        };
-        ui.result(&shown, || {
-            let lines = statements
-                .iter()
-                .map(|s| format!("line {}: {}\n", s.line, s.text));
-            lines
-                .chain(["nothing was run (--dry-run)\n".to_owned()])
-                .collect()
-        });
+    if let (true, Some(text)) = (flags.dry_run, &script) {
+        show_statements(text, ui);
         return Ok(0);
     }
-    let mut client = shell::connect(&state, node.as_deref())?;
-    let mut results = Vec::new();
-    for statement in helenus_cql::split_statements(&text) {
-        if hands.cancel.is_set() {
-            return Err(CommandError::new(
-                code::INTERRUPTED,
-                "interrupted before the next statement",
-            ));
-        }
-        let answer = shell::run(&state, &mut client, &statement).map_err(|error| {
-            let failure = CommandError::of(code::USAGE, &error);
-            failure.hint(Some(format!(
-                "line {}: {}",
-                statement.line,
-                first_line(&statement.text)
-            )))
-        })?;
-        if ui.json() {
-            results.push(answer);
-        } else {
-            ui.out(&answer.text);
-        }
-    }
-    if ui.json() {
-        ui.result(
-            &Answers {
-                format: Format::new("cql", 1),
-                results,
-            },
-            String::new,
+    if script.is_none() && (flags.dry_run || ui.json()) {
+        let text = "a session takes neither --dry-run nor --format json";
+        return Err(
+            CommandError::new(code::USAGE, text).hint("use -e 'STATEMENT' or -f FILE".to_owned())
         );
     }
-    Ok(0)
+    let settings = Settings {
+        consistency: flags.cl.unwrap_or(Consistency::One),
+        page_rows: Some(match script {
+            Some(_) => PAGE_ROWS,
+            None => SESSION_PAGE_ROWS,
+        }),
+        ..Settings::default()
+    };
+    let session = Session::open(state, node.as_deref(), settings, &hands.cancel)?;
+    let mut shell = Shell::new(session, hands, ui);
+    match script {
+        Some(text) => {
+            shell.script(&text, "")?;
+            shell.end();
+            Ok(0)
+        }
+        None => interactive::run(&mut shell, node.as_deref()),
+    }
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or(text)
+/// Whether a person types and looks.
+fn is_typed() -> bool {
+    std::io::stdin().is_terminal() && shell::is_seen()
+}
+
+fn show_statements(text: &str, ui: &Ui) {
+    let statements = split_script(text).statements;
+    let shown = Statements {
+        format: Format::new("cql-statements", 1),
+        statements: statements.iter().map(|s| s.text.clone()).collect(),
+    };
+    ui.result(&shown, || {
+        let lines = statements
+            .iter()
+            .map(|s| format!("line {}: {}\n", s.line, s.text));
+        lines
+            .chain(["nothing was run (--dry-run)\n".to_owned()])
+            .collect()
+    });
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {
-    let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
-    if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
-        Ok(text)
+    let most = input::MOST_LONG;
+    Ok(if path == Path::new("-") {
+        let mut stdin = std::io::stdin().lock();
+        input::text_of(&mut stdin, Path::new("standard input"), most)?
     } else {
-        fs::read_to_string(path).map_err(failed)
-    }
+        input::text_up_to(path, most)?
+    })
 }
 
 /// Hands the terminal to an installed cqlsh.
-fn interactive(
-    hands: &Hands,
-    state: &helenus_cluster::state::ClusterState,
-    node: Option<&str>,
-) -> Result<u8, CommandError> {
+fn hand_over(hands: &Hands, state: &ClusterState, node: Option<&str>) -> Result<u8, CommandError> {
     let Some(program) = installed(hands) else {
         return Err(CommandError::new(
             code::ENVIRONMENT,
-            "there is no cqlsh on PATH for a session",
+            "there is no installed cqlsh on PATH",
         )
-        .hint("install it with `pip install cqlsh`, or use -e 'STATEMENT' or -f FILE".to_owned()));
+        .hint("install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has a session of its own".to_owned()));
     };
     let node = match node {
         Some(name) => state.node(name)?,
@@ -159,7 +156,6 @@ pub(crate) fn on_disk(
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    use clap::Parser as _;
     let named = Target::parse(target);
     let state = hands.clusters.load(&named.cluster)?;
     let node = match &named.node {
@@ -176,8 +172,15 @@ pub(crate) fn on_disk(
         return Err(CommandError::of(code::ENVIRONMENT, &error));
     }
     let words = ["helenus", "cqlsh", target].map(std::ffi::OsString::from);
-    match crate::cli::Cli::parse_from(words.into_iter().chain(arguments)).verb {
-        crate::cli::Verb::Cqlsh(flags) => run(&flags, hands, ui),
-        _ => Err(CommandError::new(code::USAGE, "cqlsh takes -e and -f")),
+    match crate::cli::parse(words.into_iter().chain(arguments)) {
+        Ok(crate::cli::Cli {
+            verb: crate::cli::Verb::Cqlsh(flags),
+            ..
+        }) => run(&flags, hands, ui),
+        Ok(_) => Err(CommandError::new(code::USAGE, "cqlsh takes -e and -f")),
+        Err(help) => {
+            ui.out(&help.ansi().to_string());
+            Ok(0)
+        }
     }
 }

@@ -16,7 +16,7 @@ mod render;
 
 /// Everything that `env` tells, whoever reads it.
 #[derive(Serialize)]
-struct Environment {
+pub(super) struct Environment {
     format: Format,
     cluster: String,
     cluster_name: String,
@@ -71,6 +71,27 @@ pub(crate) fn run(flags: &EnvFlags, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         ui.result(&environment, || render::text(&environment, flags.reader));
     }
     Ok(0)
+}
+
+/// What a program finds in its environment beside a node, or beside the nodes of a data centre, which come first then.
+pub(super) fn variables(
+    state: &ClusterState,
+    asked: Option<&str>,
+) -> Result<Vec<(&'static str, String)>, CommandError> {
+    let nodes = &state.plan.nodes;
+    let Some(first) = nodes.iter().find(|n| asked == Some(&*n.data_center)) else {
+        return Ok(render::variables(&environment(state, asked)?));
+    };
+    let (near, far): (Vec<_>, Vec<_>) = nodes
+        .iter()
+        .partition(|n| n.data_center == first.data_center);
+    let points = near.into_iter().chain(far).map(|n| n.address.to_string());
+    let bin = tools::folder(Path::new(&state.plan.folder));
+    Ok(render::variables(&Environment {
+        contact_points: points.collect(),
+        bin: bin.to_string_lossy().into_owned(),
+        ..environment(state, Some(&first.name))?
+    }))
 }
 
 fn environment(state: &ClusterState, asked: Option<&str>) -> Result<Environment, CommandError> {

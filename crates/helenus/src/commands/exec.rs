@@ -2,6 +2,7 @@
 //! Refuses to stay in between: it becomes the program.
 
 use crate::cli::topology::Exec;
+use crate::commands::env;
 use crate::error::{CommandError, code};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::net::client::Keeper;
@@ -10,7 +11,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_model::network::client_of;
 use helenus_model::topology::Target;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
@@ -27,10 +28,15 @@ pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
         .ok_or_else(|| CommandError::new(code::USAGE, "which program?"))?;
     let mut command = reach::command(&state, &space, program)
         .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    let error = command
-        .args(arguments)
-        .env("HELENUS_CLUSTER", &state.plan.name)
-        .exec();
+    let variables = env::variables(&state, target.node.as_deref())?;
+    if let Some((_, bin)) = variables.iter().find(|(name, _)| *name == "HELENUS_BIN") {
+        // The cluster's own nodetool and cqlsh come first, as in the shell of `env`.
+        let path = hands.env.var("PATH").unwrap_or_default();
+        let folders = std::iter::once(bin.into()).chain(std::env::split_paths(path));
+        let path = std::env::join_paths(folders.filter(|f: &PathBuf| !f.as_os_str().is_empty()));
+        command.env("PATH", path.unwrap_or_else(|_| bin.into()));
+    }
+    let error = command.args(arguments).envs(variables).exec();
     Err(CommandError::of(code::USAGE, &error).within(&program.to_string_lossy()))
 }
 

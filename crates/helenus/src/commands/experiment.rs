@@ -13,6 +13,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cql::input;
 use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
 use helenus_model::experiment::{self as model, Experiment, NotLonger, Progress};
 use helenus_model::secret::command_line;
@@ -73,7 +74,7 @@ pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, 
 }
 
 fn read(path: &Path) -> Result<File, CommandError> {
-    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(path)?;
     let whole = fs::canonicalize(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
     of_text(
         path.display().to_string(),
@@ -287,6 +288,8 @@ fn failure(error: ExperimentError) -> CommandError {
             let hint = format!("`helenus rm {name}`, or another HELENUS_HOME for the experiment");
             CommandError::of(code::USAGE, &error).hint(hint)
         }
+        ExperimentError::Disturbed(_) => CommandError::of(code::CLUSTER, &error)
+            .hint("`helenus experiment resume` runs it again, and goes on".to_owned()),
         ExperimentError::NotWhole => CommandError::of(code::CLUSTER, &error),
     }
 }

@@ -48,6 +48,10 @@ fn told(failure: std::io::Result<Infallible>) -> ExitCode {
 }
 
 /// The load generator; the values of the plan's secrets come over an inherited descriptor, if there are any.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the generator is a process of its own, and checks what it writes"
+)]
 pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
     // It ends with whoever started it, also after a kill -9.
     let _old_kernel =

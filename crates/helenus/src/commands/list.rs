@@ -58,6 +58,9 @@ struct Listing {
     /// What it has of another preset than the cluster's, or for another disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<OwnPlan>,
+    /// Its release where it is not the cluster's, as long as an upgrade is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<String>,
     memory_by_kind: Option<MemoryByKind>,
     /// Its disk in memory, where it has one that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,6 +146,10 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
                     memory_by_kind: node.pid.filter(|_| kinds).and_then(|pid| {
                         observe::memory_by_kind(pid, state.plan.heap_of(planned).heap)
                     }),
+                    release: state
+                        .releases
+                        .get(&planned.name)
+                        .map(|own| own.release.clone()),
                     own: planned.own,
                     disk: disk::look(planned),
                     node,
@@ -182,7 +189,10 @@ fn text(clusters: &[ClusterView]) -> String {
         if cluster.problem.is_some() {
             table.row([cluster.name.as_str(), "broken"]);
         }
-        for Listing { node, own, .. } in &cluster.nodes {
+        for Listing {
+            node, own, release, ..
+        } in &cluster.nodes
+        {
             let planned = own.map_or(cluster.planned, |own| Some(own.memory));
             let memory = |figure: fn(&observe::Memory) -> u64| {
                 node.memory
@@ -198,7 +208,10 @@ fn text(clusters: &[ClusterView]) -> String {
             table.row([
                 format!("{}/{}", cluster.name, node.name),
                 condition.to_owned(),
-                cluster.release.clone().unwrap_or_default(),
+                release
+                    .clone()
+                    .or_else(|| cluster.release.clone())
+                    .unwrap_or_default(),
                 own.map_or(cluster.preset, |own| Some(own.preset))
                     .map(|p| p.as_str().to_owned())
                     .unwrap_or_default(),
@@ -230,6 +243,7 @@ fn memory_text(clusters: &[ClusterView]) -> String {
             own,
             memory_by_kind,
             disk,
+            ..
         } in &cluster.nodes
         {
             let name = format!("{}/{}", cluster.name, node.name);

@@ -76,10 +76,10 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     Ok(0)
 }
 
-/// Goes on until the person stops it; a log that was rotated away is begun anew.
+/// Goes on until the person stops it or the reader goes away; a log that was rotated away is begun anew.
 fn follow(path: &Path, from: u64, hands: &Hands, ui: &Ui) -> std::io::Result<()> {
     let mut at = from;
-    while !hands.cancel.is_set() {
+    while !hands.cancel.is_set() && ui.listened() {
         std::thread::sleep(LOOK_EVERY);
         let Ok(mut file) = fs::File::open(path) else {
             continue;

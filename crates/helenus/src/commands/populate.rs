@@ -59,7 +59,7 @@ pub(crate) fn request_of(
         rate_per_s: flags.rate,
         in_flight: flags.in_flight,
         consistency: bench::level(flags.cl),
-        replication_factor: flags.replication_factor,
+        replication_factor: flags.replication_factor.clone(),
         tries: flags.tries,
         care: !flags.no_care,
         verify: !flags.no_verify,

@@ -23,6 +23,8 @@ struct Known {
 #[derive(Serialize)]
 struct ReleaseView {
     version: &'static str,
+    /// `pinned`, `recorded` at first use here, or none yet.
+    checksums: Option<&'static str>,
     supported_jdks: &'static [u32],
     works_on_jdks: &'static [u32],
     jars: usize,
@@ -43,7 +45,8 @@ struct JdkView {
 struct Fetched {
     format: Format,
     version: String,
-    jars: usize,
+    /// How many; unknown before the first fetch of a patch whose checksums are not pinned.
+    jars: Option<usize>,
     /// Whether it was in the cache before.
     cached: bool,
     /// Where it is; absent where nothing was fetched.
@@ -56,8 +59,8 @@ pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     }
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
     let found = jdk::find(&hands.env);
-    let releases = Release::all()
-        .iter()
+    let releases = listed(&store)
+        .into_iter()
         .map(|release| view(release, &store, &found))
         .collect();
     let jdks = found
@@ -76,17 +79,36 @@ pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     Ok(0)
 }
 
+/// The best known release of each series, and before it the patches that were fetched here.
+fn listed(store: &Store) -> Vec<&'static Release> {
+    let recorded = store.recorded_versions();
+    let patches = recorded.iter().filter_map(|v| Release::find(v).ok());
+    let all: Vec<&Release> = patches.filter(|r| r.lock().is_none()).collect();
+    let of_series = |best: &&'static Release| {
+        let others = all.iter().copied();
+        let others = others.filter(|r| r.series == best.series && r.version != best.version);
+        others.chain([*best]).collect::<Vec<_>>()
+    };
+    Release::all().iter().flat_map(of_series).collect()
+}
+
 fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> ReleaseView {
     let (runs_on, problem) = match jdk::choose(release, found, None) {
         Ok(chosen) => (Some(chosen.jdk.to_string()), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let artifacts: Vec<_> = release
-        .lock()
-        .map(|lock| lock.artifacts(Arch::here()).collect())
-        .unwrap_or_default();
+    let lock = store.known_lock(release);
+    let artifacts: Vec<_> = lock
+        .iter()
+        .flat_map(|lock| lock.artifacts(Arch::here()))
+        .collect();
     ReleaseView {
         version: release.version,
+        checksums: match (release.lock(), &lock) {
+            (Some(_), _) => Some("pinned"),
+            (None, Some(_)) => Some("recorded"),
+            (None, None) => None,
+        },
         supported_jdks: release.supported_jdks,
         works_on_jdks: release.works_jdks,
         jars: artifacts.len(),
@@ -115,6 +137,7 @@ fn text(known: &Known) -> String {
     let mut table = Table::new(&[
         "release",
         "cached",
+        "checksums",
         ">jars",
         ">size",
         "supports JDK",
@@ -124,11 +147,13 @@ fn text(known: &Known) -> String {
     for release in &known.releases {
         table.row([
             release.version.to_owned(),
-            match (&release.cached, release.jars) {
-                (Some(_), _) => "yes".to_owned(),
-                (None, 0) => "unpacked only".to_owned(),
-                (None, _) => "no".to_owned(),
-            },
+            if release.cached.is_some() {
+                "yes"
+            } else {
+                "no"
+            }
+            .to_owned(),
+            release.checksums.unwrap_or("at first use").to_owned(),
             some(release.jars > 0, release.jars.to_string()),
             some(release.jars > 0, Bytes(release.bytes).to_string()),
             list(release.supported_jdks),
@@ -141,6 +166,9 @@ fn text(known: &Known) -> String {
         ]);
     }
     let mut text = table.render();
+    text.push_str(
+        "\nEvery other published patch of these series can be fetched too: its checksums are recorded at first use.\n",
+    );
     text.push_str("\nJDKs found here:\n");
     for jdk in &known.jdks {
         text.push_str(&format!("  {}  {}\n", jdk.version, jdk.home));
@@ -155,9 +183,9 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let release =
         Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
-    let jars = release
-        .lock()
-        .map_or(0, |lock| lock.artifacts(Arch::here()).count());
+    // Of a patch that was never fetched nobody knows yet.
+    let jars = |lock: helenus_model::release::Lock| lock.artifacts(Arch::here()).count();
+    let jars = store.known_lock(release).map(jars);
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
         let what = if cached {
@@ -176,7 +204,10 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             format!(
                 "Cassandra {} ({}) {what}\n",
                 release.version,
-                plural(jars, "jar")
+                jars.map_or_else(
+                    || "checksums are recorded at first use".to_owned(),
+                    |jars| plural(jars, "jar")
+                )
             )
         });
         return Ok(0);
@@ -191,7 +222,7 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let answer = Fetched {
         format: Format::new("release-fetched", 1),
         version: files.version.clone(),
-        jars,
+        jars: Some(files.jars.len()),
         cached,
         home: Some(files.home.to_string_lossy().into_owned()),
     };

@@ -6,6 +6,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cql::input;
 use helenus_model::format::Format;
 use helenus_record::report::{self as pages, ComparisonReport, RunReport};
 use helenus_record::{ComparisonId, History};
@@ -91,15 +92,14 @@ pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> 
         return Ok(());
     }
     let mut beginning = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(4096).read_to_end(&mut beginning))
-        .map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let read = input::open(path)?.take(4096).read_to_end(&mut beginning);
+    read.map_err(|e| CommandError::of(code::USAGE, &e))?;
     if pages::is_report(&String::from_utf8_lossy(&beginning)) {
         return Ok(());
     }
     let text = format!("{} is there, and is no report", path.display());
     Err(CommandError::new(code::USAGE, text)
-        .hint("name another file with --out or --markdown, or use --force".to_owned()))
+        .hint("name another file with --html or --markdown, or use --force".to_owned()))
 }
 
 fn read(history: &History, target: &str) -> Result<Pages, CommandError> {

@@ -1,6 +1,7 @@
 //! `helenus reset`: a running cluster goes back to its recorded state.
 
 use crate::cli::reset::Reset as Flags;
+use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::Ui;
@@ -14,6 +15,9 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         Some(name) => name.clone(),
         None => hands.clusters.resolve(None)?.plan.name,
     };
+    if !flags.dry_run {
+        disturb::may(hands, &name, flags.force)?;
+    }
     let begin = Instant::now();
     let progress = ui.progress(&format!("cluster {name}"));
     let told = reset(hands, &name, flags.dry_run)?;

@@ -1,6 +1,7 @@
 //! `helenus rm`: says what it deletes, and deletes it.
 
 use crate::cli::Rm;
+use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -59,15 +60,18 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         let progress = ui.progress("removing");
         removals.retain(|removal| {
             progress.say(format!("removing {}", removal.name));
-            match remove::remove(hands, &removal.name) {
-                Ok(_) => true,
-                Err(error) if flags.all && is_gone(&error) => false,
-                // One that is busy keeps no other from going.
-                Err(error) => {
-                    first_error.get_or_insert(error);
-                    false
-                }
-            }
+            let removed =
+                disturb::may(hands, &removal.name, flags.force).and_then(
+                    |()| match remove::remove(hands, &removal.name) {
+                        Err(error) if flags.all && is_gone(&error) => Ok(false),
+                        done => Ok(done.map(|_| true)?),
+                    },
+                );
+            // One that is busy keeps no other from going.
+            removed.unwrap_or_else(|error| {
+                first_error.get_or_insert(error);
+                false
+            })
         });
         if flags.with_baselines {
             for one in &theirs {
@@ -89,7 +93,7 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     if first_error.is_none() || !removed.removed.is_empty() {
         ui.result(&removed, || text(&removed));
     }
-    first_error.map_or(Ok(0), |error| Err(error.into()))
+    first_error.map_or(Ok(0), Err)
 }
 
 /// The clusters of a prefix.

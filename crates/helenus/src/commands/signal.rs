@@ -1,6 +1,7 @@
 //! `helenus kill`, `pause`, `resume`: one signal to one node.
 
 use crate::cli::OneNode;
+use crate::commands::disturb;
 use crate::commands::stop::Done;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -46,6 +47,7 @@ fn send(
     };
     state.node(&node)?;
     if !flags.dry_run {
+        disturb::may(hands, &target.cluster, flags.force)?;
         hands.signal(&target.cluster, &node, signal)?;
     }
     Done {

@@ -1,6 +1,7 @@
 //! `helenus start`: stopped nodes again, with their data.
 
 use crate::cli::Start;
+use crate::commands::disturb;
 use crate::commands::rm::of_prefix;
 use crate::commands::stop::Done;
 use crate::commands::up::{Watcher, show_ready};
@@ -47,6 +48,7 @@ fn one(flags: &Start, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8
         .show(ui);
         return Ok(0);
     }
+    disturb::may(hands, &name, flags.force)?;
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &name, nodes.len());
     let state = hands.start(&name, node, flags.ready_within, &mut |event| {

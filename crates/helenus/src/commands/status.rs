@@ -9,7 +9,7 @@ use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::echo::Echo;
 use helenus_cluster::ring_view;
 use helenus_cluster::state::ClusterState;
-use helenus_model::status::{Report, StatusError};
+use helenus_model::status::{ClusterView, Printed, Report, StatusError};
 use serde::Serialize;
 use std::path::Path;
 
@@ -18,18 +18,13 @@ const SAMPLES: u32 = 7;
 
 pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let state = hands.clusters.resolve(flags.named.name.as_deref())?;
-    let view = ring_view::read(&state)?;
     let keyspace = flags.keyspace.as_deref();
-    let usage = |error: StatusError| {
-        let known: Vec<String> = view.keyspaces.iter().map(|k| k.name.clone()).collect();
-        let hint = match &error {
-            StatusError::NoKeyspace(name) => Some(helenus_model::topology::name_hint(name, &known)),
-            _ => None,
-        };
-        CommandError::of(code::USAGE, &error).hint(hint)
+    let view = match (ring_view::read(&state), keyspace) {
+        (Err(error), None) => ring_view::of_plan(&state).ok_or(error)?,
+        (read, _) => read?,
     };
-    let report = Report::new(view.clone(), keyspace).map_err(usage)?;
-    let printed = view.nodetool(keyspace).map_err(usage)?;
+    let shown = Shown::of(&view, keyspace).map_err(|error| not_told(&error, &view))?;
+    let Shown { report, printed } = shown;
     let round_trips = round_trips(&state);
     // A journal that cannot be read is `fault`'s to tell.
     let faults = fault::standing(&state, hands).unwrap_or_default();
@@ -43,6 +38,31 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         printed.stdout + &matrix(&state, &round_trips) + &notes
     });
     Ok(printed.exit)
+}
+
+/// A cluster as data, and as nodetool prints it.
+pub(crate) struct Shown {
+    pub(crate) report: Report,
+    pub(crate) printed: Printed,
+}
+
+impl Shown {
+    pub(crate) fn of(view: &ClusterView, keyspace: Option<&str>) -> Result<Self, StatusError> {
+        Ok(Self {
+            report: Report::new(view.clone(), keyspace)?,
+            printed: view.nodetool(keyspace)?,
+        })
+    }
+}
+
+/// Why no status can be told, with the nearest keyspace.
+pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError {
+    let known: Vec<String> = view.keyspaces.iter().map(|k| k.name.clone()).collect();
+    let hint = match error {
+        StatusError::NoKeyspace(name) => Some(helenus_model::topology::name_hint(name, &known)),
+        _ => None,
+    };
+    CommandError::of(code::USAGE, error).hint(hint)
 }
 
 /// What the nodes say, and what was measured between their data centres.

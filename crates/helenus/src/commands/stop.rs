@@ -1,6 +1,7 @@
 //! `helenus stop`: gently, all nodes of the target at once; data stays.
 
 use crate::cli::Stop;
+use crate::commands::disturb;
 use crate::commands::rm::of_prefix;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
@@ -70,6 +71,7 @@ fn one(flags: &Stop, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8,
         .map(|n| n.name.clone())
         .collect();
     if !flags.targeted.dry_run {
+        disturb::may(hands, &state.plan.name, flags.force)?;
         let mut watcher = Watcher::new(ui, &state.plan.name, nodes.len());
         hands.stop(&state.plan.name, node, flags.within, &mut |event| {
             watcher.see(&event);

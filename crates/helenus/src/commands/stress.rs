@@ -20,6 +20,7 @@ use helenus_model::format::Format;
 use helenus_model::line::Step;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::Phase;
+use helenus_model::sample::FailureKind;
 use helenus_model::secret::command_line;
 use helenus_model::stress::{
     Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
@@ -27,8 +28,17 @@ use helenus_model::stress::{
 use helenus_model::workload::Workload;
 use serde::Serialize;
 use sink::Sink;
+use std::collections::BTreeMap;
 
 pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    match asked(flags, hands, ui) {
+        // cassandra-stress knows one failure only.
+        Ok(0) if ui.lost().is_some() => Ok(code::BAR),
+        ended => ended,
+    }
+}
+
+fn asked(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let (stress, translated) = match read(&flags.words).map_err(refused)? {
         Asked::Help(about) => {
             ui.out(&help(about.as_deref()));
@@ -175,12 +185,21 @@ fn tell_run(run: &StressRun, ui: &Ui) {
     if !run.success {
         let all = phases.iter().flat_map(|phase| &phase.first_failures);
         let firsts: Vec<String> = all
-            .map(|(kind, text)| format!("{}: {text}", render::kind_word(*kind)))
+            .map(|(kind, text)| format!("{}: {text}", kind.word()))
             .collect();
         let text = format!("operations failed ({})", firsts.join("; "));
-        ui.error(&CommandError::new(code::BAR, text).hint(
-            "what is read must have been written (helenus stress write …); -errors ignore counts failures and goes on"
-                .to_owned(),
+        let failed = phases.iter().map(|phase| &phase.total.failed);
+        let most = failed.filter_map(FailureKind::most_frequent).next();
+        let cure = stress::failure_hint(most.unwrap_or(FailureKind::Other));
+        ui.error(&CommandError::new(code::BAR, text).hint(format!(
+            "{cure}; -errors ignore counts failures and goes on"
+        )));
+    }
+    for (name, (nothing, all)) in &run.found_nothing {
+        ui.note(&format!(
+            "{name}: {} of {} reads found no row",
+            render::thousands(*nothing),
+            render::thousands(*all)
         ));
     }
     let doubts = render::doubts(phases);
@@ -251,6 +270,8 @@ struct ToldRun<'a> {
     success: bool,
     /// Which latency the rows show: `service` or `response`.
     shown: &'static str,
+    /// Queries of profiles that found no row: how many of each found none.
+    found_nothing: BTreeMap<&'a str, u64>,
     result: &'a RunResult,
 }
 
@@ -270,6 +291,11 @@ fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
         threads: run.threads,
         success: run.success,
         shown: if response { "response" } else { "service" },
+        found_nothing: run
+            .found_nothing
+            .iter()
+            .map(|(name, (nothing, _))| (name.as_str(), *nothing))
+            .collect(),
         result: &run.finished.result,
     });
     ui.json_value(&Told {

@@ -56,7 +56,7 @@ pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, Co
         TopologyWhat::Check { file } => of_file(file, ui),
         TopologyWhat::Show { what } => {
             let path = Path::new(what);
-            if path.is_file() {
+            if path.is_file() || what.contains('/') {
                 return of_file(path, ui);
             }
             of_cluster(&hands.clusters.load(what)?, ui);

@@ -7,6 +7,7 @@ use helenus_cluster::error::ClusterError;
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
+use helenus_cluster::members::MemberEvent;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
@@ -198,6 +199,7 @@ pub(crate) fn request(
         tokens: flags.tokens,
         initial_tokens: Vec::new(),
         set,
+        like: false,
         jvm: flags.jvm.clone(),
         security: Security {
             auth: flags.auth,
@@ -401,6 +403,7 @@ impl<'a> Watcher<'a> {
                     .say(format!("{} of {} answer", self.answered, self.nodes));
             }
             Event::Ready(ReadyEvent::Complete { .. }) => {}
+            Event::Member(event) => self.member(event),
             Event::Stopping { node } => self.progress.say(format!("{node} stops")),
             Event::Stopped {
                 node,
@@ -410,6 +413,25 @@ impl<'a> Watcher<'a> {
                     .caution(&format!("{node} did not stop by itself and was killed"));
             }
             Event::Stopped { .. } => {}
+        }
+    }
+
+    fn member(&self, event: &MemberEvent) {
+        match event {
+            MemberEvent::Unseen { node } => self
+                .progress
+                .say(format!("waiting until the others see that {node} is dead")),
+            MemberEvent::Streaming { node, streamed } => {
+                let total = Bytes(streamed.total_bytes);
+                self.at(
+                    &format!("{node}: {} of {total} streamed", Bytes(streamed.done_bytes)),
+                    streamed.done_bytes,
+                    streamed.total_bytes,
+                );
+            }
+            MemberEvent::Agreeing { node } => self
+                .progress
+                .say(format!("waiting until all agree on {node}")),
         }
     }
 
@@ -430,6 +452,19 @@ impl<'a> Watcher<'a> {
                     "note: the cached release is damaged, fetching again: {what}"
                 ));
             }
+            StoreEvent::Resolving { version } => {
+                self.progress
+                    .say(format!("asking mvn what Cassandra {version} consists of"));
+            }
+            StoreEvent::Recorded {
+                version,
+                jars,
+                record,
+            } => self.ui.note(&format!(
+                "Cassandra {version}, {}: checksums recorded at first use in {}; later fetches must match",
+                plural(*jars, "jar"),
+                record.display()
+            )),
             StoreEvent::Fetching { total, bytes } => {
                 self.progress.say("fetching Cassandra's jars through mvn");
                 self.progress.at(0, *total as u64);

@@ -405,7 +405,7 @@ fn two_single_runs_stand_side_by_side() {
     assert_eq!(said.code, "6", "{said}");
     for words in [
         "no claim: two single runs, side by side\n  A  r1: r1\n  B  r2: r2\n",
-        "bar p50>+5%: write all response p50 cannot be told from these data\n",
+        "bar p50>+5%: write all response p50 is undecided\n",
         "caution: 1 pair of restarts: nothing is claimed below 6;",
         "kept as cmp2; `helenus report cmp2` draws it\n",
     ] {
@@ -446,7 +446,7 @@ fn two_single_runs_stand_side_by_side() {
     hint: did you mean after?
     $ r1 r9
     error: there is no run r9 (the newest is r3)
-    hint: `@last` names the newest
+    hint: `@last` names the last that has ended
     $ r1 r1
     error: r1 is on both sides
     hint: name sides that share no run

@@ -35,7 +35,7 @@ fn help_of_count() {
       -q, --quiet            Nothing on standard error but errors
           --checksum         Fetch every row and sum up its hash: equal contents have equal checksums
           --resume           Go on with a count that was cut off
-          --fresh            Forget a count that was cut off
+          --anew             Forget a count that was cut off
       -h, --help             Print help
 
     Where:
@@ -52,10 +52,10 @@ fn help_of_count() {
           --tls-key <FILE>                 Its private key (PEM), a 0600 file
 
     Reading:
-          --cl <CL>       Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
-                          THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
-          --parallel <N>  Requests in flight at once [default: 4 a node, at most 16]
-          --rate <RATE>   Most rows a second, such as 50k [default: as fast as the nodes answer]
+          --cl <CL>        Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
+                           THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
+          --in-flight <N>  Requests in flight at once [default: 4 a node, at most 16]
+          --rate <RATE>    Most rows a second, such as 50k [default: as fast as the nodes answer]
 
     Examples:
       helenus count keyspace1.standard1      by ranges of tokens, as fast as the nodes answer
@@ -63,7 +63,7 @@ fn help_of_count() {
                                              sizes of partitions, and the largest by key
       helenus count shop.orders --by partition --all > partitions.csv
       helenus count shop.orders --by token-range
-      helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --parallel 1 --rate 20k
+      helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --in-flight 1 --rate 20k
       helenus count shop.orders --resume     go on with a count that was cut off
 
     Nothing is written. A request that is too much for a node is asked again in smaller parts.
@@ -108,10 +108,10 @@ fn help_of_check_data() {
           --tls-key <FILE>                 Its private key (PEM), a 0600 file
 
     Reading:
-          --cl <CL>       Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
-                          THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
-          --parallel <N>  Requests in flight at once [default: 4 a node, at most 16]
-          --rate <RATE>   Most rows a second, such as 50k [default: as fast as the nodes answer]
+          --cl <CL>        Consistency level of the reads [default: ONE] [possible values: ONE, TWO,
+                           THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
+          --in-flight <N>  Requests in flight at once [default: 4 a node, at most 16]
+          --rate <RATE>    Most rows a second, such as 50k [default: as fast as the nodes answer]
 
     Examples:
       helenus check-data standard1 --population 1000000 --seed 7 --cluster c
@@ -147,19 +147,19 @@ fn flags_that_do_not_go_together() {
     error: --all is written as CSV
     hint: leave --format json out, or --all
     ");
-    shot!(lab.run(&["count", "k.t", "--resume", "--fresh"]), @"
+    shot!(lab.run(&["count", "k.t", "--resume", "--anew"]), @"
     exit code: 2
     --- standard error
-    error: the argument '--resume' cannot be used with '--fresh'
+    error: the argument '--resume' cannot be used with '--anew'
 
     Usage: helenus count --resume <KEYSPACE.TABLE>
 
     For more information, try '--help'.
     ");
-    shot!(lab.run(&["count", "k.t", "--parallel", "0"]), @"
+    shot!(lab.run(&["count", "k.t", "--in-flight", "0"]), @"
     exit code: 2
     --- standard error
-    error: invalid value '0' for '--parallel <N>': number would be zero for non-zero type
+    error: invalid value '0' for '--in-flight <N>': number would be zero for non-zero type
 
     For more information, try '--help'.
     ");
@@ -408,7 +408,7 @@ fn an_interrupt_tells_what_is_known_and_how_to_go_on() {
     let endpoint = Endpoint::start(2_000, |_| 20, |_| None);
     let port = endpoint.addr.port().to_string();
     let words = ["count", "k.t", "--hosts", "127.0.0.1", "--port", &port];
-    let slowly = [&words[..], &["--parallel", "1", "--rate", "2k"]].concat();
+    let slowly = [&words[..], &["--in-flight", "1", "--rate", "2k"]].concat();
     let running = lab.begin(&slowly);
     let counts = lab.path("home/state/counts/scripted.k.t.jsonl");
     crate::lab::look::wait_for("a few spans", crate::lab::PATIENCE, || {

@@ -192,12 +192,12 @@ fn a_client_stands_in_a_data_centre_that_is_there() {
 #[test]
 fn distance_is_refused_where_it_cannot_be() {
     let lab = TestLab::fake("ready");
-    shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @r#"
+    shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: --rtt "80ms" is not understood
-    hint: it looks like -n 3:3 --rtt 80ms: distance wants two data centres
-    "#);
+    error: --rtt 80ms is a distance between data centres, and there is one
+    hint: give it two, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
+    ");
     shot!(lab.run(&["up", "c", "-n", "3:3", "--rtt", "DC1:DC4=80ms"]), @"
     exit code: 2
     --- standard error
@@ -217,12 +217,12 @@ fn distance_is_refused_where_it_cannot_be() {
     error: the links one-city are of three places, and there are 4 data centres
     hint: give each pair its --rtt, or write the links into a file
     ");
-    shot!(lab.run(&["bench", "-n", "3", "--rtt", "80ms"]), @r#"
+    shot!(lab.run(&["bench", "-n", "3", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: --rtt "80ms" is not understood
-    hint: it looks like -n 3:3 --rtt 80ms: distance wants two data centres
-    "#);
+    error: --rtt 80ms is a distance between data centres, and there is one
+    hint: give it two, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
+    ");
     shot!(lab.run(&["bench", "--hosts", "127.0.0.9", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error

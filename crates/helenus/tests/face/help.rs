@@ -25,6 +25,7 @@ fn stop() {
       -q, --quiet            Nothing on standard error but errors
           --within <TIME>    Patience with a node that does not stop by itself; it is killed then
                              [default: 60s]
+          --force            Also while a run measures the cluster; it is disqualified
       -h, --help             Print help
     ");
 }
@@ -42,9 +43,10 @@ fn reset() {
       [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
 
     Options:
-          --dry-run          Say what would be changed, change nothing
+          --force            Also while a run measures the cluster; it is disqualified
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --dry-run          Say what would be changed, change nothing
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
@@ -81,6 +83,7 @@ fn start() {
                                  it always
       -q, --quiet                Nothing on standard error but errors
           --ready-within <TIME>  Longest wait until all running nodes are ready [default: 3m]
+          --force                Also while a run measures the cluster; it is disqualified
       -h, --help                 Print help
     ");
 }
@@ -106,6 +109,7 @@ fn rm() {
                              always
       -q, --quiet            Nothing on standard error but errors
           --with-baselines   Their baselines too, which stay otherwise
+          --force            Also while a run measures the cluster; it is disqualified
           --dry-run          Say what would be deleted, delete nothing
       -h, --help             Print help
 
@@ -203,9 +207,10 @@ fn kill() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --dry-run          Say what would be done, do nothing
+          --force            Also while a run measures the cluster; it is disqualified
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --dry-run          Say what would be done, do nothing
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
@@ -226,9 +231,10 @@ fn pause() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --dry-run          Say what would be done, do nothing
+          --force            Also while a run measures the cluster; it is disqualified
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --dry-run          Say what would be done, do nothing
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
@@ -249,9 +255,10 @@ fn resume() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --dry-run          Say what would be done, do nothing
+          --force            Also while a run measures the cluster; it is disqualified
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --dry-run          Say what would be done, do nothing
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors
@@ -306,14 +313,20 @@ fn cqlsh() {
       -f, --file <FILE>      A file with statements; - for standard input
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
-          --dry-run          Show the statements one by one, run none
+          --cl <LEVEL>       Consistency level of the statements, until CONSISTENCY sets another
+                             [default: ONE]
       -q, --quiet            Nothing on standard error but errors
+          --installed        Hand the terminal over to an installed cqlsh, connected
+          --dry-run          Show the statements one by one, run none
       -h, --help             Print help
 
     Examples:
       helenus cql c -e 'SELECT release_version FROM system.local'
       helenus cql c -f schema.cql
-      helenus cql c                          an installed cqlsh, connected
+      helenus cql c -e 'CONSISTENCY QUORUM; SELECT * FROM k.t'
+      helenus cql c -e 'DESCRIBE KEYSPACE k' > k.cql
+      helenus cql c                          a session: HELP lists its commands, Tab completes
+      helenus cql c/node2 --cl LOCAL_QUORUM  at one node, at a level
     ");
 }
 
@@ -418,7 +431,7 @@ fn completions() {
     shot!(TestLab::new().run(&["completions", "--help"]), @"
     exit code: 0
     --- standard output
-    Completions for a shell, on standard output
+    Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs, tags
 
     Usage: helenus completions [OPTIONS] <SHELL>
 
@@ -432,6 +445,14 @@ fn completions() {
                              always
       -q, --quiet            Nothing on standard error but errors
       -h, --help             Print help
+
+    Examples:
+      source <(helenus completions bash)     in ~/.bashrc, so that it is as new as the program
+      source <(helenus completions zsh)      in ~/.zshrc, after compinit
+      helenus completions fish | source      in ~/.config/fish/config.fish
+
+    The shell asks helenus, which must be on PATH, for each completion: clusters, nodes, runs, tags,
+    workloads and releases are those of the moment. Nothing is written or started for it.
     ");
 }
 

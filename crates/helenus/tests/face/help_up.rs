@@ -19,6 +19,7 @@ fn the_program() {
       run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
       populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
       stress       A line of cassandra-stress, as it stands
+      nb           A line of NoSQLBench's cql-iot, as it stands
       workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       levels       Consistency levels against distance: each measured beside what the model predicts
@@ -27,6 +28,7 @@ fn the_program() {
       report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
+      upgrade      Move a cluster to another release, one node at a time, with its data
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -37,6 +39,7 @@ fn the_program() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      node         Nodes that come and go: add, decommission, remove, replace
       fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
       heal         Undo faults: nodes are started or go on, links are as they were
       reset        Back to the state after `up`, or after the last baseline, with no restart
@@ -48,13 +51,15 @@ fn the_program() {
                    something
       ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
+      jmx          Open a node's JMX, and say how jconsole and other clients get in
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
       guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each
-      completions  Completions for a shell, on standard output
+      completions  Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs,
+                   tags
       help         Print this message or the help of the given subcommand(s)
 
     Options:
@@ -93,6 +98,7 @@ fn no_verb_at_all() {
       run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
       populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
       stress       A line of cassandra-stress, as it stands
+      nb           A line of NoSQLBench's cql-iot, as it stands
       workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
       levels       Consistency levels against distance: each measured beside what the model predicts
@@ -101,6 +107,7 @@ fn no_verb_at_all() {
       report       A run or a comparison as one HTML file that opens without a network
       stop         Stop a cluster or a node gently; its data stays
       start        Start a stopped cluster or node again, with its data
+      upgrade      Move a cluster to another release, one node at a time, with its data
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
       status       A cluster as `nodetool status` tells it, from data
@@ -111,6 +118,7 @@ fn no_verb_at_all() {
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
       resume       Let a paused node go on
+      node         Nodes that come and go: add, decommission, remove, replace
       fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
       heal         Undo faults: nodes are started or go on, links are as they were
       reset        Back to the state after `up`, or after the last baseline, with no restart
@@ -122,13 +130,15 @@ fn no_verb_at_all() {
                    something
       ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
       nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
+      jmx          Open a node's JMX, and say how jconsole and other clients get in
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
       guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
       presets      Presets and the reason of each of their settings
       doctor       What this machine has and lacks, with the cure of each
-      completions  Completions for a shell, on standard output
+      completions  Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs,
+                   tags
       help         Print this message or the help of the given subcommand(s)
 
     Options:
@@ -538,7 +548,9 @@ fn bench() {
               DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
 
           --replication-factor <N>
-              Copies of each row in each data centre [default: up to 3, as many as it has nodes]
+              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
+              the workload's keyspace is made [default: up to 3, as many as it has nodes, or as your own
+              file says]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s

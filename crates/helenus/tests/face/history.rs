@@ -46,7 +46,7 @@ fn help() {
               - interrupted: A person stopped it
               - invalid:     It ended, and must not be believed
 
-          --release <RELEASE>
+          --cassandra <RELEASE>
               Only runs on this release, such as 5.0.9
 
           --workload <NAME>
@@ -69,7 +69,7 @@ fn help() {
       helenus history export r12 --to r12.hdr
       helenus history prune --keep 100 --older-than 30d --dry-run
 
-    A RUN is r12, @last, a tag, or several: r12,r15 and r12..r20.
+    A RUN is r12, @last (the newest that has ended), @newest, a tag, or several: r12,r15 and r12..r20.
     ");
     shot!(TestLab::new().run(&["history", "show", "--help"]), @"
     exit code: 0

@@ -312,6 +312,7 @@ fn releases() {
         {
           "bytes": "number",
           "cached": "null",
+          "checksums": "null",
           "jars": "number",
           "problem": "null",
           "runs_on": "text",

@@ -127,7 +127,7 @@ fn ledgers_that_there_are_not() {
     exit code: 2
     --- standard error
     error: the ledger ./nowhere.ledger cannot be read
-      caused by: failed to open file `./nowhere.ledger`: No such file or directory (os error 2)
+      caused by: No such file or directory (os error 2)
     hint: name it where it is; a run that ended before it began has none
     ");
     let path = lab.write("short.ledger", "HELENUSL");

@@ -23,28 +23,30 @@ fn help() {
       -h, --help             Print help
 
     Cells:
-          --cl <LEVEL,…>        Consistency levels; the others are compared with LOCAL_QUORUM where it
-                                is among them, else with the first [default:
-                                LOCAL_QUORUM,QUORUM,EACH_QUORUM]
-          --workloads <NAME,…>  Workloads: write, mixed (one write to three reads), lwt (inserts IF NOT
-                                EXISTS) [default: write,mixed] [possible values: write, mixed, lwt]
-          --rtts <RTT,…>        Distances: links as they are, a round trip between all such as 80ms, or
-                                DC1:DC2=20ms+DC1:DC3=80ms [default: 0ms,links; links where there is no
-                                distance]
-          --rate <RATE>         Operations a second at a fixed rate [default: 100, or less where that
-                                many would wait for threads of the nodes; none where --closed is given
-                                alone]
-          --closed <N>          Flat out, with so many operations in flight; with --rate both are run
-          --repeats <N>         How often each cell is run, in another order each time [default: 5]
-          --duration <TIME>     Measured stretch of each cell [default: 10s]
-          --count <N>           Operations of the measured stretch instead of a time
-          --warmup <TIME>       Warm-up before it [default: 2s]
-          --replication <N>     Copies of each row in each data centre, as many as it has nodes for
-                                [default: 3]
-          --client-dc <DC>      Data centre whose nodes coordinate [default: the first node's]
-          --seed <N>            Seed of order and data [default: random, and printed]
-          --max-errors <SHARE>  Share of failed operations above which a run does not count [default:
-                                0.001]
+          --cl <LEVEL,…>            Consistency levels; the others are compared with LOCAL_QUORUM where
+                                    it is among them, else with the first [default:
+                                    LOCAL_QUORUM,QUORUM,EACH_QUORUM]
+          --workloads <NAME,…>      Workloads: write, mixed (one write to three reads), lwt (inserts IF
+                                    NOT EXISTS) [default: write,mixed] [possible values: write, mixed,
+                                    lwt]
+          --rtt <RTT,…>             Distances: links as they are, a round trip between all such as 80ms,
+                                    or DC1:DC2=20ms+DC1:DC3=80ms [default: 0ms,links; links where there
+                                    is no distance]
+          --rate <RATE>             Operations a second at a fixed rate [default: 100, or less where
+                                    that many would wait for threads of the nodes; none where --closed
+                                    is given alone]
+          --closed <N>              Flat out, with so many operations in flight; with --rate both are
+                                    run
+          --repeats <N>             How often each cell is run, in another order each time [default: 5]
+          --duration <TIME>         Measured stretch of each cell [default: 10s]
+          --count <N>               Operations of the measured stretch instead of a time
+          --warmup <TIME>           Warm-up before it [default: 2s]
+          --replication-factor <N>  Copies of each row in each data centre, as many as it has nodes for
+                                    [default: 3]
+          --client-dc <DC>          Data centre whose nodes coordinate [default: the first node's]
+          --seed <N>                Seed of order and data [default: random, and printed]
+          --max-errors <SHARE>      Share of failed operations above which a run does not count
+                                    [default: 0.001]
 
     Outcome:
           --tag <WORD>   The name of the comparison and the tag of its runs [default: lv- and the seed]
@@ -56,7 +58,7 @@ fn help() {
       helenus levels --cluster wan --dry-run
                                              what each level will wait for, before anything is run
       helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
-      helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtts 10ms,40ms --repeats 3
+      helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtt 10ms,40ms --repeats 3
       helenus levels --cluster wan --closed 50 --count 20000
                                              flat out, as cassandra-stress runs
       helenus levels --from lv-7 --html levels.html
@@ -77,10 +79,10 @@ fn what_cannot_be_is_refused() {
 
     For more information, try '--help'.
     ");
-    shot!(lab.run(&["levels", "--cluster", "c", "--rtts", "80"]), @r#"
+    shot!(lab.run(&["levels", "--cluster", "c", "--rtt", "80"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '80' for '--rtts <RTT,…>': "80" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
+    error: invalid value '80' for '--rtt <RTT,…>': "80" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
 
     For more information, try '--help'.
     "#);
@@ -100,14 +102,14 @@ fn what_cannot_be_is_refused() {
     error: the argument '--from <TAG>' cannot be used with:
       --cl <LEVEL,…>
       --workloads <NAME,…>
-      --rtts <RTT,…>
+      --rtt <RTT,…>
       --rate <RATE>
       --closed <N>
       --repeats <N>
       --duration <TIME>
       --count <N>
       --warmup <TIME>
-      --replication <N>
+      --replication-factor <N>
       --client-dc <DC>
       --seed <N>
       --max-errors <SHARE>

@@ -44,14 +44,106 @@ fn every_key_of_three_files_is_told() {
     }
 }
 
+/// Folders below `tests/data/like/shapes`: files of the shapes that productions have, of four series.
+pub(crate) const SHAPES: [&str; 10] = [
+    "3.11-first",
+    "3.11-cloud",
+    "3.11-batch",
+    "4.0-package",
+    "4.0-audited",
+    "4.0-generated",
+    "4.1-upgraded",
+    "4.1-guarded",
+    "5.0-latest",
+    "5.0-secured",
+];
+
+#[test]
+fn every_key_of_ten_shapes_has_one_fate() {
+    let lab = TestLab::fake("ready");
+    for shape in SHAPES {
+        let folder = format!(
+            "{}/tests/data/like/shapes/{shape}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let file = format!("{folder}/cassandra.yaml");
+        let text = fs_err::read_to_string(&file).expect("a file");
+        let keys = match helenus_model::yaml::parse_last(&text).expect("YAML").0 {
+            serde_json::Value::Object(map) => map,
+            other => panic!("{shape}: {other}"),
+        };
+        assert!(keys.len() >= 55, "{shape}: {}", keys.len());
+        for release in ["5.0", "4.1", "4.0"] {
+            let words = [
+                "up",
+                "c",
+                "--like",
+                &file,
+                "--dry-run",
+                "--cassandra",
+                release,
+            ];
+            let like = lab.json(&words);
+            let said = like["differences"].as_array().expect("differences");
+            for key in keys.keys() {
+                let of_key = |d: &&serde_json::Value| {
+                    let name = d["key"].as_str().unwrap_or_default();
+                    d["class"] != "added" && (name == key || name.starts_with(&format!("{key}.")))
+                };
+                let fates: Vec<_> = said.iter().filter(of_key).collect();
+                assert!(!fates.is_empty(), "{shape} on {release}: {key}");
+                for fate in fates {
+                    let class = fate["class"].as_str().expect("a class");
+                    // What is not simply kept has a reason.
+                    let reason = fate["why"].as_str().is_some_and(|why| !why.is_empty());
+                    assert!(class == "kept" || reason, "{shape} on {release}: {fate}");
+                    assert_ne!(class, "refused", "{shape} on {release}: {fate}");
+                }
+            }
+            // A file's own series has every key of it; 3.11 is not among them.
+            let own = shape.starts_with(release);
+            let unknown = said.iter().filter(|d| d["class"] == "unknown").count();
+            assert!(!own || unknown == 0, "{shape} on {release}: {like:#}");
+            assert!(!like.to_string().contains("made-up"), "a password is shown");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_leaves_out_is_not_the_preset_s() {
+    let lab = TestLab::fake("ready");
+    lab.write("one.yaml", "max_hint_window: 3h\n");
+    lab.done(&["up", "c", "--like", "one.yaml"]);
+    let node = lab.cluster("c").join("node1/conf/cassandra.yaml");
+    let yaml = fs_err::read_to_string(node).expect("its file");
+    assert!(
+        yaml.contains("max_hint_window: \"3h\"") && yaml.contains("file_cache_size: \"16MiB\""),
+        "{yaml}"
+    );
+    for key in [
+        "hinted_handoff",
+        "auto_snapshot",
+        "memtable:",
+        "memtable_alloc",
+        "native_transport_max",
+        "compaction",
+    ] {
+        assert!(!yaml.contains(key), "{key}: {yaml}");
+    }
+    lab.leave();
+}
+
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let lab = TestLab::fake("ready");
     lab.write("list.yaml", "[1, 2]\n");
-    lab.write("twice.yaml", "a: 1\na: 2\n");
+    lab.write(
+        "twice.yaml",
+        "read_request_timeout: 1s\nread_request_timeout_in_ms: 2\n",
+    );
     for (file, said) in [
         ("list.yaml", "it holds a list, not a map of keys"),
-        ("twice.yaml", "line 2 column 1: duplicate mapping key"),
+        ("twice.yaml", "are two names of read_request_timeout"),
         ("none.yaml", "none.yaml"),
     ] {
         let refused = lab.run(&["up", "c", "--like", file]);

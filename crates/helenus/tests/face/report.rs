@@ -58,7 +58,7 @@ fn with_a_run() -> TestLab {
 #[test]
 fn a_run_is_found_by_number_word_and_tag() {
     let lab = with_a_run();
-    for target in ["r1", "1", "@last", "nightly"] {
+    for target in ["r1", "1", "@newest", "nightly"] {
         let written = lab.json(&["report", target]);
         assert_eq!(written["format"], "helenus.report-written/1");
         assert_eq!(
@@ -68,7 +68,7 @@ fn a_run_is_found_by_number_word_and_tag() {
     }
     let page = fs_err::read_to_string(lab.path("helenus-r1.html")).expect("a page");
     assert!(page.contains("broken: no result") && page.contains("--rate 100 --seed 7"));
-    let said = lab.done(&["report", "--markdown", "-"]);
+    let said = lab.done(&["report", "@newest", "--markdown", "-"]);
     assert!(
         said.starts_with("<!-- helenus.report/1 -->\n### No result"),
         "{said}"
@@ -79,7 +79,7 @@ fn a_run_is_found_by_number_word_and_tag() {
 fn a_file_that_is_no_report_stays() {
     let lab = with_a_run();
     lab.write("mine.html", "mine");
-    let refused = lab.run(&["report", "--out", "mine.html"]);
+    let refused = lab.run(&["report", "@newest", "--out", "mine.html"]);
     assert_eq!(refused.code, "2", "{refused}");
     assert!(
         refused
@@ -88,14 +88,21 @@ fn a_file_that_is_no_report_stays() {
         "{refused}"
     );
     assert!(refused.err.contains("use --force"), "{refused}");
-    lab.done(&["report", "--out", "mine.html", "--force", "--dry-run"]);
+    lab.done(&[
+        "report",
+        "@newest",
+        "--out",
+        "mine.html",
+        "--force",
+        "--dry-run",
+    ]);
     let kept = fs_err::read_to_string(lab.path("mine.html")).expect("a file");
     assert_eq!(
         (kept.as_str(), lab.path("mine.md").exists()),
         ("mine", false)
     );
-    lab.done(&["report", "--out", "mine.html", "--force"]);
-    lab.done(&["report", "--out", "mine.html"]);
+    lab.done(&["report", "@newest", "--out", "mine.html", "--force"]);
+    lab.done(&["report", "@newest", "--out", "mine.html"]);
 }
 
 #[test]

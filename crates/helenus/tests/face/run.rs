@@ -44,8 +44,9 @@ fn help_of_populate() {
           --cl <CL>                 Consistency level of the writes [default: LOCAL_QUORUM] [possible
                                     values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM,
                                     LOCAL_ONE]
-          --replication-factor <N>  Copies of each row in each data centre, where the workload's
-                                    keyspace is made [default: up to 3, as many as it has nodes]
+          --replication-factor <N>  Replicas of each row in each data centre, or in those named, such as
+                                    DC1=3,DC2=1, where the workload's keyspace is made [default: up to
+                                    3, as many as it has nodes, or as your own file says]
           --seed <N>                Seed of the data; reads and checks want the same [default: 1]
           --tries <N>               How often a failed write is sent again before all ends [default: 20]
           --settle-within <TIME>    Longest wait for compactions at the end [default: 30m]
@@ -137,8 +138,9 @@ fn examples_of_run() {
               DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
 
           --replication-factor <N>
-              Copies of each row in each data centre, where the workload's keyspace is made [default: up
-              to 3, as many as it has nodes]
+              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
+              the workload's keyspace is made [default: up to 3, as many as it has nodes, or as your own
+              file says]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s

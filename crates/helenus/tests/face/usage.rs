@@ -182,6 +182,65 @@ fn set_with_an_unknown_key() {
 }
 
 #[test]
+fn lines_that_are_nearly_right_carry_their_cure() {
+    for (line, cure) in [
+        (
+            "up c 3 --dry-run",
+            "nodes are counted by -n: helenus up c -n 3",
+        ),
+        (
+            "up c --dry-run --set concurrent_reads 64",
+            "write --set concurrent_reads=64",
+        ),
+        (
+            "up c --dry-run --set heap=1G",
+            "did you mean the flag --heap?",
+        ),
+        ("up c --dry-run --set hints=false", "did you mean hint"),
+        (
+            "up c --dry-run --set concurrent_reads=1",
+            "it takes 2 or more",
+        ),
+        (
+            "up c --dry-run --set max_mutation_size=8MiB",
+            "--set commitlog_segment_size=32MiB",
+        ),
+        ("up c --dry-run --jvm Xss1m", "write --jvm=-Xss1m"),
+        (
+            "up c --dry-run --rtt 20ms",
+            "give it two, such as -n 3:3 --rtt 20ms",
+        ),
+        ("up c --dry-run --release 5.9", "the nearest is"),
+        ("bench --threads 0", "--in-flight"),
+        ("bench --consistency FIVE", "--cl"),
+        ("run iot --rf none", "--replication-factor"),
+        (
+            "bench --hosts 10.0.0.1:9042",
+            "--hosts 10.0.0.1 --port 9042",
+        ),
+        ("count ks.t --fresh --resume", "--anew"),
+        ("levels --cluster c --rtts 80", "--rtt"),
+        ("history list", "helenus history lists them"),
+        ("history --release", "--cassandra"),
+        ("report --out", "--html"),
+        (
+            "experiment heap.toml",
+            "helenus experiment run heap.toml runs it",
+        ),
+        (
+            "topology wan.toml",
+            "helenus topology check wan.toml reads it",
+        ),
+        ("rm", "helenus rm --all"),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = bare().run(&words);
+        assert_eq!(said.code, "2", "{line}: {said}");
+        assert!(said.err.contains(cure), "{line}: {said}");
+    }
+}
+
+#[test]
 fn set_with_a_wrong_value() {
     shot!(bare().run(&["up", "--set", "concurrent_reads=many"]), @"
     exit code: 2
@@ -309,19 +368,19 @@ fn unknown_release() {
     exit code: 2
     --- standard error
     error: Cassandra "9.9" is not a release that Helenus knows
-    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9; the nearest is 5.0.9. Another patch version of a known series runs from an unpacked distribution with --cassandra-home
+    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9, and every published patch of their series, such as 4.1.5; the nearest is 5.0.9
     "#);
-    shot!(bare().run(&["releases", "fetch", "4.1.3"]), @r#"
+    shot!(bare().run(&["releases", "fetch", "6.0.1"]), @r#"
     exit code: 2
     --- standard error
-    error: Cassandra "4.1.3" is not a release that Helenus knows
-    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9; the nearest is 4.1.10. Another patch version of a known series runs from an unpacked distribution with --cassandra-home
+    error: Cassandra "6.0.1" is not a release that Helenus knows
+    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9, and every published patch of their series, such as 4.1.5; the nearest is 5.0.9
     "#);
     shot!(bare().run(&["bench", "--cassandra", "5.O"]), @r#"
     exit code: 2
     --- standard error
     error: Cassandra "5.O" is not a release that Helenus knows
-    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9; the nearest is 5.0.9. Another patch version of a known series runs from an unpacked distribution with --cassandra-home
+    hint: known: 3.11.5, 4.0.19, 4.1.10, 5.0.9, and every published patch of their series, such as 4.1.5; the nearest is 5.0.9
     "#);
 }
 
@@ -415,10 +474,17 @@ fn places() {
 
     For more information, try '--help'.
     ");
-    shot!(bare().run(&["bench", "--hosts", "localhost"]), @"
+    shot!(bare().run(&["bench", "--hosts", "db1.example"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'localhost' for '--hosts <HOST,…>': invalid IP address syntax
+    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is no address: write one such as 10.0.0.1, for the nodes name each other by addresses
+
+    For more information, try '--help'.
+    "#);
+    shot!(bare().run(&["bench", "--host", "10.0.0.1:9042"]), @"
+    exit code: 2
+    --- standard error
+    error: invalid value '10.0.0.1:9042' for '--hosts <HOST,…>': write the address alone, and the port behind --port: --hosts 10.0.0.1 --port 9042
 
     For more information, try '--help'.
     ");
@@ -544,6 +610,8 @@ fn rm_without_a_name() {
     --- standard error
     error: the following required arguments were not provided:
       <NAME>...
+
+      tip: name a cluster, or use helenus rm --all; helenus list names them
 
     Usage: helenus rm <NAME>...
 

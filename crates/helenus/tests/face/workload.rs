@@ -60,7 +60,7 @@ fn show() {
     kv: one value a key
 
     parameter    value  what it does
-    rf           1      copies of each row (SimpleStrategy)
+    rf           auto   replicas in each data centre; auto is up to 3, as many as it has nodes
     keys         1M     keys that there are
     key_size     16     letters of a key
     value_size   1000   bytes of a value
@@ -75,7 +75,7 @@ fn show() {
     specname: kv
     keyspace: kv
     keyspace_definition: |
-      CREATE KEYSPACE kv WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+      CREATE KEYSPACE kv WITH replication = {'class': 'NetworkTopologyStrategy', 'replication_factor': 1};
     table: kv
     table_definition: |
       CREATE TABLE kv (key text PRIMARY KEY, value blob);

@@ -10,6 +10,7 @@ pub(crate) mod look;
 pub(crate) mod machine;
 #[macro_use]
 pub(crate) mod said;
+pub(crate) mod terminal;
 
 use said::Said;
 use std::collections::BTreeMap;

@@ -424,7 +424,8 @@ fn a_run_s_faults_come_and_go_and_are_told() {
     let pause = "at 500ms for 700ms pause node1";
     let kill = "at 1500ms for 2s kill node1";
     let words = ["--duration", "5s", "--fault", pause, "--fault", kill];
-    let said = lab.run(&[&RUN[..], &words].concat());
+    let warm = RUN.map(|word| if word == "0s" { "1s" } else { word });
+    let said = lab.run(&[&warm[..], &words].concat());
     assert!(said.code == "0" || said.code == "5", "{said}");
     assert!(
         said.err.contains(&format!("fault '{kill}': healed")),
@@ -467,6 +468,16 @@ fn a_run_s_faults_come_and_go_and_are_told() {
     let page = fs_err::read_to_string(page).expect("the page");
     assert!(page.contains("data-band=\"fault\"") && page.contains("data-band=\"killed\""));
     assert!(page.contains(kill));
+    // The charts count from the same moment as the table.
+    for (words, from_s) in [("pause node1", faults[0].2), ("kill node1", faults[1].2)] {
+        let (before, _) = page
+            .split_once(&format!("\"text\":\"{words}\",\"x\":"))
+            .map_or(("", ""), |(_, rest)| {
+                rest.split_once(',').unwrap_or_default()
+            });
+        let at: f64 = before.parse().expect("where it is drawn");
+        assert!((at - from_s).abs() < 0.01, "{words}: {at} and {from_s}");
+    }
 }
 
 /// The file by whose lock one command at a time has `c`.

@@ -9,7 +9,7 @@ fn a_file_that_cannot_be_run_starts_nothing() {
     let absent = lab.run(&["up", "c", "--schema", "nowhere.cql"]);
     assert_eq!(absent.code, "2", "{absent}");
     assert!(
-        absent.err.contains("cannot read the schema nowhere.cql"),
+        absent.err.contains("failed to open file `nowhere.cql`"),
         "{absent}"
     );
     lab.write("empty.cql", "-- no statement\n");

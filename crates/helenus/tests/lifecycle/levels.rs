@@ -192,7 +192,7 @@ fn a_dry_run_says_what_each_level_waits_for() {
 
     nothing was run (--dry-run)
     ");
-    let unknown = ["levels", "--cluster", "c", "--rtts", "40ms"];
+    let unknown = ["levels", "--cluster", "c", "--rtt", "40ms"];
     shot!(lab.run(&unknown), @"
     exit code: 2
     --- standard error

@@ -32,6 +32,9 @@ fn an_unpacked_3_11_lives_where_a_jdk_8_is() {
     // Tables that came with 4.0 are not there, and nothing that runs asks for them in vain.
     let status = lab.done(&["status", "c"]);
     assert!(status.contains("UN "), "{status}");
+    let said = lab.run(&["cql", "c", "-e", "DESCRIBE TABLES"]);
+    let why = "DESCRIBE is answered by the server from Cassandra 4.0 on, and this is 3.11.5";
+    assert!(said.code == "2" && said.err.contains(why), "{said}");
     lab.measured(&[
         "bench",
         "--cluster",
@@ -65,12 +68,32 @@ fn an_unpacked_3_11_is_refused_where_no_jdk_fits() {
     assert_eq!(said.code, "3", "{said}");
     let why = "Cassandra 3.11.5 cannot run on JDK 17: it reaches into java.io, which is closed since JDK 16; it supports 8";
     assert!(said.err.contains(why), "{said}");
-    shot!(lab.run(&["up", "c", "--cassandra", "3.11"]), @"
+}
+
+#[test]
+fn a_patch_is_told_only_what_its_own_classes_know() {
+    let lab = TestLab::fake("ready");
+    let plan = |release: &str, set: &str| {
+        lab.run(&["up", "c", "--cassandra", release, "--set", set, "--dry-run"])
+    };
+    let known = plan("4.1", "native_transport_timeout=5s");
+    assert!(
+        known.out.contains("    native_transport_timeout: \"5s\"\n"),
+        "{known}"
+    );
+    shot!(plan("4.1.5", "native_transport_timeout=5s"), @"
     exit code: 2
     --- standard error
-    error: Cassandra 3.11.5 is never fetched: it runs from an unpacked distribution
-    hint: unpack apache-cassandra-3.11.5-bin.tar.gz and name its folder with --cassandra-home; it wants JDK 8
+    error: Cassandra 4.1.5 cannot be told native_transport_timeout: 5s
+    hint: the key came with 4.1.6; leave it out, or use a newer release
     ");
+    let dry = lab.done(&["up", "c", "--cassandra", "5.0.2", "--dry-run"]);
+    assert!(dry.contains("Cassandra 5.0.2, preset tiny"), "{dry}");
+    lab.done(&["up", "c", "--cassandra", "4.1.5"]);
+    let status = lab.done(&["list"]);
+    assert!(status.contains("4.1.5"), "{status}");
+    lab.done(&["rm", "c"]);
+    lab.leave();
 }
 
 #[test]
@@ -96,7 +119,7 @@ fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
     exit code: 2
     --- standard error
     error: Cassandra 4.0.19 cannot be told cdc_block_writes: true
-    hint: the key came with a newer release; leave it out, or use a newer release
+    hint: the key came with 4.1; leave it out, or use a newer release
     "
     );
 }

@@ -161,6 +161,11 @@ fn programs_read_json_and_what_was_never_written_is_a_failure() {
     );
     assert_eq!(told["runs"][0]["threads"], 1);
     assert!(said.err.contains("missing_row"), "{said}");
+    assert!(
+        said.err
+            .contains("hint: what is read must have been written"),
+        "{said}"
+    );
     // What is ignored is counted, and the run goes on.
     let said = lab.run(&[
         "stress",
@@ -178,6 +183,103 @@ fn programs_read_json_and_what_was_never_written_is_a_failure() {
     assert!(
         said.out
             .contains("Total errors              :         10 [READ: 10]"),
+        "{said}"
+    );
+}
+
+/// A profile of one table, one row a partition.
+const USERS: &str = "
+keyspace: shop
+keyspace_definition: |
+  CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+table: users
+table_definition: |
+  CREATE TABLE users (id bigint PRIMARY KEY, name text);
+columnspec:
+  - {name: id, population: seq(0..1M)}
+insert: {batchtype: UNLOGGED, select: fixed(2)/1M}
+queries:
+  one: {cql: 'SELECT * FROM users WHERE id = ?', fields: samerow}
+";
+
+#[test]
+fn a_profile_s_query_that_finds_no_row_is_counted_and_no_failure() {
+    let lab = served();
+    let profile = lab.path("users.yaml");
+    fs_err::write(&profile, USERS).expect("writes");
+    let profile = format!("profile={}", profile.display());
+    let line = |ops: &str, seq: &str, json: bool| {
+        let mut words = vec!["stress"];
+        if json {
+            words.extend(["--format", "json"]);
+        }
+        words.extend(["user", &profile, ops, "n=100", "no-warmup", "-pop", seq]);
+        words.extend(["-rate", "threads=2", "-log", "no-settings"]);
+        lab.run(&words)
+    };
+    let wrote = line("ops(insert=1)", "seq=1..100", false);
+    assert_eq!(wrote.code, "0", "{wrote}");
+    assert!(
+        wrote
+            .out
+            .contains("Total partitions          :        100 [insert: 100]"),
+        "{wrote}"
+    );
+    let read = line("ops(one=1)", "seq=1..100", false);
+    assert!(!read.err.contains("found no row"), "{read}");
+    let read = line("ops(one=1)", "seq=51..150", false);
+    assert_eq!(read.code, "0", "{read}");
+    assert!(read.out.ends_with("\nEND\n"), "{read}");
+    assert!(
+        read.out
+            .contains("Total partitions          :         50 [one: 50]"),
+        "{read}"
+    );
+    assert!(
+        read.err.contains("one: 50 of 100 reads found no row"),
+        "{read}"
+    );
+    let read = line("ops(one=1)", "seq=51..150", true);
+    let told: Value = serde_json::from_str(&read.out).expect("JSON alone");
+    assert_eq!(told["runs"][0]["found_nothing"]["one"], 50, "{told:#}");
+    assert_eq!(told["success"], true);
+}
+
+#[test]
+fn a_failure_is_told_with_its_own_cure() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c", "--jvm=-Dfake.fail=1"]);
+    let line = [
+        "write",
+        "n=20",
+        "no-warmup",
+        "-rate",
+        "threads=2",
+        "-errors",
+        "retries=2",
+    ];
+    let said = lab.run(&[&["stress"][..], &line].concat());
+    assert_eq!(said.code, "1", "{said}");
+    assert!(
+        said.err.contains("hint: the nodes refused the load"),
+        "{said}"
+    );
+    // It paused between its tries: that is no fault of the generator's.
+    for wrong in ["must have been written", "by its own fault"] {
+        assert!(!said.err.contains(wrong), "{said}");
+    }
+    let line = [
+        "write",
+        "n=20",
+        "-rate",
+        "threads=2",
+        "-errors",
+        "retries=1",
+    ];
+    let said = lab.run(&[&["stress"][..], &line].concat());
+    assert!(said.err.contains("of the warm-up"), "{said}");
+    assert!(
+        said.err.contains("hint: the nodes refused the load"),
         "{said}"
     );
 }
@@ -237,16 +339,13 @@ fn where_it_runs_is_never_guessed() {
     exit code: 1
     --- standard error
     error: the line has no -node, and several clusters of yours run: a, b
-    hint: helenus stress --cluster a …
+    hint: choose one with --cluster a
     ");
     let said = lab.run(&["stress", "--cluster", "b", "write", "n=0"]);
     assert_eq!(said.code, "0", "{said}");
     let said = lab.run(&["stress", "write", "n=1", "-node", "no.such.host.invalid"]);
     assert!(
-        said.code == "1"
-            && said
-                .err
-                .contains("-node no.such.host.invalid: no such host"),
+        said.code == "1" && said.err.contains("no.such.host.invalid: no such host"),
         "{said}"
     );
 }

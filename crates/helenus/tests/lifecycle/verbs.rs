@@ -157,13 +157,11 @@ fn signals_to_a_node_that_does_not_run() {
     error: node1 of c is not running
     hint: `helenus start c` starts it
     ");
-    shot_live!(lab.run(&["status", "c"]), @"
-    exit code: 4
-    --- standard error
-    error: node1 does not answer
-      caused by: [address]:[port] refused the connection
-    hint: is the node up, and is this its native transport port?
-    ");
+    // Of a cluster that is down the plan is known: no error, but a line that says so.
+    let status = lab.done(&["status", "c"]);
+    assert!(status.contains("\nDN  127."), "{status}");
+    let told = lab.json(&["status", "c"]);
+    assert_eq!(told["nodes"][0]["reach"], "down", "{told:#}");
     shot_live!(lab.run(&["cqlsh", "c", "-e", "SELECT key FROM system.local"]), @"
     exit code: 4
     --- standard error
@@ -333,4 +331,72 @@ fn a_node_that_a_killed_command_had_begun_is_taken_over() {
         lab.done(&["kill", "c"]);
         other.wait().expect("its end");
     }
+}
+
+#[test]
+fn a_program_finds_in_its_environment_what_env_prints() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c", "--dc", "east=1", "--dc", "west=2"]);
+    let line = |text: &str, name: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{name}=")));
+        line.unwrap_or_else(|| panic!("no {name} in {text}"))
+            .to_owned()
+    };
+    for target in ["c", "c/node2"] {
+        let printed = lab.done(&["env", target, "--as", "dotenv"]);
+        let found = lab.done(&["exec", target, "--", "env"]);
+        for variable in printed.lines() {
+            let name = variable.split('=').next().expect("a name");
+            assert_eq!(line(&found, name), variable.replace('"', ""));
+        }
+        let bin = line(&printed, "HELENUS_BIN");
+        let bin = bin.trim_start_matches("HELENUS_BIN=");
+        assert!(
+            line(&found, "PATH").starts_with(&format!("PATH={bin}:")),
+            "{found}"
+        );
+    }
+    // Of a data centre its own nodes come first.
+    let found = lab.done(&["exec", "c/west", "--", "env"]);
+    assert_eq!(
+        line(&found, "CASSANDRA_DATACENTER"),
+        "CASSANDRA_DATACENTER=west"
+    );
+    let second = lab.done(&["env", "c/node2", "--as", "dotenv"]);
+    let second = line(&second, "CQLSH_HOST");
+    assert_eq!(line(&found, "CQLSH_HOST"), second);
+    let points = line(&found, "CASSANDRA_CONTACT_POINTS");
+    assert!(
+        points.ends_with(
+            line(&lab.done(&["env", "c", "--as", "dotenv"]), "CQLSH_HOST")
+                .trim_start_matches("CQLSH_HOST=")
+        ),
+        "{points}"
+    );
+}
+
+#[test]
+fn jmx_of_a_process_that_is_no_jvm_is_an_error_in_one_sentence() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    shot_live!(lab.run(&["jmx", "c/node1", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+    node1 would be opened at service:jmx:rmi:///jndi/rmi://[address]:[port]/jmxrmi
+    nothing was opened (--dry-run)
+    ");
+    let said = lab.run(&["jmx", "c"]);
+    assert!(
+        said.code == "4" && said.err.contains("does not answer"),
+        "{said}"
+    );
+    lab.done(&["stop", "c"]);
+    shot!(lab.run(&["jmx", "c", "--format", "json"]), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it
+    ");
 }

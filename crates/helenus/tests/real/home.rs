@@ -131,6 +131,16 @@ impl Home {
         }
     }
 
+    /// One whose path has what shells, URLs, logback, the JVM and YAML take for their own.
+    pub(crate) fn odd() -> Self {
+        let made = tempfile::Builder::new()
+            .prefix(r#"he"le nus's %41#?=,$x{\"#)
+            .tempdir();
+        Self {
+            folder: made.expect("a temporary folder"),
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }

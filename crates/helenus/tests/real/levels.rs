@@ -17,7 +17,7 @@ const GRID: [&str; 17] = [
     "LOCAL_ONE,EACH_QUORUM",
     "--workloads",
     "write",
-    "--rtts",
+    "--rtt",
     "20ms",
     "--repeats",
     "1",

@@ -6,6 +6,8 @@ use crate::home::Home;
 use helenus_cluster::reach;
 use helenus_cluster::state::Clusters;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
+use helenus_model::like::{Difference, reported};
+use helenus_model::release::Release;
 use std::time::Duration;
 
 fn file(dialect: &str) -> String {
@@ -42,8 +44,33 @@ fn follows(home: &Home, dialect: &str, flags: &[&str], timeout: &str, other: (&s
     let (name, value) = other;
     let found = setting(name);
     assert!(found.contains(value), "{dialect}: {name} is {found}");
-    // A size is the preset's.
-    assert_eq!(setting("concurrent_reads"), "2", "{dialect}");
+    // A pool of threads is the release's own where the file's is larger.
+    assert_eq!(setting("concurrent_reads"), "32", "{dialect}");
+    says_what_it_runs(home, &file, flags);
+}
+
+/// Everything that cluster `c`, which follows the file, reports of its settings is as the dry run said, or the release's
+/// default.
+fn says_what_it_runs(home: &Home, file: &str, flags: &[&str]) {
+    let dry = ["up", "dry", "--like", file, "--dry-run", "--format", "json"];
+    let mut said = home.helenus(&[&dry[..], flags].concat()).ok().json();
+    let differences: Vec<Difference> =
+        serde_json::from_value(said["differences"].take()).expect("differences");
+    let release = Release::facts_for(said["release"].as_str().unwrap_or_default());
+    let clusters = Clusters::open(&home.path().join("state")).expect("the state folder");
+    let state = clusters.load("c").expect("its state");
+    let options = reach::options(&state.access, Duration::from_secs(10)).expect("its keys");
+    let mut client = Client::connect(addresses(home, "c")[0], &options).expect("a connection");
+    let cql = "SELECT name, value FROM system_views.settings";
+    let rows = client.query(cql, Consistency::One).expect("an answer");
+    let row = |at| Some((rows.text(at, "name")?, rows.text(at, "value")));
+    let rows = (0..rows.len()).filter_map(row).collect();
+    let found = reported(release.expect("its facts"), &differences, &rows);
+    assert_eq!(found.otherwise, [], "{file}");
+    assert!(
+        found.said >= 30 && found.defaults >= 100,
+        "{file}: {found:?}"
+    );
 }
 
 /// The file asks for a password: so does the cluster, and the guard knows whose it is all the same.
@@ -81,6 +108,18 @@ pub(crate) fn production_s_settings_on_4_1(java_home: &str) {
     let flags = ["--cassandra", "4.1", "--java-home", java_home];
     let other = ("tombstone_warn_threshold", "3000");
     follows(&home, "4.1", &flags, "4000ms", other);
+    home.helenus(&["rm", "c"]).ok();
+}
+
+/// A bank's file, with its audit log and its commit log that is synced in groups.
+pub(crate) fn production_s_settings_on_4_0() {
+    let home = Home::new();
+    let java = std::env::var("JAVA11_HOME").expect("a JDK 11");
+    let flags = ["--cassandra", "4.0", "--java-home", &java];
+    let file = file("shapes/4.0-audited");
+    home.helenus(&[&["up", "c", "--like", &file][..], &flags].concat())
+        .ok();
+    says_what_it_runs(&home, &file, &flags);
     home.helenus(&["rm", "c"]).ok();
 }
 

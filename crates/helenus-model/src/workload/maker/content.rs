@@ -8,6 +8,7 @@ use crate::table::{ColumnKind, Table, TableColumn};
 use crate::workload::order;
 use crate::workload::profile::{ColumnSpec, Profile, Stretches};
 use crate::workload::values::numbered::{is_sized, numbered};
+use std::collections::{HashSet, VecDeque};
 
 /// One column's values.
 #[derive(Debug, Clone)]
@@ -71,9 +72,17 @@ impl Source {
     }
 
     /// How many values a clustering column has below a prefix.
-    fn count(&self, prefix: u64) -> u64 {
+    pub(super) fn count(&self, prefix: u64) -> u64 {
         let drawn = self.cluster.draw(mix(self.stream.0 ^ mix(!prefix)));
         u64::try_from(drawn).unwrap_or(0).max(1)
+    }
+
+    /// The values that a clustering column draws below a prefix, in the order of drawing; what is drawn twice is there once.
+    pub(super) fn drawn(&self, prefix: u64) -> VecDeque<CqlValue> {
+        let mut seen = HashSet::new();
+        let places = 0..self.count(prefix);
+        let values = places.map(|place| self.candidate(prefix, place));
+        values.filter(|value| seen.insert(digest(value))).collect()
     }
 
     /// All values of a clustering column below a prefix, in the table's order.
@@ -121,6 +130,16 @@ pub(super) struct RowKey {
     pub(super) digest: u64,
 }
 
+impl RowKey {
+    /// The only row of a partition without clustering columns.
+    pub(super) fn of_partition(partition: &Partition) -> Self {
+        Self {
+            clustering: Vec::new(),
+            digest: partition.digest,
+        }
+    }
+}
+
 /// A table and how it is filled.
 #[derive(Debug, Clone)]
 pub(super) struct Content {
@@ -129,6 +148,8 @@ pub(super) struct Content {
     pub(super) partition_columns: usize,
     pub(super) clustering_columns: usize,
     row_population: RatioDist,
+    /// Shares of columns are drawn as cassandra-stress draws them.
+    real_shares: bool,
     turns: Turns,
     stream: Seed,
 }
@@ -148,7 +169,7 @@ enum Turns {
 const CHUNK: u64 = 4096;
 
 impl Content {
-    pub(super) fn new(profile: &Profile, table: &Table, data: Seed) -> Self {
+    pub(super) fn new(profile: &Profile, table: &Table, data: Seed, real_shares: bool) -> Self {
         let spec = |column: &TableColumn| {
             // As cassandra-stress reads them, names in any case; an exact one goes before.
             let any_case = || {
@@ -169,6 +190,7 @@ impl Content {
             partition_columns: count(&|kind| kind == ColumnKind::Partition),
             clustering_columns: count(&|kind| kind.is_clustering()),
             row_population: profile.insert.row_population.clone(),
+            real_shares,
             turns: match (&profile.insert.stretches, profile.insert.turns) {
                 (Some(stretches), _) => Turns::Stretches(stretches.clone()),
                 (None, Some(partitions)) => Turns::Round(partitions.max(1)),
@@ -179,7 +201,7 @@ impl Content {
         }
     }
 
-    fn clustering(&self) -> &[Source] {
+    pub(super) fn clustering(&self) -> &[Source] {
         &self.sources[self.partition_columns..self.partition_columns + self.clustering_columns]
     }
 
@@ -267,10 +289,7 @@ impl Content {
     pub(super) fn rows(&self, partition: &Partition) -> Rows<'_> {
         let start = match self.clustering().first() {
             _ if self.in_turns() => Start::One(self.pick(partition, 0)),
-            None => Start::One(RowKey {
-                clustering: Vec::new(),
-                digest: partition.digest,
-            }),
+            None => Start::One(RowKey::of_partition(partition)),
             Some(first) => Start::Many(first.all(partition.digest)),
         };
         let (once, levels) = match start {
@@ -294,10 +313,12 @@ impl Content {
     /// How many of a row's regular columns are written: the first ones.
     pub(super) fn written(&self, row: u64) -> usize {
         let regular = self.sources.len() - self.first_regular();
-        let ratio = self
-            .row_population
-            .draw(mix(row ^ self.stream.0))
-            .clamp(0.0, 1.0);
+        let bits = mix(row ^ self.stream.0);
+        let ratio = match self.real_shares {
+            true => self.row_population.draw_real(bits),
+            false => self.row_population.draw(bits),
+        };
+        let ratio = ratio.clamp(0.0, 1.0);
         // The smallest doubt of a division must not cost a column.
         (ratio * regular as f64 + 1e-9) as usize
     }
@@ -414,7 +435,7 @@ pub(super) fn share(bits: u64, count: u64) -> u64 {
 }
 
 /// The number of what stands below a prefix by this value.
-fn below(prefix: u64, value: &CqlValue) -> u64 {
+pub(super) fn below(prefix: u64, value: &CqlValue) -> u64 {
     mix(prefix.rotate_left(17) ^ digest(value))
 }
 

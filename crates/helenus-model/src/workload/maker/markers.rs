@@ -1,13 +1,13 @@
 //! What the bind markers of a statement stand for, found from the words around them.
 //! Refuses markers whose column it cannot tell, by name and place.
 
-use crate::cql::CqlType;
 use crate::cql::tokens::{Token, TokenKind, tokens};
+use crate::cql::{CqlType, identifier};
 use crate::table::Table;
 
 /// What a bind marker gets.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Slot {
+pub(in crate::workload) enum Slot {
     /// A column's value, or a part of it.
     Column(usize, Part),
     /// Several values of one column: `IN ?`.
@@ -24,11 +24,13 @@ pub(super) enum Slot {
     Token,
     /// A place in a list.
     Index,
+    /// A whole row as JSON: places of its columns with their names there.
+    Json(Vec<(usize, String)>),
 }
 
 /// Which part of a column's value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
+pub(in crate::workload) enum Part {
     /// All of it.
     Whole,
     /// An element of a list or set, or a map's key.
@@ -41,26 +43,26 @@ pub(super) enum Part {
 
 /// Where a marker stands, beside what it gets.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Marked {
-    pub(super) slot: Slot,
+pub(in crate::workload) struct Marked {
+    pub(in crate::workload) slot: Slot,
     /// The sign before it: `=`, `>=`, `in`, `+` …; empty elsewhere.
-    pub(super) sign: String,
+    pub(in crate::workload) sign: String,
     /// Whether it stands behind `WHERE`, behind `IF`, or before both.
-    pub(super) part: Clause,
+    pub(in crate::workload) part: Clause,
 }
 
 /// The part of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clause {
+pub(in crate::workload) enum Clause {
     Head,
     Where,
     If,
 }
 
 /// A statement read as far as its markers need.
-pub(super) struct Reader<'a> {
-    pub(super) table: &'a Table,
-    pub(super) tokens: Vec<Token>,
+pub(in crate::workload) struct Reader<'a> {
+    pub(in crate::workload) table: &'a Table,
+    pub(in crate::workload) tokens: Vec<Token>,
 }
 
 /// What stands at a place: columns or a type, before it is known what is wanted of it.
@@ -73,7 +75,7 @@ enum Expected {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(table: &'a Table, statement: &str) -> Self {
+    pub(in crate::workload) fn new(table: &'a Table, statement: &str) -> Self {
         let tokens = tokens(statement);
         Self { table, tokens }
     }
@@ -82,7 +84,16 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The number of the first marker that is not understood, from 1, and its name.
-    pub(super) fn markers(&self) -> Result<Vec<Marked>, (usize, String)> {
+    pub(in crate::workload) fn markers(&self) -> Result<Vec<Marked>, (usize, String)> {
+        let names = self.tokens.iter();
+        let names = names.filter(|token| token.kind == TokenKind::Marker);
+        let all = self.marked().into_iter().zip(names).enumerate();
+        all.map(|(number, (marked, token))| marked.ok_or_else(|| (number + 1, token.text.clone())))
+            .collect()
+    }
+
+    /// The same; none for a marker that is not understood.
+    pub(in crate::workload) fn marked(&self) -> Vec<Option<Marked>> {
         let mut found = Vec::new();
         let mut part = Clause::Head;
         for (at, token) in self.tokens.iter().enumerate() {
@@ -99,14 +110,21 @@ impl<'a> Reader<'a> {
                 let place = self.table.place(&token.text)?;
                 Some(Slot::Column(place, Part::Whole))
             });
-            let slot = slot.ok_or_else(|| (found.len() + 1, token.text.clone()))?;
             let sign = at
                 .checked_sub(1)
                 .map(|before| self.tokens[before].text.clone());
             let sign = sign.unwrap_or_default();
-            found.push(Marked { slot, sign, part });
+            found.push(slot.map(|slot| Marked { slot, sign, part }));
         }
-        Ok(found)
+        found
+    }
+
+    /// Columns that a JSON text can fill, with their names there.
+    fn in_json(&self) -> Vec<(usize, String)> {
+        let columns = self.table.columns.iter().enumerate();
+        let columns = columns.filter(|(_, column)| !matches!(column.cql_type, CqlType::Custom(_)));
+        let named = columns.map(|(place, column)| (place, identifier(&column.name)));
+        named.collect()
     }
 
     fn slot(&self, expected: Expected) -> Option<Slot> {
@@ -132,6 +150,9 @@ impl<'a> Reader<'a> {
                 "contains" => self.element(self.left(at - 1)?, true),
                 "key" => self.element(self.left(at.checked_sub(2)?)?, false),
                 "like" | "between" => self.left(at - 1),
+                // `ORDER BY v ANN OF ?`
+                "of" => self.left(at.checked_sub(2)?),
+                "json" => Some(Expected::Slot(Slot::Json(self.in_json()))),
                 "limit" => Some(Expected::Slot(Slot::Limit)),
                 "ttl" => Some(Expected::Slot(Slot::Ttl)),
                 "timestamp" => Some(Expected::Slot(Slot::Timestamp)),
@@ -267,7 +288,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The columns named between two tokens, commas between them.
-    pub(super) fn names(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+    pub(in crate::workload) fn names(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let named = (from..to).filter(|at| !self.tokens[*at].is(","));
         named.map(|at| self.named(at)).collect()
     }

@@ -11,11 +11,11 @@ use crate::workload::operation::Bound;
 use std::collections::BTreeSet;
 
 /// Rows that `LIMIT ?` asks for.
-const LIMIT: i32 = 10;
+pub(in crate::workload) const LIMIT: i32 = 10;
 /// Seconds that `USING TTL ?` gives: a day.
-const TTL: i32 = 86_400;
+pub(in crate::workload) const TTL: i32 = 86_400;
 /// Where `USING TIMESTAMP ?` begins: 2020-09-13 in microseconds.
-const TIMESTAMP: i64 = 1_600_000_000_000_000;
+pub(in crate::workload) const TIMESTAMP: i64 = 1_600_000_000_000_000;
 /// Values that `IN ?` asks for.
 const SEVERAL: u64 = 3;
 
@@ -126,6 +126,28 @@ impl Plan {
         self.markers.iter().enumerate().map(of_marker).collect()
     }
 
+    /// Rows that its markers are filled from.
+    pub(super) fn rows(&self) -> usize {
+        if self.same_row { 1 } else { self.markers.len() }
+    }
+
+    /// What its markers get from some rows of a partition, at least one: each from any of them, or all from the first.
+    pub(super) fn bind_of(
+        &self,
+        content: &Content,
+        partition: &Partition,
+        rows: &[RowKey],
+        index: u64,
+    ) -> Vec<Bound> {
+        let of_marker = |(number, marked): (usize, &Marked)| {
+            let bits = mix(index ^ mix(number as u64 + 1));
+            let place = usize::try_from(share(bits, rows.len() as u64)).unwrap_or(0);
+            let row = &rows[if self.same_row { 0 } else { place }];
+            self.bound(content, partition, row, marked, index)
+        };
+        self.markers.iter().enumerate().map(of_marker).collect()
+    }
+
     /// What its markers get for one row.
     pub(super) fn bind_row(
         &self,
@@ -181,6 +203,16 @@ impl Plan {
             Slot::Timestamp => Bound::Value(CqlValue::Bigint(
                 TIMESTAMP.wrapping_add((index & 0xffff_ffff_ffff).cast_signed()),
             )),
+            Slot::Json(columns) => {
+                let given = columns.iter();
+                let given = given.filter(|(place, _)| content.is_written(*place, row));
+                let given =
+                    given.filter_map(|(place, key)| Some((key.clone(), value(*place)?.json())));
+                let object: serde_json::Map<_, _> = given.collect();
+                Bound::Value(CqlValue::Text(
+                    serde_json::Value::Object(object).to_string(),
+                ))
+            }
             Slot::Token => Bound::Value(CqlValue::Bigint(mix(index ^ !1).cast_signed())),
         }
     }
@@ -202,7 +234,7 @@ fn several(content: &Content, partition: &Partition, places: &[usize], index: u6
 }
 
 /// An element, key, value or field of a value; which element follows from `bits`.
-fn part_of(whole: CqlValue, part: &Part, bits: u64) -> Option<CqlValue> {
+pub(in crate::workload) fn part_of(whole: CqlValue, part: &Part, bits: u64) -> Option<CqlValue> {
     use CqlValue as V;
     let one = |count: usize| usize::try_from(share(bits, count as u64)).unwrap_or(0);
     match (whole, part) {

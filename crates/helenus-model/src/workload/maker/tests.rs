@@ -41,7 +41,20 @@ fn workload(text: &str) -> ProfileWorkload {
     ProfileWorkload {
         name: "test".to_owned(),
         specs: vec![Spec { profile, table }],
+        walk: None,
     }
+}
+
+/// The maker of a line with this profile, whose visits are another's affair.
+pub(super) fn maker_of(text: &str) -> Maker {
+    let once: crate::dist::Dist = "fixed(1)".parse().expect("a distribution");
+    let mut all = workload(text);
+    all.walk = Some(Walk {
+        visits: once.clone(),
+        revisit: once,
+        positions: crate::positions::Positions::Sequential,
+    });
+    Maker::new(&all, Seed(1)).expect("a maker")
 }
 
 fn maker(text: &str, seed: u64) -> Maker {
@@ -386,6 +399,7 @@ fn what_cannot_be_understood_is_refused() {
     let none = ProfileWorkload {
         name: String::new(),
         specs: Vec::new(),
+        walk: None,
     };
     assert_eq!(Maker::new(&none, Seed(1)).err(), Some(MakerError::Empty));
 }

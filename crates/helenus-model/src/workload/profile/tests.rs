@@ -88,6 +88,7 @@ fn a_profile_as_a_workload() {
     let one = ProfileWorkload {
         name: "events".to_owned(),
         specs: vec![spec.clone()],
+        walk: None,
     };
     assert_eq!(
         one.operations(),
@@ -113,6 +114,7 @@ fn a_profile_as_a_workload() {
     let two = ProfileWorkload {
         name: "two".to_owned(),
         specs: vec![spec.clone(), spec],
+        walk: None,
     };
     assert_eq!(two.operations()[6], "events.insert");
     assert_eq!(two.schema().len(), one.schema().len());
@@ -192,7 +194,7 @@ fn errors_have_line_key_and_the_nearest_name() {
     line 40: token_range_queries: "one" is in queries too: operations need names of their own
     line 24: columnspec: column "Shop" is there twice
     line 35: not YAML: while parsing a block collection, did not find expected '-' indicator at line 35 column 3
-    line 28: insert.select: "fixed(1)/0": behind the slash stands a number above 0, as in fixed(1)/2
+    line 28: insert.select: "fixed(1)/0": behind the slash stands a whole number above 0, as in fixed(1)/2 or fixed(2)/10M
     "#);
 }
 

@@ -5,6 +5,7 @@ use crate::cli::doors::Doors;
 use crate::error::{CommandError, code};
 use fs_err as fs;
 use helenus_cql::client::Tls;
+use helenus_cql::input;
 use helenus_model::access::{
     ClientCertificate, CredentialsReference, SecretReference, TlsReference,
 };
@@ -43,7 +44,7 @@ pub(crate) fn whole_private(path: &str) -> Result<String, CommandError> {
         let text = format!("others can read the password in {path} (mode {mode:03o})");
         return Err(CommandError::new(code::USAGE, text).hint(format!("chmod 600 {path}")));
     }
-    fs::read_to_string(path).map_err(failed)
+    Ok(input::text(Path::new(path))?)
 }
 
 /// The certificates that flags name.

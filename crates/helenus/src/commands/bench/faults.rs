@@ -50,7 +50,7 @@ pub(crate) fn table(faults: &[FaultSeen]) -> String {
         table.row([one.words.clone(), at.join(", "), from, to]);
     }
     format!(
-        "\n{}from the beginning of the first measured stretch\n",
+        "\n{}seconds since measuring began, after the first warm-up\n",
         table.render()
     )
 }

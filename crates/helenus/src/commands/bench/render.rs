@@ -19,7 +19,6 @@ use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
-use helenus_model::sample::FailureKind;
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::Bytes;
@@ -122,6 +121,9 @@ pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) 
     let mut text = latencies(&result.phases);
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
+    for one in &result.unchecked {
+        let _infallible = writeln!(text, "not checked in {}: {}", one.operation, one.what);
+    }
     text.push_str(&steadiness(&result.phases));
     text.push_str(&super::distance::table(&result.phases));
     text.push_str(&faults::table(seen));
@@ -176,7 +178,7 @@ fn steadiness(phases: &[PhaseResult]) -> String {
             let _infallible = write!(text, "; {:.1} s more were cut as warm-up", found.cut_s);
         }
         if let (SteadyState::NotSteady, Some(change), Some(at)) =
-            (found.state, found.change, found.change_at_s)
+            (found.state, found.change, found.change_measured_at_s())
         {
             let (by, word) = if change < 1.0 {
                 (1.0 - change, "lower")
@@ -185,7 +187,7 @@ fn steadiness(phases: &[PhaseResult]) -> String {
             };
             let _infallible = write!(
                 text,
-                "; its times became {:.0} % {word} at {at:.1} s",
+                "; its times became {:.0} % {word} {at:.1} s after its measuring began",
                 by * 100.0
             );
         }
@@ -294,7 +296,7 @@ fn failures(phases: &[PhaseResult]) -> String {
         };
         let list: Vec<String> = kinds
             .iter()
-            .map(|(kind, n)| format!("{} {}", kind_word(**kind), thousands(**n)))
+            .map(|(kind, n)| format!("{} {}", kind.word(), thousands(**n)))
             .collect();
         let first = phase
             .first_failures
@@ -304,14 +306,6 @@ fn failures(phases: &[PhaseResult]) -> String {
         let _infallible = writeln!(text, "failed in {}: {}{first}", phase.name, list.join(", "));
     }
     text
-}
-
-/// The kind as JSON has it.
-pub(crate) fn kind_word(kind: FailureKind) -> String {
-    match serde_json::to_value(kind) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => format!("{kind:?}"),
-    }
 }
 
 fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResult, whole: bool) {
@@ -385,8 +379,13 @@ pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
     for phase in phases {
         for doubt in &phase.doubts {
             // Nodes and faults are told one by one, all else by its kind.
-            let apart = matches!(doubt.kind, K::NodeDied | K::Fault | K::FaultNotMade);
-            let same = |d: &Doubt| d.kind == doubt.kind && (!apart || d.about == doubt.about);
+            let apart = matches!(
+                doubt.kind,
+                K::NodeDied | K::Fault | K::FaultNotMade | K::Disturbed | K::Membership
+            );
+            let same = |d: &Doubt| {
+                d.kind == doubt.kind && d.cure == doubt.cure && (!apart || d.about == doubt.about)
+            };
             match seen.iter_mut().find(|(d, _)| same(d)) {
                 Some((_, names)) => names.push(&phase.name),
                 None => seen.push((doubt, vec![&phase.name])),
@@ -595,6 +594,7 @@ pub(crate) fn planned(phase: &Phase) -> String {
     };
     let extent = match phase.extent {
         Extent::DurationMs(ms) => format!("{ms} ms"),
+        Extent::Count(n) if phase.by_position => format!("{} partitions", thousands(n)),
         Extent::Count(n) => format!("{} operations", thousands(n)),
         Extent::Until(target) => format!("{} s at most", target.most),
     };
@@ -622,6 +622,7 @@ pub(crate) fn planned(phase: &Phase) -> String {
 mod tests {
     use super::*;
     use helenus_model::result::{Beside, Measured};
+    use helenus_model::sample::FailureKind;
     use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
     use helenus_model::seed::Seed;
     use std::collections::BTreeMap;
@@ -654,6 +655,8 @@ mod tests {
             phase: &plan,
             blocks: &[&merged],
             end: &end,
+            completed_within: 0,
+            growth_s: None,
             steadiness: None,
             seed: Seed(1),
         };

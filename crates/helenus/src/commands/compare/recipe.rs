@@ -5,7 +5,7 @@ use crate::cli::{Bench, Cli, Verb};
 use crate::commands::keys;
 use crate::error::{CommandError, code};
 use clap::{Arg, Parser as _};
-use fs_err as fs;
+use helenus_cql::input;
 use std::ops::Range;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ type Entry = (toml::Spanned<String>, toml::Value);
 /// No file, no TOML, an unknown key (with the nearest known one), or a value that the flag does not take; each with
 /// file and line.
 pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
-    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(path)?;
     let label = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
@@ -114,6 +114,7 @@ fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
 
     fn of(text: &str) -> Result<Recipe, CommandError> {
         let folder = tempfile::tempdir().expect("a folder");

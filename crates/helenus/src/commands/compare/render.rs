@@ -2,8 +2,7 @@
 //! Refuses to claim what the comparison does not.
 
 use crate::ui::{Table, Ui};
-use helenus_model::comparison::{BarAnswer, Claim, Comparison, Estimate, Measure, Row};
-use helenus_model::comparison::{LEAST_PAIRS, LEVEL};
+use helenus_model::comparison::{Comparison, Conclusion, Finding, LEVEL, Measure};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -12,6 +11,8 @@ use std::fmt::Write as _;
 struct Shown<'a> {
     /// Its name in the history; none where it could not be kept.
     comparison_id: Option<String>,
+    /// What it says, in the words of every report.
+    conclusion: Conclusion,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
@@ -20,6 +21,7 @@ struct Shown<'a> {
 pub(crate) fn show(comparison: &Comparison, id: Option<String>, ui: &Ui) {
     let shown = Shown {
         comparison_id: id.clone(),
+        conclusion: comparison.conclusion(),
         comparison,
     };
     ui.result(&shown, || text(comparison, id.as_deref()));
@@ -31,7 +33,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
         text.push_str(words);
         text.push('\n');
     };
-    line(&headline(of));
+    line(&of.conclusion().headline);
     for side in [("A", &of.a), ("B", &of.b)] {
         line(&format!(
             "  {}  {}: {}",
@@ -67,7 +69,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
             "bar {}: {} {}{interval}",
             bar.text,
             bar.row,
-            answer(bar.answer)
+            bar.answer.words()
         ));
     }
     for left in &of.left_out {
@@ -89,67 +91,6 @@ fn runs(names: &[String]) -> String {
         [first, .., last] if names.len() > 6 => format!("{} runs, {first} … {last}", names.len()),
         several => several.join(", "),
     }
-}
-
-fn answer(answer: BarAnswer) -> &'static str {
-    match answer {
-        BarAnswer::Holds => "holds",
-        BarAnswer::CannotTell => "cannot be told from these data",
-        BarAnswer::Crossed => "is crossed",
-    }
-}
-
-/// One sentence: what differs, or that nothing can be said.
-pub(crate) fn headline(of: &Comparison) -> String {
-    let pairs = of.pairs.len();
-    if of.rows.iter().all(|row| row.claim == Claim::None) {
-        return if of.a.runs.len() == 1 && of.b.runs.len() == 1 {
-            "no claim: two single runs, side by side".to_owned()
-        } else {
-            let some = if pairs == 1 { "pair" } else { "pairs" };
-            format!("no claim: {pairs} {some}, and at least {LEAST_PAIRS} are needed")
-        };
-    }
-    let differ =
-        |row: &&Row| row.operation == "all" && matches!(row.claim, Claim::Higher | Claim::Lower);
-    let told = |least: f64, most: f64| -> Vec<String> {
-        of.rows
-            .iter()
-            .filter(differ)
-            .filter_map(|row| Some((row, row.estimate?)))
-            .filter(|(_, e)| e.p_holm.is_some_and(|p| p > least && p <= most))
-            .map(|(row, estimate)| sentence(row, &estimate))
-            .collect()
-    };
-    let (found, perhaps) = (told(-1.0, 1.0 - LEVEL), told(1.0 - LEVEL, 1.0));
-    match (found.is_empty(), perhaps.is_empty()) {
-        (false, _) => format!("B against A in {pairs} pairs: {}", found.join("; ")),
-        (true, false) => format!(
-            "no difference is sure in {pairs} pairs; perhaps {}, but of several measures one looks so by chance",
-            perhaps.join("; ")
-        ),
-        (true, true) => {
-            format!("no difference found in {pairs} pairs (see what these data could have shown)")
-        }
-    }
-}
-
-fn sentence(row: &Row, estimate: &Estimate) -> String {
-    let word = if estimate.ratio > 1.0 {
-        "higher"
-    } else {
-        "lower"
-    };
-    let mut ends = [(estimate.low - 1.0).abs(), (estimate.high - 1.0).abs()];
-    ends.sort_by(f64::total_cmp);
-    format!(
-        "{} {} {} {word} ({} to {})",
-        row.phase,
-        row.measure.words(),
-        percent((estimate.ratio - 1.0).abs()),
-        percent(ends[0]),
-        percent(ends[1])
-    )
 }
 
 fn table(of: &Comparison) -> String {
@@ -184,15 +125,9 @@ fn table(of: &Comparison) -> String {
                 e.p_holm.map_or("–".to_owned(), probability),
                 percent(e.detectable - 1.0),
                 e.pairs_for_5_percent.to_string(),
-                match row.claim {
-                    Claim::Higher => "B higher",
-                    Claim::Lower => "B lower",
-                    Claim::NoDifference => "",
-                    Claim::None => "no claim",
-                }
-                .to_owned(),
+                row.finding().words().to_owned(),
             ]),
-            None => cells.extend([signed(row.b / row.a), "no claim".to_owned()]),
+            None => cells.extend([signed(row.b / row.a), Finding::NoClaim.words().to_owned()]),
         }
         table.row(cells);
     }
@@ -238,3 +173,7 @@ fn value(of: Measure, number: f64) -> String {
     };
     text
 }
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

@@ -14,7 +14,7 @@ pub(super) fn text(e: &Environment, reader: EnvAs) -> String {
 }
 
 /// The variables, in order.
-fn variables(e: &Environment) -> Vec<(&'static str, String)> {
+pub(super) fn variables(e: &Environment) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("HELENUS_CLUSTER", e.cluster.clone()),
         ("CASSANDRA_CONTACT_POINTS", e.contact_points.join(",")),

@@ -6,6 +6,7 @@ use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cql::input;
 use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
 use helenus_model::experiment::{
@@ -143,7 +144,8 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
     if let Some(path) = files.csv {
         let rows = experiment_csv(report);
         let heads = rows.lines().next().unwrap_or_default();
-        let same = fs::read_to_string(path).is_ok_and(|old| old.starts_with(heads));
+        let old = input::text_up_to(path, input::MOST_LONG);
+        let same = old.is_ok_and(|old| old.starts_with(heads));
         if path.exists() && !same {
             let text = format!(
                 "{} is there, and is no table of this experiment",

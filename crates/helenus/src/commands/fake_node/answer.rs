@@ -7,8 +7,8 @@ use super::system;
 use super::tables::Table;
 use helenus_cql::codec::result::RowsPage;
 use helenus_cql::codec::{
-    Bound, Prepared, QueryResult, Request, Response, SchemaChange, SchemaTarget, ServerError,
-    ServerErrorKind, Values,
+    Bound, Parameters, Prepared, QueryResult, Request, Response, SchemaChange, SchemaTarget,
+    ServerError, ServerErrorKind, Values,
 };
 use helenus_model::seed::mix;
 use std::collections::BTreeMap;
@@ -70,6 +70,31 @@ fn invalid(why: String) -> Refusal {
     (ServerErrorKind::Invalid, why)
 }
 
+/// The page of a result that is asked for; a page begins with the row whose number its paging state is.
+fn one_page(result: QueryResult, parameters: &Parameters) -> QueryResult {
+    let QueryResult::Rows(whole) = &result else {
+        return result;
+    };
+    let (Some(most), Some(columns)) = (parameters.page_size, &whole.columns) else {
+        return result;
+    };
+    let state = parameters.paging_state.as_deref().unwrap_or_default();
+    let from = state.try_into().map_or(0, u64::from_be_bytes) as usize;
+    let Ok(rows) = whole.rows(columns) else {
+        return result;
+    };
+    let to = rows
+        .len()
+        .min(from + usize::try_from(most).unwrap_or(1).max(1));
+    match RowsPage::of(columns.clone(), &rows[from.min(to)..to]) {
+        Ok(mut page) => {
+            page.paging_state = (to < rows.len()).then(|| (to as u64).to_be_bytes().to_vec());
+            QueryResult::Rows(page)
+        }
+        Err(_) => result,
+    }
+}
+
 /// The ERROR for this.
 pub(super) fn refused(kind: ServerErrorKind, message: impl Into<String>) -> Response {
     Response::Error(ServerError {
@@ -100,7 +125,9 @@ impl Database {
         let result = match request {
             Request::Startup(_) | Request::Register(_) => Ok(Response::Ready),
             Request::Options => Ok(supported()),
-            Request::Query { cql, .. } => self.query(used, &cql).map(Response::Result),
+            Request::Query { cql, parameters } => self
+                .query(used, &cql)
+                .map(|result| Response::Result(one_page(result, &parameters))),
             Request::Prepare { cql, .. } => self.prepare(used.as_deref(), &cql),
             Request::Execute { id, parameters, .. } => match self.plan(&id) {
                 Some(plan) => {

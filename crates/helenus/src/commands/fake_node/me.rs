@@ -22,6 +22,8 @@ impl Me {
         let state: helenus_cluster::state::ClusterState =
             serde_json::from_str(&text).map_err(std::io::Error::other)?;
         let own = folder.to_string_lossy();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let release = state.release_of(&name).to_owned();
         let (mine, peers): (Vec<NodePlan>, Vec<NodePlan>) =
             state.plan.nodes.into_iter().partition(|n| n.folder == own);
         let node = mine
@@ -30,7 +32,7 @@ impl Me {
             .ok_or_else(|| std::io::Error::other("no such node in the state"))?;
         Ok(Self {
             cluster: state.plan.name,
-            release: state.plan.release,
+            release,
             address: node.address.to_string(),
             node,
             port: state.plan.ports.cql,

@@ -5,6 +5,7 @@ use super::me::{Me, host_id};
 use helenus_model::plan::NodePlan;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 
 impl Me {
     /// Speaks version 4 of the protocol, as little of it as readiness needs.
@@ -37,8 +38,11 @@ impl Me {
     /// A RESULT of kind Rows: the asked columns of itself or of its peers; other tables are empty.
     fn rows(&self, body: &[u8]) -> Vec<u8> {
         let query = String::from_utf8_lossy(body);
+        // Peers come and go.
+        let peers = Me::read(Path::new(&self.node.folder)).map(|me| me.peers);
+        let peers = peers.unwrap_or_default();
         let nodes: Vec<&NodePlan> = if query.contains("system.peers") {
-            self.peers.iter().collect()
+            peers.iter().collect()
         } else if query.contains("system.local") {
             vec![&self.node]
         } else {
@@ -57,7 +61,7 @@ impl Me {
         put_string(&mut body, "local");
         for column in &columns {
             put_string(&mut body, column);
-            body.extend(self.cell(&self.node, column).0.to_be_bytes());
+            body.extend(self.cell(&self.node, column).0);
         }
         body.extend((nodes.len() as i32).to_be_bytes());
         for node in nodes {
@@ -71,12 +75,14 @@ impl Me {
     }
 
     /// Type and value of a node's column.
-    fn cell(&self, node: &NodePlan, column: &str) -> (u16, Vec<u8>) {
-        const VARCHAR: u16 = 0x000D;
-        const INT: u16 = 0x0009;
-        const UUID: u16 = 0x000C;
-        const INET: u16 = 0x0010;
-        match column {
+    fn cell(&self, node: &NodePlan, column: &str) -> (Vec<u8>, Vec<u8>) {
+        const VARCHAR: &[u8] = &[0, 0x0D];
+        const INT: &[u8] = &[0, 0x09];
+        const UUID: &[u8] = &[0, 0x0C];
+        const INET: &[u8] = &[0, 0x10];
+        const SET_OF_VARCHAR: &[u8] = &[0, 0x22, 0, 0x0D];
+        let (kind, value) = match column {
+            "tokens" => (SET_OF_VARCHAR, set_of(&node.tokens)),
             "host_id" => (UUID, host_id(&node.name).to_vec()),
             "schema_version" => (UUID, vec![9; 16]),
             "broadcast_address" | "rpc_address" | "peer" => (INET, node.address.octets().to_vec()),
@@ -86,8 +92,19 @@ impl Me {
             "partitioner" => (VARCHAR, b"Murmur3Partitioner".to_vec()),
             "rack" => (VARCHAR, node.rack.clone().into_bytes()),
             _ => (VARCHAR, column.as_bytes().to_vec()),
-        }
+        };
+        (kind.to_vec(), value)
     }
+}
+
+/// A set as version 3 of the protocol and later write it.
+fn set_of(tokens: &[i64]) -> Vec<u8> {
+    let mut value = (tokens.len() as i32).to_be_bytes().to_vec();
+    for token in tokens.iter().map(i64::to_string) {
+        value.extend((token.len() as i32).to_be_bytes());
+        value.extend(token.into_bytes());
+    }
+    value
 }
 
 fn put_string(to: &mut Vec<u8>, text: &str) {

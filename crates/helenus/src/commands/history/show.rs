@@ -10,7 +10,7 @@ use helenus_model::comparison::Side;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::result::RunResult;
-use helenus_model::sample::{Header, Interval, Stretch};
+use helenus_model::sample::{Header, Interval, MeasuredFrom};
 use helenus_model::telemetry::{self, FaultSeen, Reading};
 use helenus_record::when::Utc;
 use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
@@ -92,8 +92,7 @@ impl<'a> Shown<'a> {
 
     /// With its faults, as the readings beside it show them.
     pub(super) fn with_faults(self, readings: &[Reading], intervals: &[Interval]) -> Self {
-        let measured = |i: &&Interval| i.stretch == Stretch::Measured;
-        let zero_ns = intervals.iter().find(measured).map_or(0, |i| i.start_ns);
+        let zero_ns = MeasuredFrom::of(intervals).unwrap_or_default();
         Self {
             faults: telemetry::faults(readings, zero_ns),
             ..self

@@ -4,6 +4,7 @@
 use crate::commands::bench;
 use crate::ui::{Table, Ui};
 use helenus_lab::levels::{LevelsEvent, LevelsRequest};
+use helenus_model::comparison::Conclusion;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::level_runs::{self, Difference, Row};
@@ -221,18 +222,26 @@ fn way(of: &Prediction) -> String {
 /// What `--format json` prints.
 #[derive(Serialize)]
 struct Shown<'a> {
+    /// What it says, in the words of every report.
+    conclusion: Conclusion,
     #[serde(flatten)]
     table: &'a level_runs::Table,
     illegal: &'a [NotRun],
 }
 
 pub(super) fn table(table: &level_runs::Table, illegal: &[NotRun], ui: &Ui) {
-    ui.result(&Shown { table, illegal }, || text(table, illegal));
+    let shown = Shown {
+        conclusion: table.conclusion(),
+        table,
+        illegal,
+    };
+    ui.result(&shown, || text(table, illegal));
 }
 
 fn text(of: &level_runs::Table, illegal: &[NotRun]) -> String {
     let mut text = format!(
-        "{}, {}; {}\n",
+        "{}\n{}, {}; {}\n",
+        of.conclusion().headline,
         of.comparison,
         repeats(of.repeats),
         stands(&of.client_dc, &of.replicas, of.tcp_nodelay)

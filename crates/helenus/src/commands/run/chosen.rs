@@ -2,10 +2,10 @@
 //! Refuses to guess: what is neither gets the nearest word.
 
 use crate::error::{CommandError, code};
-use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::live_schema::{self, LiveSchemaError};
 use helenus_cluster::shell;
+use helenus_cql::input;
 use helenus_model::built_in::find;
 use helenus_model::nearest::nearest;
 use helenus_model::run_plan::Positions;
@@ -197,6 +197,7 @@ fn profiles(
         workload: Workload::Profiles(ProfileWorkload {
             name: names.join("+"),
             specs,
+            walk: None,
         }),
         phases: vec![ChosenPhase::open("main")],
     })
@@ -204,7 +205,7 @@ fn profiles(
 
 /// One profile with its table.
 fn spec(path: &Path, live: Option<Live<'_>>) -> Result<Spec, CommandError> {
-    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(path)?;
     let at = path.display().to_string();
     let profile = Profile::read(&text).map_err(|e| {
         let hint = e.hint.clone();

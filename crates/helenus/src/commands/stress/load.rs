@@ -3,11 +3,12 @@
 
 use crate::commands::run::live_table;
 use crate::error::{CommandError, code};
-use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cql::input;
 use helenus_model::stress::{Command, Stress};
 use helenus_model::workload::Workload;
 use helenus_model::workload::profile::{Profile, ProfileWorkload, Spec};
+use std::path::Path;
 
 /// What a line writes to and reads from.
 pub(super) struct Loaded {
@@ -51,6 +52,7 @@ pub(super) fn load(stress: &Stress, live: Option<(&Hands, &str)>) -> Result<Load
             .first()
             .map_or_else(String::new, |spec| spec.profile.specname.clone()),
         specs,
+        walk: Some(stress.walk().map_err(|e| CommandError::of(code::BAR, &e))?),
     };
     let tables = workload.specs.iter();
     let tables = tables.map(|spec| (spec.table.keyspace.clone(), spec.table.name.clone()));
@@ -73,7 +75,7 @@ pub(super) fn check(stress: &Stress) -> Result<(), CommandError> {
 
 fn profile(path: &str) -> Result<Profile, CommandError> {
     let local = path.strip_prefix("file://").unwrap_or(path);
-    let text = fs::read_to_string(local).map_err(|e| CommandError::of(code::BAR, &e))?;
+    let text = input::text(Path::new(local))?;
     Profile::read(&text).map_err(|e| {
         let hint = e.hint.clone();
         CommandError::of(code::BAR, &e).within(path).hint(hint)

@@ -4,12 +4,14 @@
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
+use helenus_cql::input;
 use helenus_lab::LabEvent;
 use helenus_lab::stress::StressEvent;
 use helenus_model::stress::Stress;
 use helenus_model::stress::graph::{self, Drawn};
 use helenus_record::hdr_log::{Log, tag_name};
 use std::io::{BufWriter, Write as _};
+use std::path::Path;
 
 pub(super) struct Sink<'a> {
     ui: &'a Ui,
@@ -122,10 +124,9 @@ impl<'a> Sink<'a> {
             .as_ref()
             .filter(|_| !self.drawn.is_empty())
         {
-            let there = match fs::read_to_string(path) {
-                Ok(text) => Some(text),
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-                Err(e) => return Err(CommandError::of(code::BAR, &e)),
+            let there = match input::text_up_to(Path::new(path), input::MOST_LONG) {
+                Err(error) if error.is_missing() => None,
+                read => Some(read?),
             };
             let page = graph::page(title, &self.drawn, there.as_deref()).map_err(|e| {
                 CommandError::new(code::BAR, format!("{path}: {e}"))

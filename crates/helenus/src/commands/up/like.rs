@@ -4,8 +4,8 @@
 use crate::cli::ClusterFlags;
 use crate::error::{CommandError, code};
 use crate::ui::Table;
-use fs_err as fs;
 use helenus_cluster::lifecycle::UpRequest;
+use helenus_cql::input;
 use helenus_model::like::{Beside, Class, Like, like};
 use std::path::Path;
 
@@ -18,12 +18,16 @@ pub(super) fn follow(
     flags: &ClusterFlags,
     request: &mut UpRequest,
 ) -> Result<Like, CommandError> {
-    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(path)?;
     let rackdc = path.with_file_name("cassandra-rackdc.properties");
-    let rackdc = fs::read_to_string(rackdc).ok();
+    let rackdc = match input::text(&rackdc) {
+        Err(error) if error.is_missing() => None,
+        read => Some(read?),
+    };
     let release = super::facts(&request.source)?;
     let beside = Beside {
         auth: flags.auth,
+        tls: flags.tls,
         lone: request.topology.nodes() == 1 && flags.tokens == 1,
     };
     let like = like(&text, rackdc.as_deref(), release, request.preset, beside).map_err(|e| {
@@ -33,6 +37,7 @@ pub(super) fn follow(
     })?;
     // A person's --set comes last and wins.
     let own = std::mem::take(&mut request.set);
+    request.like = true;
     request.set = like.settings.clone();
     request.set.extend(own);
     request.security.auth = like.auth;
@@ -64,11 +69,11 @@ pub(super) fn text(like: &Like) -> String {
             ]);
         }
     }
+    let preset = like.preset.as_str();
     format!(
-        "{}\nCassandra {}, sizes of preset {}: {}\n",
+        "{}\nCassandra {}, sizes and JVM flags of preset {preset}: {}\n",
         table.render(),
         like.release,
-        like.preset.as_str(),
         counts.join(", ")
     )
 }

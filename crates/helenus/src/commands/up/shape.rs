@@ -7,6 +7,7 @@ use crate::commands::topology::{distances, held};
 use crate::error::{CommandError, code};
 use clap::ValueEnum as _;
 use helenus_cluster::lifecycle::UpRequest;
+use helenus_cql::input;
 use helenus_model::plan::{ClusterPlan, NodeWords};
 use helenus_model::preset::PresetName;
 use helenus_model::topology::file::{self, TopologyFile};
@@ -31,7 +32,7 @@ pub(crate) fn usage(error: &TopologyError) -> CommandError {
 
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<TopologyFile, CommandError> {
-    let text = fs_err::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(path)?;
     file::read(&text).map_err(|e| {
         CommandError::of(code::USAGE, &e)
             .within(&path.display().to_string())

@@ -4,7 +4,7 @@
 use crate::cli::workload::Check;
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
-use fs_err as fs;
+use helenus_cql::input;
 use helenus_model::built_in;
 use helenus_model::format::Format;
 use helenus_model::seed::Seed;
@@ -70,6 +70,7 @@ fn profiles(flags: &Check) -> Result<(ProfileWorkload, Vec<Read>), CommandError>
     let profiles = ProfileWorkload {
         name: flags.files.join("+"),
         specs: read.iter().map(|read| read.spec.clone()).collect(),
+        walk: None,
     };
     Ok((profiles, read))
 }
@@ -90,7 +91,7 @@ fn built_in(name: &str, flags: &Check) -> Result<ProfileWorkload, CommandError> 
 }
 
 fn read(path: &str) -> Result<Read, CommandError> {
-    let text = fs::read_to_string(path).map_err(|e| CommandError::of(code::USAGE, &e))?;
+    let text = input::text(Path::new(path))?;
     let profile = Profile::read(&text).map_err(|error| {
         CommandError::of(code::USAGE, &error)
             .hint(error.hint.clone())

@@ -1,0 +1,107 @@
+//! Why a bench has no result.
+//! Refuses to judge: what is wrong with a result are its doubts.
+
+use crate::distance::ApartError;
+use crate::generator::GeneratorError;
+use crate::serving::ServingError;
+use crate::target::TargetError;
+use helenus_cluster::error::ClusterError;
+use helenus_cql::ClientError;
+use helenus_load::ReadError;
+use helenus_model::result::RunResult;
+use helenus_model::sample::{FailureKind, Stage};
+use helenus_model::serving::Unserved;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the transparent variants are documented where they are defined"
+)]
+pub enum BenchError {
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The schema could not be made.
+    #[error("cannot make the workload's tables")]
+    Prepare(#[source] ClientError),
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
+    /// No replica could answer at the level that is asked for.
+    #[error(transparent)]
+    Unserved(Box<Unserved>),
+    #[error(transparent)]
+    Apart(#[from] ApartError),
+    /// A data centre that the cluster does not have.
+    #[error("the cluster has no data centre {asked:?}")]
+    DataCentre {
+        /// Asked for.
+        asked: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// Faults are for clusters of this user's own.
+    #[error("faults can be done to a cluster of yours only")]
+    ForeignFaults,
+    /// There is no place for the ledger.
+    #[error("the ledger has no place to be kept")]
+    Ledger(#[source] std::io::Error),
+    /// Another command changed the cluster, and the load could not go on.
+    #[error("`{command}` changed the cluster during the run")]
+    Disturbed {
+        /// Its words.
+        command: String,
+        /// What came of it.
+        source: Box<GeneratorError>,
+    },
+    /// Nothing completed while the rate was looked for.
+    #[error("not one operation completed while the rate was looked for{why}")]
+    NoRate {
+        /// How most of them failed; none where none ended.
+        kind: Option<FailureKind>,
+        /// The first failure of that kind, behind a colon.
+        why: String,
+    },
+}
+
+impl BenchError {
+    /// Whether the run ended before its first operation: its plan, a statement or a password was refused, or nobody
+    /// answered.
+    pub(super) fn is_before_the_first_operation(&self) -> bool {
+        match self {
+            Self::Generator(GeneratorError::Read(ReadError::Failed(failed))) => {
+                failed.stage != Stage::Run
+            }
+            Self::Generator(GeneratorError::Start(_) | GeneratorError::Secret(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl From<ReadError> for BenchError {
+    fn from(error: ReadError) -> Self {
+        Self::Generator(error.into())
+    }
+}
+
+impl From<ServingError> for BenchError {
+    fn from(error: ServingError) -> Self {
+        match error {
+            ServingError::Cluster(error) => Self::Cluster(error),
+            ServingError::Client(error) => Self::Prepare(error),
+            ServingError::Unserved(refused) => Self::Unserved(refused),
+        }
+    }
+}
+
+/// That the probe gave no rate, and what failed in it.
+pub(super) fn no_rate(ended: &RunResult) -> BenchError {
+    let phase = ended.phases.first();
+    let kind = phase.and_then(|phase| FailureKind::most_frequent(&phase.total.failed));
+    let first = phase
+        .zip(kind)
+        .and_then(|(phase, kind)| phase.first_failures.get(&kind));
+    let why = first.map_or_else(String::new, |first| format!(": {first}"));
+    BenchError::NoRate { kind, why }
+}

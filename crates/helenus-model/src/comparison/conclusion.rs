@@ -1,0 +1,323 @@
+//! What a comparison says: one sentence and one badge, the same words in every form in which it is shown.
+//! Refuses a claim that does not survive the correction for several measures.
+
+use super::rows::ALPHA;
+use super::{ALL, Bar, BarAnswer, Claim, Comparison, Estimate, LEAST_PAIRS, Measure, Row};
+use crate::units::percent;
+use serde::Serialize;
+
+/// What a comparison says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Conclusion {
+    /// In one sentence.
+    pub headline: String,
+    /// In a few words.
+    pub badge: &'static str,
+    /// What the badge's colour means.
+    pub tone: Tone,
+}
+
+/// What the colour of a badge means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// A difference is significant after correction, or all bars hold.
+    Settled,
+    /// Nothing is claimed.
+    Open,
+    /// A bar is crossed.
+    Crossed,
+}
+
+/// What a row says, and what its correction left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// Too few pairs for a claim.
+    NoClaim,
+    /// The interval includes 1.
+    NotSignificant,
+    /// B is higher, but not after correction.
+    HigherBeforeCorrection,
+    /// B is lower, but not after correction.
+    LowerBeforeCorrection,
+    /// B is higher by the row's own interval; the row is none of those that are corrected.
+    HigherUncorrected,
+    /// B is lower by the row's own interval; the row is none of those that are corrected.
+    LowerUncorrected,
+    /// B is higher, after correction.
+    Higher,
+    /// B is lower, after correction.
+    Lower,
+}
+
+impl Finding {
+    /// Every one, as tables show it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoClaim => "no claim",
+            Self::NotSignificant => "not significant",
+            Self::HigherBeforeCorrection => "B higher only before correction",
+            Self::LowerBeforeCorrection => "B lower only before correction",
+            Self::HigherUncorrected => "B higher, uncorrected",
+            Self::LowerUncorrected => "B lower, uncorrected",
+            Self::Higher => "B higher",
+            Self::Lower => "B lower",
+        }
+    }
+
+    /// Whether it is a claim: of a difference that survived the correction.
+    pub fn is_claim(self) -> bool {
+        matches!(self, Self::Higher | Self::Lower)
+    }
+}
+
+impl Row {
+    /// What it says.
+    pub fn finding(&self) -> Finding {
+        let Some(estimate) = self.estimate.filter(|_| self.claim != Claim::None) else {
+            return Finding::NoClaim;
+        };
+        let higher = match (estimate.low > 1.0, estimate.high < 1.0) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => return Finding::NotSignificant,
+        };
+        match (estimate.p_holm, higher) {
+            (None, true) => Finding::HigherUncorrected,
+            (None, false) => Finding::LowerUncorrected,
+            (Some(p), true) if p > ALPHA => Finding::HigherBeforeCorrection,
+            (Some(p), false) if p > ALPHA => Finding::LowerBeforeCorrection,
+            (Some(_), true) => Finding::Higher,
+            (Some(_), false) => Finding::Lower,
+        }
+    }
+
+    /// Its claim after correction.
+    pub(super) fn corrected(&self) -> Claim {
+        match self.finding() {
+            Finding::NoClaim => Claim::None,
+            Finding::Higher | Finding::HigherUncorrected => Claim::Higher,
+            Finding::Lower | Finding::LowerUncorrected => Claim::Lower,
+            _ => Claim::NoDifference,
+        }
+    }
+}
+
+impl BarAnswer {
+    /// In a word.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::CannotTell => "is undecided",
+            Self::Crossed => "is crossed",
+        }
+    }
+}
+
+/// `12 % lower`, `3.4 % higher`, `the same`; of B over A.
+pub fn change(ratio: f64) -> String {
+    let share = (ratio - 1.0).abs();
+    if share < 0.0005 {
+        return "the same".to_owned();
+    }
+    let word = if ratio < 1.0 { "lower" } else { "higher" };
+    format!("{} {word}", percent(share))
+}
+
+/// `7.0 to 17 %` where both ends are on one side, else `between 20 % lower and 4.0 % higher`.
+fn range(low: f64, high: f64) -> String {
+    if (low - 1.0) * (high - 1.0) <= 0.0 {
+        return format!("between {} and {}", change(low), change(high));
+    }
+    let mut ends = [(low - 1.0).abs(), (high - 1.0).abs()];
+    ends.sort_by(f64::total_cmp);
+    let near = percent(ends[0]);
+    format!("{} to {}", near.trim_end_matches(" %"), percent(ends[1]))
+}
+
+impl Estimate {
+    /// Its interval: `7.0 to 17 %`, or `between 20 % lower and 4.0 % higher`.
+    pub fn interval_words(&self) -> String {
+        range(self.low, self.high)
+    }
+}
+
+impl Comparison {
+    /// What it says. Whoever shows a comparison shows these words.
+    pub fn conclusion(&self) -> Conclusion {
+        let (badge, tone) = self.badge();
+        Conclusion {
+            headline: self.headline(),
+            badge,
+            tone,
+        }
+    }
+
+    /// The same with claims that survive the correction: what was stored by a version that did not correct them.
+    #[must_use]
+    pub fn corrected(mut self) -> Self {
+        for row in &mut self.rows {
+            row.claim = row.corrected();
+        }
+        self
+    }
+
+    fn badge(&self) -> (&'static str, Tone) {
+        let claims_nothing = self.rows.iter().all(|row| row.claim == Claim::None);
+        match self.answer() {
+            Some(BarAnswer::Crossed) => ("a bar is crossed", Tone::Crossed),
+            Some(BarAnswer::CannotTell) => ("a bar is undecided", Tone::Open),
+            Some(BarAnswer::Holds) => ("all bars hold", Tone::Settled),
+            None if claims_nothing => ("no claim", Tone::Open),
+            None if self.rows.iter().any(|row| row.finding().is_claim()) => {
+                ("significant difference", Tone::Settled)
+            }
+            None => ("no significant difference", Tone::Open),
+        }
+    }
+
+    fn headline(&self) -> String {
+        if self.rows.iter().all(|row| row.claim == Claim::None) {
+            return self.no_claim();
+        }
+        match self.answer() {
+            None => self.differences_sentence(&[]),
+            Some(BarAnswer::Holds) => {
+                let bars = match self.bars.as_slice() {
+                    [only] => format!("bar {} holds", only.text),
+                    _ => "all bars hold".to_owned(),
+                };
+                format!("{bars}; {}", self.differences_sentence(&[]))
+            }
+            Some(worst) => {
+                let bars: Vec<&Bar> = self.bars.iter().filter(|b| b.answer == worst).collect();
+                let each: Vec<String> = bars.iter().map(|bar| self.bar_words(bar)).collect();
+                let crossed: &[&Bar] = if worst == BarAnswer::Crossed {
+                    &bars
+                } else {
+                    &[]
+                };
+                format!(
+                    "{}; {}",
+                    each.join("; "),
+                    self.differences_sentence(crossed)
+                )
+            }
+        }
+    }
+
+    fn no_claim(&self) -> String {
+        if self.a.runs.len() == 1 && self.b.runs.len() == 1 {
+            return "no claim: two single runs, side by side".to_owned();
+        }
+        let pairs = self.pairs_words();
+        format!("no claim: {pairs}, and at least {LEAST_PAIRS} are needed")
+    }
+
+    fn pairs_words(&self) -> String {
+        match self.pairs.len() {
+            1 => "1 pair".to_owned(),
+            n => format!("{n} pairs"),
+        }
+    }
+
+    /// `bar p99>+5% is crossed (B's response p99 7.0 to 17 % higher)`.
+    fn bar_words(&self, bar: &Bar) -> String {
+        let answer = format!("bar {} {}", bar.text, bar.answer.words());
+        let row = self.rows.iter().find(|row| row.name() == bar.row);
+        match (row, bar.low, bar.high) {
+            (Some(row), Some(low), Some(high)) => {
+                let side = match (low > 1.0, high < 1.0) {
+                    (true, _) => " higher",
+                    (_, true) => " lower",
+                    _ => "",
+                };
+                format!("{answer} ({} {}{side})", self.whose(row), range(low, high))
+            }
+            _ => answer,
+        }
+    }
+
+    /// The headline's measures: those that are significant, else those that are so only before correction, else what
+    /// is open. Those of `crossed` bars are told already.
+    fn differences_sentence(&self, crossed: &[&Bar]) -> String {
+        let told = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
+        let rows = || self.rows.iter().filter(|row| !told(row));
+        let list = |wanted: fn(Finding) -> bool| -> String {
+            let own = rows().filter(|row| wanted(row.finding()));
+            let each = own.filter_map(|row| Some(self.difference(row, row.estimate.as_ref()?)));
+            each.collect::<Vec<_>>().join("; ")
+        };
+        let pairs = self.pairs_words();
+        let found = list(Finding::is_claim);
+        if !found.is_empty() {
+            return format!("significant after correction ({pairs}): {found}");
+        }
+        let other = if crossed.is_empty() { "" } else { "other " };
+        let none = format!("no {other}significant difference after correction ({pairs})");
+        let before = list(|finding| {
+            matches!(
+                finding,
+                Finding::HigherBeforeCorrection | Finding::LowerBeforeCorrection
+            )
+        });
+        if !before.is_empty() {
+            return format!("{none}; significant only before correction: {before}");
+        }
+        let open = self.usual().filter(|row| !told(row));
+        match open.and_then(|row| Some((row, row.estimate?))) {
+            Some((row, estimate)) => {
+                format!(
+                    "{none}; {} is {}",
+                    self.whose(row),
+                    estimate.interval_words()
+                )
+            }
+            None => none,
+        }
+    }
+
+    /// `B's write response p99 is 12 % lower (7.6 to 16 %)`.
+    fn difference(&self, row: &Row, estimate: &Estimate) -> String {
+        format!(
+            "{} is {} ({})",
+            self.whose(row),
+            change(estimate.ratio),
+            estimate.interval_words()
+        )
+    }
+
+    /// `B's write response p99`; without the phase where there is one only.
+    fn whose(&self, row: &Row) -> String {
+        let several = self.rows.iter().any(|other| other.phase != row.phase);
+        let phase = if several { &row.phase } else { "" };
+        let operation = if row.operation == ALL {
+            ""
+        } else {
+            &row.operation
+        };
+        let words = [phase, operation, row.measure.words()];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        format!("B's {}", words.join(" "))
+    }
+
+    /// The row that most people ask for first: response p99 of the first phase, or what comes nearest to it.
+    fn usual(&self) -> Option<&Row> {
+        let wanted = [
+            Measure::ResponseP99,
+            Measure::ServiceP99,
+            Measure::ServiceP50,
+            Measure::Throughput,
+        ];
+        let corrected = |row: &&Row| row.estimate.is_some_and(|e| e.p_holm.is_some());
+        let of = |measure| {
+            let mut rows = self.rows.iter().filter(corrected);
+            rows.find(|row| row.measure == measure)
+        };
+        wanted.into_iter().find_map(of)
+    }
+}
+
+#[cfg(test)]
+#[path = "conclusion_tests.rs"]
+mod tests;

@@ -1,0 +1,38 @@
+//! What a person set in cassandra.yaml, checked and as the release writes it.
+//! Refuses what a node would refuse: here it is named.
+
+use super::{PlanError, PlanRequest, own_of};
+use crate::preset::{Place, sizes, written};
+use crate::release::{KeyError, Release, clash};
+use serde_json::Value;
+
+/// Refuses settings that a node does not start with together; a production's file has been relieved of them.
+pub(super) fn check_clashes(
+    request: &PlanRequest,
+    release: &Release,
+    set: &[(String, Value)],
+) -> Result<(), PlanError> {
+    let of_preset = match request.like {
+        true => sizes(request.preset, release),
+        false => written(request.preset, release),
+    };
+    let mut all: Vec<(String, Value)> = own_of(&of_preset, Place::Yaml).cloned().collect();
+    all.extend(set.iter().cloned());
+    match clash(&all) {
+        Some((key, why)) => Err(PlanError::Clash { key, why }),
+        None => Ok(()),
+    }
+}
+
+/// What a person set, as the release writes it; a key inside of a map goes out as it is.
+pub(super) fn own(
+    request: &PlanRequest,
+    release: &Release,
+) -> Result<Vec<(String, Value)>, KeyError> {
+    let own = |(key, value): &(String, Value)| match release.own(key, value) {
+        Ok(own) => Ok((own.name, own.value)),
+        Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
+        Err(error) => Err(error),
+    };
+    request.set.iter().map(own).collect()
+}

@@ -1,0 +1,78 @@
+//! `helenus jmx`: a node's JMX opened, and how a client gets in.
+//! Refuses to print the password: where it stands is told.
+
+use crate::cli::Jmx;
+use crate::error::CommandError;
+use crate::ui::Ui;
+use helenus_cluster::attach::JMX_USER;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::nodetool;
+use helenus_model::format::Format;
+use helenus_model::topology::Target;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Opened {
+    format: Format,
+    cluster: String,
+    node: String,
+    url: String,
+    user: &'static str,
+    /// A file that only its owner can read, with the line `USER PASSWORD`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password_file: Option<String>,
+    dry_run: bool,
+}
+
+pub(crate) fn run(flags: &Jmx, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let target = flags.target.as_deref().map(Target::parse);
+    let state = hands
+        .clusters
+        .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
+    let node = match target.and_then(|t| t.node) {
+        Some(name) => state.node(&name)?.name.clone(),
+        None => state.plan.nodes[0].name.clone(),
+    };
+    let (url, password_file) = if flags.dry_run {
+        (nodetool::url(&state, &node)?, None)
+    } else {
+        let opened = nodetool::open(&state, &node)?;
+        let file = opened.jmx.password_file.to_string_lossy().into_owned();
+        (opened.url, Some(file))
+    };
+    let opened = Opened {
+        format: Format::new("jmx", 1),
+        cluster: state.plan.name.clone(),
+        node,
+        url,
+        user: JMX_USER,
+        password_file,
+        dry_run: flags.dry_run,
+    };
+    ui.result(&opened, || text(&opened, state.plan.network.is_some()));
+    Ok(0)
+}
+
+fn text(opened: &Opened, apart: bool) -> String {
+    let Some(file) = &opened.password_file else {
+        let (node, url) = (&opened.node, &opened.url);
+        return format!("{node} would be opened at {url}\nnothing was opened (--dry-run)\n");
+    };
+    let Opened {
+        cluster,
+        node,
+        url,
+        user,
+        ..
+    } = opened;
+    // A cluster with a network of its own is reached from inside it only.
+    let within = match apart {
+        true => format!("helenus exec {cluster}/{node} -- "),
+        false => String::new(),
+    };
+    format!(
+        "url       {url}\nuser      {user}\npassword  the second word in {file}\n\
+         connect   {within}jconsole {url}\n\
+         \x20         JMX stays open, with this password, until {node} stops\n"
+    )
+}

@@ -1,0 +1,136 @@
+//! Where a line in another program's words runs: hosts that it names, a cluster by name, or the only one that runs.
+//! Refuses to choose among several, and a password on disk.
+
+use crate::error::{CommandError, code};
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::observe;
+use helenus_cql::ConnectOptions;
+use helenus_lab::bench::Where;
+use helenus_lab::target::Given;
+use helenus_model::access::{Access, CredentialsReference, SecretReference};
+use std::io::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::os::fd::AsRawFd as _;
+
+/// Where a line runs, and what must live as long as it does.
+pub(crate) struct Place {
+    pub(crate) to: Where,
+    /// The password, in memory of ours that the generator opens.
+    _password: Option<std::fs::File>,
+}
+
+/// Who logs in.
+pub(crate) struct Login {
+    pub(crate) user: String,
+    pub(crate) password: String,
+}
+
+/// A cluster of ours.
+pub(crate) fn cluster(name: &str, hands: &Hands) -> Result<Place, CommandError> {
+    hands.clusters.load(name)?;
+    Ok(Place {
+        to: Where::Cluster(name.to_owned()),
+        _password: None,
+    })
+}
+
+/// Hosts by their names or addresses; `named` is the cluster that may be written to though it is another's.
+pub(crate) fn hosts(
+    hosts: &[String],
+    port: u16,
+    named: Option<&str>,
+    login: Option<Login>,
+) -> Result<Place, CommandError> {
+    let (reference, password) = match &login {
+        None => (None, None),
+        Some(login) => {
+            let (reference, kept) = kept(login)?;
+            (Some(reference), Some(kept))
+        }
+    };
+    let options = ConnectOptions {
+        credentials: login.map(|login| helenus_cql::Credentials {
+            username: login.user,
+            password: helenus_cql::Secret::new(login.password),
+        }),
+        ..ConnectOptions::default()
+    };
+    let access = Access {
+        credentials: reference,
+        tls: None,
+    };
+    Ok(Place {
+        to: Where::Hosts {
+            endpoints: addresses(hosts, port)?,
+            named: named.map(str::to_owned),
+            given: Box::new(Given { options, access }),
+        },
+        _password: password,
+    })
+}
+
+/// The only cluster of ours that runs.
+///
+/// # Errors
+/// None runs, or several do; `place` is how the line would name hosts.
+pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError> {
+    let names = hands.clusters.names().unwrap_or_default();
+    let runs = |name: &String| {
+        let state = hands.clusters.load(name).ok();
+        state.is_some_and(|state| observe::pids(&state).iter().any(|(_, pid)| pid.is_some()))
+    };
+    let running: Vec<String> = names.into_iter().filter(runs).collect();
+    match &running[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let text = format!("the line has no {place}, and no cluster of yours runs");
+            Err(CommandError::new(code::USAGE, text)
+                .hint(format!("helenus up c, or name hosts behind {place}")))
+        }
+        several => {
+            let text = format!(
+                "the line has no {place}, and several clusters of yours run: {}",
+                several.join(", ")
+            );
+            let hint = format!("choose one with --cluster {}", several[0]);
+            Err(CommandError::new(code::USAGE, text).hint(hint))
+        }
+    }
+}
+
+fn addresses(hosts: &[String], port: u16) -> Result<Vec<SocketAddr>, CommandError> {
+    let mut all = Vec::new();
+    for host in hosts {
+        let found = match host.parse::<std::net::IpAddr>() {
+            Ok(ip) => Ok(vec![SocketAddr::new(ip, port)]),
+            Err(_) if host.rsplit_once(':').is_some() => host.to_socket_addrs().map(Vec::from_iter),
+            Err(_) => (host.as_str(), port).to_socket_addrs().map(Vec::from_iter),
+        };
+        let found = found.map_err(|e| {
+            let text = format!("{host}: no such host");
+            CommandError::new(code::USAGE, text).hint(format!("{e}"))
+        })?;
+        // A name may have addresses of both versions; Cassandra listens at one.
+        let four = found.iter().find(|address| address.is_ipv4());
+        all.extend(four.or(found.first()).copied());
+    }
+    all.dedup();
+    Ok(all)
+}
+
+/// The password in memory that only this user can read, and how the generator finds it.
+fn kept(login: &Login) -> Result<(CredentialsReference, std::fs::File), CommandError> {
+    let failed = |e: std::io::Error| CommandError::of(code::ENVIRONMENT, &e);
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let fd = rustix::fs::memfd_create("helenus-password", flags).map_err(|e| failed(e.into()))?;
+    rustix::fs::fchmod(&fd, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .map_err(|e| failed(e.into()))?;
+    let mut file = std::fs::File::from(fd);
+    writeln!(file, "{}", login.password).map_err(failed)?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    let reference = CredentialsReference {
+        username: login.user.clone(),
+        password: SecretReference::File(path),
+    };
+    Ok((reference, file))
+}

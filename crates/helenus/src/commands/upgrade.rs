@@ -1,0 +1,159 @@
+//! `helenus upgrade`: a cluster on another release, one node at a time.
+//! Refuses to decide the steps: the model does.
+
+use crate::cli::upgrade::Upgrade;
+use crate::commands::disturb;
+use crate::commands::up::{Watcher, plural};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::upgrade::{UpgradeEvent, UpgradeLook, UpgradeRequest};
+use helenus_model::format::Format;
+use helenus_model::units::human_duration;
+use helenus_model::upgrade::{Mode, Otherwise, Step, UpgradePlan};
+use serde::Serialize;
+use std::time::Duration;
+
+/// What `upgrade` did, or would do.
+#[derive(Serialize)]
+struct Answer {
+    format: Format,
+    cluster: String,
+    to: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Mode>,
+    /// JDK of the new release; absent where nothing is started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jdk: Option<String>,
+    dry_run: bool,
+    steps: Vec<StepView>,
+    /// Settings that the new release writes otherwise, or cannot be told.
+    otherwise: Vec<Otherwise>,
+}
+
+#[derive(Serialize)]
+struct StepView {
+    #[serde(flatten)]
+    step: Step,
+    /// How long it took; absent where it was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+}
+
+pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let state = hands.clusters.resolve(flags.name.as_deref())?;
+    let request = UpgradeRequest {
+        cluster: state.plan.name.clone(),
+        to: flags.to.clone(),
+        until: flags.until.map(Mode::from),
+        java_home: flags.java_home.clone(),
+        archive: !flags.no_archive,
+        within: flags.within,
+        ready_within: flags.ready_within,
+    };
+    let look = hands.upgrade_plan(&request)?;
+    if flags.dry_run {
+        let answer = answer(&look, &look.plan, &[], true);
+        ui.result(&answer, || dry_text(&answer));
+        return Ok(0);
+    }
+    if !look.plan.steps.is_empty() {
+        // A run beside it goes on, and learns of it.
+        disturb::may(hands, &request.cluster, true)?;
+    }
+    let mut watcher = Watcher::new(ui, &request.cluster, state.plan.nodes.len());
+    let done = hands.upgrade(&request, &mut |event| match event {
+        UpgradeEvent::Life(event) => watcher.see(&event),
+        UpgradeEvent::Step { number, of, step } => {
+            watcher.at(&step.words(), number as u64 - 1, of as u64);
+        }
+        UpgradeEvent::Done {
+            number,
+            of,
+            step,
+            took,
+        } => ui.note(&format!(
+            "{number}/{of} {} ({})",
+            step.words(),
+            human_duration(took)
+        )),
+    });
+    drop(watcher);
+    let done = done.map_err(|error| goes_on(CommandError::from(error), &request.cluster))?;
+    let answer = answer(&look, &done.plan, &done.took, false);
+    ui.result(&answer, || {
+        if answer.steps.is_empty() {
+            return format!("{}: nothing to do, it runs {}\n", answer.cluster, answer.to);
+        }
+        let all: Duration = done.took.iter().sum();
+        let mode = answer
+            .until
+            .map(|m| format!(", storage compatibility mode {}", m.as_str()));
+        format!(
+            "{} runs Cassandra {}{}: {} in {}\n",
+            answer.cluster,
+            answer.to,
+            mode.unwrap_or_default(),
+            plural(answer.steps.len(), "step"),
+            human_duration(all)
+        )
+    });
+    Ok(0)
+}
+
+/// What was done before stays, and is not done again.
+fn goes_on(failure: CommandError, cluster: &str) -> CommandError {
+    if failure.code == code::INTERRUPTED {
+        let text = "interrupted between two steps or in one; what is done stays";
+        return CommandError::new(code::INTERRUPTED, text)
+            .hint(format!("`helenus upgrade {cluster}` goes on"));
+    }
+    failure
+}
+
+fn answer(look: &UpgradeLook, plan: &UpgradePlan, took: &[Duration], dry_run: bool) -> Answer {
+    let seconds = took.iter().map(|took| Some(took.as_secs_f64()));
+    let seconds = seconds.chain(std::iter::repeat(None));
+    Answer {
+        format: Format::new("upgrade", 1),
+        cluster: plan.cluster.clone(),
+        to: plan.to.clone(),
+        until: plan.until,
+        jdk: look.jdk.clone(),
+        dry_run,
+        steps: plan
+            .steps
+            .iter()
+            .cloned()
+            .zip(seconds)
+            .map(|(step, seconds)| StepView { step, seconds })
+            .collect(),
+        otherwise: look.otherwise.clone(),
+    }
+}
+
+fn dry_text(answer: &Answer) -> String {
+    let mut text = match answer.steps.len() {
+        0 => format!("{}: nothing to do, it runs {}\n", answer.cluster, answer.to),
+        steps => format!(
+            "{} to Cassandra {}: {}\n",
+            answer.cluster,
+            answer.to,
+            plural(steps, "step")
+        ),
+    };
+    if let Some(jdk) = &answer.jdk {
+        text.push_str(&format!("on {jdk}\n"));
+    }
+    for (index, view) in answer.steps.iter().enumerate() {
+        text.push_str(&format!("  {}. {}\n", index + 1, view.step.words()));
+    }
+    if !answer.otherwise.is_empty() {
+        text.push_str("settings of the first node that change:\n");
+    }
+    for Otherwise { key, own, why } in &answer.otherwise {
+        let own = own.as_deref().unwrap_or("left out");
+        text.push_str(&format!("  {key} -> {own} ({why})\n"));
+    }
+    text
+}

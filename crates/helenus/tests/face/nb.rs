@@ -1,0 +1,94 @@
+//! `nb`: what NoSQLBench's line is taken for, and what is refused by name.
+//! Refuses to run anything.
+
+use crate::lab::TestLab;
+
+#[test]
+fn help_shows_lines_that_run() {
+    shot!(TestLab::new().run(&["nb", "--help"]), @r#"
+    exit code: 0
+    --- standard output
+    A line of NoSQLBench's cql-iot, as it stands
+
+    Usage: helenus nb [OPTIONS] [LINE]...
+
+    Arguments:
+      [LINE]...  The words behind nb
+
+    Options:
+          --cluster <NAME>                 A cluster of yours, where the line has no hosts=
+          --format <FORMAT>                Text for people, or JSON for programs [default: text]
+                                           [possible values: text, json]
+          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, behind hosts=
+      -v, --verbose...                     More detail on standard error; twice for everything. The log
+                                           file has it always
+      -q, --quiet                          Nothing on standard error but errors
+          --tag <WORD>                     A word to find the run by in the history
+          --dry-run                        Show the plan, start nothing
+      -h, --help                           Print help
+
+    Examples:
+      helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 write_ratio=7 read_ratio=3
+      helenus nb --cluster c cql-iot rampup-cycles=10k main-cycles=100k cyclerate=2000 rf=3
+      helenus nb cql-iot hosts=10.0.0.1 username=me passfile=secret.txt main-cycles=10k async=100
+      helenus nb --dry-run cql-iot rampup-cycles=1k main-cycles=10k
+
+    It runs the phases rampup and main of the workload iot (`helenus workload show iot`): cyclerate=
+    is the rate, async= the operations in flight; --progress and -v are taken. Without hosts= it goes
+    to the one cluster of yours that runs. At the end stand NoSQLBench's timers, such as
+    cqliot_default_main.cycles.responsetime.
+    "#);
+}
+
+#[test]
+fn other_workloads_and_parameters_are_refused_with_the_nearest() {
+    let say = |line: &str| TestLab::new().run(&line.split(' ').collect::<Vec<_>>());
+    shot!(say("nb"), @r#"
+    exit code: 2
+    --- standard error
+    error: the line names no workload
+    hint: helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+    "#);
+    shot!(say("nb cql-keyvalue main-cycles=10k"), @r#"
+    exit code: 2
+    --- standard error
+    error: NoSQLBench's cql-keyvalue does not run here: of its workloads cql-iot does
+    hint: helenus run kv; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+    "#);
+    shot!(say("nb cql-iot main_cycle=10k"), @r#"
+    exit code: 2
+    --- standard error
+    error: cql-iot has no parameter "main_cycle"
+    hint: did you mean main-cycles=? helenus workload show iot tells them
+    "#);
+    shot!(say("nb cql-iot cyclerate=fast"), @r#"
+    exit code: 2
+    --- standard error
+    error: cyclerate=fast: operations a second, such as 100 or 2k, is wanted
+    hint: as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+    "#);
+    shot!(say("nb cql-iot main-cycles=10k"), @r#"
+    exit code: 2
+    --- standard error
+    error: the line has no hosts=, and no cluster of yours runs
+    hint: helenus up c, or name hosts behind hosts=
+    "#);
+}
+
+#[test]
+fn a_dry_run_tells_both_phases() {
+    let lab = TestLab::new();
+    let line = "nb --dry-run cql-iot hosts=127.0.0.1 rampup-cycles=1k cyclerate=100 main-cycles=10k write_ratio=7 read_ratio=3 async=100 --progress console:1s -v";
+    shot!(lab.run(&line.split(' ').collect::<Vec<_>>()), @r#"
+    exit code: 0
+    --- standard output
+    iot on [address]:[port]
+    phase rampup: insert 100 %
+      100/s, 100 in flight, 0 ms warm-up, 1,000 operations measured
+      partitions: in order over 1,000
+    phase main: select_read 30 %, insert 70 %
+      100/s, 100 in flight, 0 ms warm-up, 10,000 operations measured
+      partitions: in order over 10,000
+    nothing was started (--dry-run)
+    "#);
+}

@@ -1,0 +1,140 @@
+//! Real Cassandra whose nodes come and go under writes at QUORUM: what is acknowledged stays, and all agree on the ring.
+//! Refuses to look at one node's opinion only: nodetool is asked, too.
+
+use crate::clusters::same_status;
+use crate::home::Home;
+use crate::ledger::check;
+use serde_json::Value;
+
+/// Cassandra's own wait for gossip, as short as three nodes on one machine may have it.
+const UP: [&str; 6] = [
+    "up",
+    "c",
+    "-n",
+    "3",
+    "--jvm",
+    "-Dcassandra.ring_delay_ms=5000",
+];
+
+/// Long enough for everything that happens beside it; it is ended then.
+const RUN: [&str; 20] = [
+    "run",
+    "standard1",
+    "--ops",
+    "write=1",
+    "--cluster",
+    "c",
+    "--cl",
+    "QUORUM",
+    "--rate",
+    "100",
+    "--warmup",
+    "0s",
+    "--duration",
+    "10m",
+    "--max-errors",
+    "1",
+    "--seed",
+    "7",
+    "--ledger",
+    "--quiet",
+];
+
+/// A change that must be made, and the addresses of the ring before and after.
+fn change(home: &Home, words: &[&str]) -> (Value, Vec<String>, Vec<String>) {
+    let told = home
+        .helenus(&[&["node"], words, &["-k", "keyspace1", "--format", "json"]].concat())
+        .ok()
+        .json();
+    let ring = |part: &str| -> Vec<String> {
+        let nodes = told[part]["nodes"].as_array().expect("nodes").iter();
+        nodes
+            .filter_map(|n| Some(n["address"].as_str()?.to_owned()))
+            .collect()
+    };
+    let (before, after) = (ring("before"), ring("after"));
+    same_status(home, "c", Some("keyspace1"));
+    (told, before, after)
+}
+
+pub(crate) fn nodes_come_and_go_under_load_and_nothing_is_lost() {
+    let home = Home::new();
+    home.helenus(&UP).ok();
+    let keyspace = "CREATE KEYSPACE keyspace1 WITH replication = {'class': 'NetworkTopologyStrategy', \
+                    'datacenter1': 3}";
+    home.helenus(&["cql", "c", "-e", keyspace]).ok();
+    let run = home.start(&RUN);
+
+    // Four nodes, and what the dry run said that each would own.
+    let dry = home
+        .helenus(&[
+            "node",
+            "add",
+            "c",
+            "-k",
+            "keyspace1",
+            "--dry-run",
+            "--format",
+            "json",
+        ])
+        .ok()
+        .json();
+    let (added, before, after) = change(&home, &["add", "c"]);
+    assert_eq!((before.len(), after.len()), (3, 4));
+    let shares = |told: &Value| -> Vec<(String, i64)> {
+        let nodes = told["after"]["nodes"].as_array().expect("nodes").iter();
+        let share = |n: &Value| {
+            let owns = n["owns"].as_f64().expect("a share");
+            #[expect(clippy::cast_possible_truncation, reason = "a share in thousandths")]
+            let thousandths = (owns * 1000.0).round() as i64;
+            (n["address"].to_string(), thousandths)
+        };
+        let mut all: Vec<_> = nodes.map(share).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(shares(&dry), shares(&added));
+    assert!(
+        added["streamed"]["done_bytes"].as_u64() > Some(0),
+        "{added:#}"
+    );
+
+    // Three replicas on three nodes: one of them cannot go without a word, the fourth can.
+    let (_, _, after) = change(&home, &["decommission", "c/node4"]);
+    assert_eq!(after.len(), 3);
+    let said = home.helenus(&["node", "decommission", "c/node3"]);
+    assert!(
+        said.code == 2 && said.stderr.contains("keyspace1 (3 in datacenter1, 2 left)"),
+        "{said}"
+    );
+
+    // A node that was killed comes back at its own address, with an empty disk.
+    home.helenus(&["kill", "c/node2", "--force"]).ok();
+    let (replaced, _, after) = change(&home, &["replace", "c/node2", "--same-address"]);
+    assert_eq!(
+        (after.len(), &replaced["node"]["name"]),
+        (3, &"node2".into())
+    );
+
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&run),
+        rustix::process::Signal::INT,
+    )
+    .expect("the run");
+    run.wait_with_output().expect("its end");
+    let shown = home.helenus(&["history", "show", "r1", "--format", "json"]);
+    let told = shown.ok().json();
+    let faults = told["faults"].as_array().expect("what happened beside it");
+    let words: Vec<&str> = faults.iter().filter_map(|f| f["words"].as_str()).collect();
+    assert_eq!(words, ["node4 joins", "node4 leaves", "node2 is replaced"]);
+    let (code, said) = check(&home, "r1");
+    assert_eq!(
+        (code, &said["tables"][0]["lost"]),
+        (0, &0.into()),
+        "{said:#}"
+    );
+    assert!(
+        said["tables"][0]["present"].as_u64() > Some(1000),
+        "{said:#}"
+    );
+}
