@@ -35,6 +35,7 @@ use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
+use helenus_record::HistoryError;
 use std::net::SocketAddr;
 
 /// Measured stretch where nobody says.
@@ -83,12 +84,6 @@ pub(crate) fn carry_out_seen(
     });
     drop(live);
     let finished = finished.map_err(failure)?;
-    if let Some(error) = &finished.not_recorded {
-        ui.caution(&format!(
-            "the run is not in the history: {}",
-            with_causes(error)
-        ));
-    }
     if let Some(error) = &finished.not_removed {
         ui.caution(&format!(
             "the cluster is still there: {}",
@@ -115,7 +110,29 @@ pub(crate) fn ended(finished: Finished) -> Result<u8, CommandError> {
         let cleaned_up = CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
         return Err(finished.not_removed.map_or(cleaned_up, Into::into));
     }
-    Ok(finished.result.verdict.exit_code())
+    recorded(
+        finished.result.verdict.exit_code(),
+        "the run",
+        finished.not_recorded.as_ref(),
+    )
+}
+
+/// The exit code of a command whose result belongs in the history: one that is not there is a failure of the machine, unless
+/// the result itself is one.
+pub(crate) fn recorded(
+    ended: u8,
+    what: &str,
+    not_recorded: Option<&HistoryError>,
+) -> Result<u8, CommandError> {
+    let Some(error) = not_recorded else {
+        return Ok(ended);
+    };
+    let exit = match ended {
+        0 => code::ENVIRONMENT,
+        other => other,
+    };
+    let text = format!("{what} is not in the history: {}", with_causes(error));
+    Err(CommandError::new(exit, text))
 }
 
 pub(crate) fn failure(error: BenchError) -> CommandError {

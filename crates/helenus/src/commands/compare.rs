@@ -9,7 +9,7 @@ use crate::cli::compare::Compare;
 use crate::commands::bench;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::lifecycle::Hands;
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
@@ -106,10 +106,6 @@ fn interleaved(
     let finished = ab::ab(hands, &request, &mut |event| live.see(&event));
     drop(live);
     let finished = finished.map_err(failure)?;
-    if let Some(error) = &finished.not_recorded {
-        let why = with_causes(error);
-        ui.caution(&format!("the comparison is not in the history: {why}"));
-    }
     render::show(
         &finished.comparison,
         finished.id.map(|id| id.to_string()),
@@ -124,7 +120,11 @@ fn interleaved(
     if let Some(error) = finished.failed {
         return Err(failure(error));
     }
-    Ok(exit_code(&finished.comparison))
+    bench::recorded(
+        exit_code(&finished.comparison),
+        "the comparison",
+        finished.not_recorded.as_ref(),
+    )
 }
 
 /// What a file asks for.

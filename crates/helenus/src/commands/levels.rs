@@ -104,12 +104,6 @@ fn ended(
     flags: &Levels,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    if let Some(error) = &finished.not_recorded {
-        ui.caution(&format!(
-            "a run is not in the history: {}",
-            with_causes(error)
-        ));
-    }
     if let Some(error) = &finished.not_put_back {
         ui.caution(&format!(
             "the links are not as they were: {}; `helenus link {}` shows and sets them",
@@ -140,7 +134,7 @@ fn ended(
     }
     match finished.failed {
         Some(error) => Err(failure(error)),
-        None => shown,
+        None => bench::recorded(shown?, "a run", finished.not_recorded.as_ref()),
     }
 }
 

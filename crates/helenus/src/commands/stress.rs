@@ -10,7 +10,7 @@ use crate::commands::bench::{self, render};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::ReadyError;
 use helenus_lab::BenchError;
 use helenus_lab::LabEvent;
@@ -134,7 +134,10 @@ fn carry_out(
     let stressed = ended?;
     written?;
     show(&stressed, &request, ui);
-    Ok(u8::from(!stressed.runs.iter().all(|run| run.success)))
+    let mut runs = stressed.runs.iter();
+    let not_recorded = runs.find_map(|run| run.finished.not_recorded.as_ref());
+    let failed = !stressed.runs.iter().all(|run| run.success);
+    bench::recorded(u8::from(failed), "the run", not_recorded)
 }
 
 /// What a person must see while it goes on: a cluster that is not theirs.
@@ -205,12 +208,6 @@ fn tell_run(run: &StressRun, ui: &Ui) {
     let doubts = render::doubts(phases);
     if !doubts.is_empty() {
         ui.note(doubts.trim_end());
-    }
-    if let Some(error) = &run.finished.not_recorded {
-        ui.caution(&format!(
-            "the run is not in the history: {}",
-            with_causes(error)
-        ));
     }
     if let Some(id) = &run.finished.run {
         ui.note(&format!(

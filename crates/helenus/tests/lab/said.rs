@@ -36,6 +36,18 @@ impl Said {
         self.out = kept.join("\n") + "\n";
         self
     }
+
+    /// Rows of nodes that follow each other, by state: nodetool orders them by a hash of the address, and every trial
+    /// has addresses of its own.
+    pub(crate) fn nodes_by_state(mut self) -> Self {
+        let is_node = |line: &str| line.get(1..4) == Some("N  ");
+        let mut lines: Vec<&str> = self.out.lines().collect();
+        for rows in lines.chunk_by_mut(|a, b| is_node(a) && is_node(b)) {
+            rows.sort_unstable();
+        }
+        self.out = lines.join("\n") + "\n";
+        self
+    }
 }
 
 impl fmt::Display for Said {

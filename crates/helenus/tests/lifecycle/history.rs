@@ -137,6 +137,18 @@ fn a_run_under_way_is_running_and_cannot_be_removed() {
 }
 
 #[test]
+fn a_run_that_the_history_cannot_take_does_not_end_well() {
+    let lab = lab();
+    let folder = lab.path("home/state");
+    fs_err::create_dir_all(&folder).expect("a folder");
+    fs_err::write(folder.join(helenus_record::FILE), "no database").expect("a file");
+    let said = lab.run(&BENCH);
+    assert_eq!(said.code, "3", "{said}");
+    assert!(said.err.contains("the run is not in the history"), "{said}");
+    assert!(said.out.contains("write"), "{said}");
+}
+
+#[test]
 fn two_runs_at_once_lose_nothing() {
     let lab = lab();
     lab.done(&["up", "a"]);
