@@ -115,6 +115,8 @@ pub struct Beside {
     pub tls: bool,
     /// One node, whose tokens nobody else decides: it can have the file's.
     pub lone: bool,
+    /// Nodes of the smallest data centre, where they are known: no keyspace can have more copies there.
+    pub nodes: Option<u32>,
 }
 
 /// Why a file cannot be followed.

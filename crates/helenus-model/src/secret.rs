@@ -78,6 +78,10 @@ fn is_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let last = key.rsplit(['_', '.', '-']).next().unwrap_or(&key);
     // Where a secret is, or how long one is kept, is none.
+    let last = match (last, key.strip_suffix("_in_ms")) {
+        ("ms", Some(rest)) => rest.rsplit('_').next().unwrap_or(rest),
+        (last, _) => last,
+    };
     if ["from", "file", "validity", "entries", "interval"].contains(&last) {
         return false;
     }
@@ -194,6 +198,8 @@ mod tests {
             "initial_token: \"-12\"\nnum_tokens: 1\n",
             "allocate_tokens_for_local_replication_factor: 3",
             "credentials_validity: 2000ms",
+            "credentials_validity_in_ms: 2000",
+            "credentials_update_interval_in_ms: 2000",
             "--password-from=PASS",
             "--password-from 'PASS'",
             "SELECT password FROM t WHERE password = ?",

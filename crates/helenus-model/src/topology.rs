@@ -248,6 +248,15 @@ impl Topology {
         self.data_centers.iter().map(|dc| dc.racks.len()).sum()
     }
 
+    /// Nodes that own data in the data centre that has the fewest of them.
+    pub fn smallest_data_center(&self) -> Option<u32> {
+        let owners = self.data_centers.iter().map(|dc| {
+            let owners = dc.racks.len().saturating_sub(dc.coordinators as usize);
+            u32::try_from(owners).unwrap_or(u32::MAX)
+        });
+        owners.min()
+    }
+
     /// Whether the cluster has a network of its own, in which distance can be held.
     pub fn has_network(&self) -> bool {
         !self.links.is_empty()

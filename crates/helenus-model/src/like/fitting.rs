@@ -12,6 +12,7 @@ pub(super) struct Fitting<'a> {
     release: &'a Release,
     preset: PresetName,
     tls: bool,
+    nodes: Option<u32>,
     pub(super) auth: bool,
     pub(super) initial_tokens: Vec<i64>,
     pub(super) place: Option<ProductionPlace>,
@@ -32,6 +33,9 @@ const COMPUTED: [(&str, &str); 2] = [
     ("memtable_flush_writers", "2"),
 ];
 
+/// Copies of a keyspace that names none, system_auth among them: with more than the nodes can hold nobody can log in.
+const COPIES: &str = "default_keyspace_rf";
+
 /// What a cache keeps that the release's default would switch off.
 const ROW_CACHE: (&str, &str) = ("row_cache_size", "4MiB");
 
@@ -42,7 +46,7 @@ const SMALL: [(&str, &str); 7] = [
     ("paxos_cache_size", "1MiB"),
     ("index_summary_capacity", "2MiB"),
     ("repair_session_space", "3MiB"),
-    ("cdc_total_space", "64MiB"),
+    ("cdc_total_space", "4096MiB"),
     ("commitlog_total_space", "64MiB"),
 ];
 
@@ -59,6 +63,7 @@ impl<'a> Fitting<'a> {
             release,
             preset,
             tls: beside.tls,
+            nodes: beside.nodes,
             auth: beside.auth || of_file.is_some_and(classes::asks_for_passwords),
             initial_tokens: if beside.lone {
                 classes::initial_tokens(map)
@@ -138,6 +143,15 @@ impl<'a> Fitting<'a> {
         }
         if let Some(why) = classes::refused(&modern, value) {
             return self.refuse(key, value, &why);
+        }
+        if modern == COPIES
+            && let Some(nodes) = self.nodes.filter(|n| amount(value) > Some(f64::from(*n)))
+            && let Ok(own) = self.release.own(key, &nodes.into())
+        {
+            let now = format!("{}: {}", own.name, plain(&own.value));
+            self.settings.push((own.name, own.value));
+            let why = "a data centre here has no more nodes";
+            return self.tell(key, Class::Shrunk, value, Some(now), why);
         }
         if let Some(of) = size_of(&modern) {
             return self.size(key, &modern, value, of);

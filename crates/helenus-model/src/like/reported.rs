@@ -30,7 +30,7 @@ pub struct Reported {
 }
 
 /// Defaults that a node resolves when it starts, and reports as it resolved them.
-const RESOLVED: [&str; 18] = [
+const RESOLVED: [&str; 19] = [
     "native_transport_max_concurrent_requests_in_bytes",
     "native_transport_max_concurrent_requests_in_bytes_per_ip",
     "disk_access_mode",
@@ -49,6 +49,8 @@ const RESOLVED: [&str; 18] = [
     "networking_cache_size_in_mb",
     "windows_timer_interval",
     "row_cache_class_name",
+    // So as `max_attempts` is above 0.
+    "repair.retries.enabled",
 ];
 
 /// Compares `system_views.settings` of a node with what was said of the file that it follows.
@@ -187,6 +189,10 @@ impl Node<'_> {
             Some(Some("")) if is_nothing(said) => true,
             // Resolved when the node starts, and reported as resolved.
             Some(Some("standard" | "mmap")) if name == "disk_access_mode" => true,
+            // Said to be the node's to choose.
+            Some(Some(_)) if RESOLVED.contains(&name) && amount(said).is_some_and(|n| n <= 0.0) => {
+                true
+            }
             Some(Some(text)) => is_same(text, said),
         };
         (!same).then(|| Otherwise {

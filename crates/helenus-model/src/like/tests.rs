@@ -14,6 +14,7 @@ fn of(text: &str, release: &str) -> Like {
             auth: false,
             tls: false,
             lone: true,
+            nodes: Some(1),
         },
     )
     .unwrap()
@@ -106,11 +107,33 @@ fn who_may_log_in_follows_the_file_and_the_flag() {
         auth: true,
         tls: false,
         lone: false,
+        nodes: None,
     };
     let flagged = super::like(open, None, Release::newest(), PresetName::Tiny, beside).unwrap();
     // The plan sets them itself, and refuses a second opinion.
     assert!(flagged.auth && flagged.settings.is_empty());
     assert_eq!(flagged.differences[0].class, Class::Replaced);
+}
+
+#[test]
+fn no_keyspace_has_more_copies_than_nodes() {
+    let file = "default_keyspace_rf: 3\n";
+    insta::assert_snapshot!(told(&of(file, "5.0")), @"shrunk    default_keyspace_rf | 3 | default_keyspace_rf: 1 | a data centre here has no more nodes");
+    let three = Beside {
+        nodes: Some(3),
+        ..Beside::default()
+    };
+    let like = super::like(file, None, Release::newest(), PresetName::Tiny, three).unwrap();
+    assert_eq!(like.differences[0].class, Class::Kept);
+}
+
+#[test]
+fn what_the_change_log_may_hold_is_kept_up_to_what_a_node_allows_itself() {
+    insta::assert_snapshot!(told(&of("cdc_total_space_in_mb: 2048\n", "4.0")), @"kept      cdc_total_space_in_mb | 2048 | cdc_total_space_in_mb: 2048 | ");
+    assert_eq!(
+        of("cdc_total_space: 8GiB\n", "5.0").differences[0].class,
+        Class::Shrunk
+    );
 }
 
 #[test]
@@ -307,7 +330,7 @@ fn values_that_a_node_dies_of_are_named() {
                keyspaces_fail_threshold: 5\nread_request_timeout: 5000\nuser_defined_functions_warn_timeout: 5s\n\
                user_defined_functions_threads_enabled: false\nscripted_user_defined_functions_enabled: true\n\
                disk_access_mode: direct\npartitioner: Murmur4Partitioner\ncommitlog_disk_access_mode: standard\n\
-               default_keyspace_rf: 2\nminimum_replication_factor_fail_threshold: 3\ncommitlog_sync: group\n\
+               default_keyspace_rf: 1\nminimum_replication_factor_fail_threshold: 3\ncommitlog_sync: group\n\
                internode_max_message_size: 512MiB\nprepared_statements_cache_size: 0MiB\nnum_tokens: 0\n\
                memtable: {configurations: {default: {inherits: trie}}}\nhinted_handoff_enabled: perhaps\n";
     let like = of(bad, "5.0");
@@ -316,7 +339,7 @@ fn values_that_a_node_dies_of_are_named() {
     refused   commitlog_segment_size | 4GiB | commitlog_segment_size: 4MiB | it takes 1MiB to 2047MiB
     refused   commitlog_sync | group | - | Cassandra wants commitlog_sync_group_window beside it
     refused   concurrent_reads | 1 | concurrent_reads: 32 | it takes 2 or more
-    kept      default_keyspace_rf | 2 | default_keyspace_rf: 2 | 
+    kept      default_keyspace_rf | 1 | default_keyspace_rf: 1 | 
     refused   disk_access_mode | direct | disk_access_mode: mmap_index_only | it takes auto, mmap, mmap_index_only, standard or legacy
     refused   hinted_handoff_enabled | perhaps | hinted_handoff_enabled: true | it takes true or false; the default is true
     refused   internode_max_message_size | 512MiB | - | it must not be above internode_application_send_queue_reserve_endpoint_capacity
@@ -468,7 +491,7 @@ proptest! {
         let map: Map<String, Value> = entries.into_values().collect();
         let text = yaml::render(&Value::Object(map.clone()));
         let release = Release::all()[which];
-        if let Ok(like) = like(&text, None, release, PresetName::Tiny, Beside { auth, tls: false, lone }) {
+        if let Ok(like) = like(&text, None, release, PresetName::Tiny, Beside { auth, tls: false, lone, nodes: None }) {
             for key in map.keys() {
                 let own: Vec<_> = like.differences.iter()
                     .filter(|d| d.class != Class::Added)

@@ -29,6 +29,7 @@ pub(super) fn follow(
         auth: flags.auth,
         tls: flags.tls,
         lone: request.topology.nodes() == 1 && flags.tokens == 1,
+        nodes: request.topology.smallest_data_center(),
     };
     let like = like(&text, rackdc.as_deref(), release, request.preset, beside).map_err(|e| {
         CommandError::of(code::USAGE, &e)
