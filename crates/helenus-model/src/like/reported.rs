@@ -242,7 +242,7 @@ fn is_same(reported: &str, said: &Value) -> bool {
         Value::Null => matches!(reported, "null" | "[]" | "{}"),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(super::plain).collect();
-            reported == format!("[{}]", items.join(", ")) || reported == items.join(",")
+            reported == items.join(",") || is_set(reported, &items)
         }
         // `{key=value, …}`: each word of the map, in the node's own order.
         Value::Object(_) => leaves(said)
@@ -250,6 +250,15 @@ fn is_same(reported: &str, said: &Value) -> bool {
             .all(|word| reported.contains(short(word))),
         _ => false,
     }
+}
+
+/// `[a, b]`, in any order: Cassandra keeps lists of its file in sets.
+fn is_set(reported: &str, items: &[String]) -> bool {
+    let inner = reported
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let here: BTreeSet<&str> = inner.unwrap_or(reported).split(", ").collect();
+    inner.is_some() && here == items.iter().map(String::as_str).collect()
 }
 
 /// The names and values of a map, all the way down.
@@ -287,6 +296,7 @@ mod tests {
     fn what_a_node_reports_is_compared_by_meaning() {
         let text = "read_request_timeout_in_ms: 6000\nconcurrent_reads: 64\nrow_cache_size_in_mb: 900\n\
                     key_cache_size_in_mb: 100\nauthenticator: AllowAllAuthenticator\n\
+                    table_properties_ignored: [comment, crc_check_chance]\n\
                     memtable: {configurations: {a: {class_name: TrieMemtable}, default: {inherits: a}}}\n";
         let release = Release::newest();
         let said = like(text, None, release, PresetName::Tiny, Beside::default()).unwrap();
@@ -304,6 +314,7 @@ mod tests {
                 "{a=TrieMemtable, default=TrieMemtable}",
             ),
             ("hinted_handoff_enabled", "true"),
+            ("table_properties_ignored", "[crc_check_chance, comment]"),
         ]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), Some(value.to_owned())))
@@ -317,6 +328,7 @@ mod tests {
             ("memtable.configurations", "{default=SkipListMemtable}"),
             ("hinted_handoff_enabled", "false"),
             ("auto_snapshot", "false"),
+            ("table_properties_ignored", "[comment]"),
         ] {
             let was = rows.insert(name.to_owned(), Some(value.to_owned()));
             let found = reported(release, &said.differences, &rows).otherwise;

@@ -111,10 +111,13 @@ pub(super) const LINES: [Line; 20] = [
         own("populations", "insert=1,street=1", 20_000),
         &["-pop", "dist=extreme(1..20K,2)"],
     ),
-    with(
-        own("sequence", "insert=1", 30_000),
-        &["-pop", "seq=1..20K", "no-wrap"],
-    ),
+    Line {
+        profile: "sequence",
+        ..with(
+            own("no-wrap", "insert=1", 20_000),
+            &["-pop", "seq=1..20K", "no-wrap"],
+        )
+    },
     own("series", "insert=4,latest=3,last=1,since=1,point=1", 20_000),
     with(
         own("static", "insert=5,plan=3,devices=1,forget=1", 15_000),
