@@ -103,6 +103,16 @@ const OWN: [&str; 11] = [
     "driver",
 ];
 
+/// Flags of helenus, which people write behind the line too.
+const OURS: [&str; 6] = [
+    "--cluster",
+    "--format",
+    "--tag",
+    "--dry-run",
+    "--quiet",
+    "--i-may-write-to",
+];
+
 impl NbError {
     /// What to do about it.
     pub fn hint(&self) -> String {
@@ -121,6 +131,9 @@ impl NbError {
             },
             Self::Value { name, .. } if name == "driver" => "leave it out".to_owned(),
             Self::Value { .. } => format!("as in {LINE}"),
+            Self::Word(word) if OURS.contains(&word.as_str()) => {
+                format!("flags of helenus stand before the line: helenus nb {word} … cql-iot …")
+            }
             Self::Word(_) => "--progress console:1s and -v are taken; leave others out".to_owned(),
             Self::Login => "write both, or leave both out".to_owned(),
         }
@@ -341,6 +354,7 @@ mod tests {
                 said("cql-iot cyclerate=fast"),
                 said("cql-iot driver=http"),
                 said("cql-iot --report-csv-to x"),
+                said("cql-iot --cluster c"),
                 said("cql-iot username=me"),
             ]
             .join("\n"),
@@ -352,6 +366,7 @@ mod tests {
             cyclerate=fast: operations a second, such as 100 or 2k, is wanted; as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
             driver=http: cql, the only one that there is, is wanted; leave it out
             "--report-csv-to" is no option of NoSQLBench that is taken here; --progress console:1s and -v are taken; leave others out
+            "--cluster" is no option of NoSQLBench that is taken here; flags of helenus stand before the line: helenus nb --cluster … cql-iot …
             username= and password= (or passfile=) go together; write both, or leave both out
             "#
         );

@@ -33,6 +33,12 @@ fn meant(words: &[&str]) -> Option<String> {
         ["experiment", file, ..] if file.ends_with(".toml") => Some(format!(
             "helenus experiment check {file} reads it, helenus experiment run {file} runs it"
         )),
+        ["count", name, table, ..] if !name.contains('.') && table.contains('.') => {
+            Some(format!("helenus count {table} --cluster {name}"))
+        }
+        ["history", "export", rest @ ..] if rest.contains(&"--format") => {
+            Some("the form of an export is --as json, csv or hdr".to_owned())
+        }
         ["history", "list" | "ls", ..] => Some("helenus history lists them".to_owned()),
         ["topology", file, ..] if file.ends_with(".toml") => Some(format!(
             "helenus topology check {file} reads it, helenus up NAME --topology {file} makes it"
@@ -59,6 +65,7 @@ mod tests {
                 "write --set concurrent_reads=64",
             ),
             ("up c 3", "nodes are counted by -n: helenus up c -n 3"),
+            ("count c ks.t", "helenus count ks.t --cluster c"),
             ("history list", "helenus history lists them"),
             (
                 "experiment heap.toml",

@@ -525,3 +525,21 @@ impl<'a> Live<'a> {
         self.progress = Some(self.ui.progress(&format!("{}{text}", self.prefix)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{code, recorded};
+    use helenus_record::HistoryError;
+
+    #[test]
+    fn a_result_that_is_not_in_the_history_is_no_success() {
+        let lost = HistoryError::Foreign {
+            path: "history.db".into(),
+        };
+        assert!(matches!(recorded(0, "the run", None), Ok(0)));
+        for (ended, exit) in [(0, code::ENVIRONMENT), (5, 5), (1, 1)] {
+            let error = recorded(ended, "the run", Some(&lost)).expect_err("an error");
+            assert_eq!(error.code, exit);
+        }
+    }
+}

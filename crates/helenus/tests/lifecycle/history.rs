@@ -143,7 +143,8 @@ fn a_run_that_the_history_cannot_take_does_not_end_well() {
     fs_err::create_dir_all(&folder).expect("a folder");
     fs_err::write(folder.join(helenus_record::FILE), "no database").expect("a file");
     let said = lab.run(&BENCH);
-    assert_eq!(said.code, "3", "{said}");
+    // 5 where a busy machine has disqualified the run besides.
+    assert!(["3", "5"].contains(&said.code.as_str()), "{said}");
     assert!(said.err.contains("the run is not in the history"), "{said}");
     assert!(said.out.contains("write"), "{said}");
 }
