@@ -63,6 +63,14 @@ impl Hold {
         })
     }
 
+    /// The same, where a folder that cannot be written keeps nobody from working: then nobody is kept away.
+    pub fn try_take(clusters: &Clusters, cluster: &str, command: &str) -> Option<Self> {
+        let taken = Self::take(clusters, cluster, command);
+        taken
+            .inspect_err(|error| tracing::warn!(%error, "the command does not hold its cluster"))
+            .ok()
+    }
+
     /// Commands that disturbed the cluster since it was taken, the first one first.
     pub fn disturbances(&mut self) -> Vec<Disturbance> {
         let mut text = String::new();

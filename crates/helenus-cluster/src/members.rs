@@ -440,12 +440,16 @@ fn number(name: &str) -> u32 {
     digits.parse().unwrap_or(u32::MAX)
 }
 
-/// Nodes of a cluster that belongs to a command come and go with it.
+/// Nodes of a cluster that belongs to a command come and go with it; Cassandra streams between nodes of one release only.
 fn of_a_person(state: &ClusterState) -> Result<(), ClusterError> {
-    match state.ephemeral {
-        true => Err(StateError::Busy(state.plan.name.clone()).into()),
-        false => Ok(()),
+    let cluster = state.plan.name.clone();
+    if state.ephemeral {
+        return Err(StateError::Busy(cluster).into());
     }
+    if state.upgrade.is_some() {
+        return Err(MemberError::Upgrading { cluster }.into());
+    }
+    Ok(())
 }
 
 pub(crate) fn alive(node: &NodePlan) -> Result<bool, ClusterError> {

@@ -396,15 +396,11 @@ impl Bench<'_> {
         let Some(state) = &self.cluster else {
             return;
         };
-        let taken = Hold::take(
+        self.hold = Hold::try_take(
             &self.hands.clusters,
             &state.plan.name,
             &self.request.command,
         );
-        match taken {
-            Ok(hold) => self.hold = Some(hold),
-            Err(error) => tracing::warn!(%error, "the run does not hold its cluster"),
-        }
     }
 
     /// Commands that changed the cluster since.

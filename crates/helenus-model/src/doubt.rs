@@ -174,7 +174,7 @@ impl DoubtKind {
                 "give the generator a core of its own, or lower the rate or the load on the host"
             }
             Self::Errors => {
-                "look at the failures by kind and at the nodes' logs; --max-errors takes a larger share of them"
+                "look at the failures by kind and at the nodes' logs; --max-errors SHARE allows more of them"
             }
             Self::NodeDied => {
                 "the node's log says why (`helenus logs`): give it more memory if it ran out of that"
@@ -419,6 +419,9 @@ const OUTAGE_CURE: &str =
 const FAULT_CURE: &str =
     "a fault held meanwhile: this may be its effect; compare with a run without it";
 
+/// What takes failures for granted.
+const MORE_ERRORS: &str = "--max-errors SHARE allows more of them";
+
 /// Gives doubts that follow from another cause than usual the cure of that cause.
 fn cures_by_cause(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut [Doubt]) {
     use DoubtKind as K;
@@ -428,7 +431,10 @@ fn cures_by_cause(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut [Doub
         || (fails && facts.failed_most.is_some_and(FailureKind::is_outage));
     for doubt in doubts {
         let cure = match (doubt.kind, facts.failed_most) {
-            (K::Errors, Some(kind)) => kind.hint(),
+            (K::Errors, Some(kind)) => {
+                doubt.cure = format!("{}; {MORE_ERRORS}", kind.hint());
+                continue;
+            }
             (K::BehindSchedule | K::NotSteady | K::NodeDied, _) if disturbed => K::Disturbed.cure(),
             (K::BehindSchedule | K::NotSteady, _) if !outside.faults.is_empty() => FAULT_CURE,
             (K::BehindSchedule | K::NotSteady, _) if outage => OUTAGE_CURE,

@@ -625,7 +625,7 @@ pub(crate) enum ReleasesVerb {
     /// Fetch a release into the cache now
     #[command(alias = "install")]
     Fetch {
-        /// Release, such as 5.0
+        /// A series such as 5.0, or any published patch such as 4.1.5
         #[arg(default_value = "5.0")]
         release: String,
         /// Say what would be fetched, fetch nothing

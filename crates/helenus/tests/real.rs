@@ -143,6 +143,16 @@ fn main() {
             None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
+    let there_and_back = Trial::test(
+        "one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline",
+        || match home::jdk_17() {
+            Some(java) => {
+                upgrade::one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline(&java);
+                Ok(())
+            }
+            None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
+        },
+    );
     let beside = |name: &str, run: fn()| {
         Trial::test(name.to_owned(), move || match stress::lacking() {
             None => {
@@ -196,6 +206,7 @@ fn main() {
         ),
         vectors,
         upgraded,
+        there_and_back,
         apart(
             "levels_wait_for_the_other_side_and_a_cut_is_felt",
             distance::levels_wait_for_the_other_side_and_a_cut_is_felt,

@@ -18,6 +18,14 @@ pub enum MemberError {
         /// Whether --force goes on all the same.
         may_force: bool,
     },
+    /// Nodes of two releases cannot stream to each other.
+    #[error(
+        "{cluster} is in the middle of an upgrade: its nodes are of two releases, and cannot stream to each other"
+    )]
+    Upgrading {
+        /// Cluster.
+        cluster: String,
+    },
     /// A node is half-way in.
     #[error("{node} of {cluster} has not joined yet")]
     HalfJoined {
@@ -129,6 +137,11 @@ impl MemberError {
                 },
                 first = nodes.first().map(String::as_str).unwrap_or_default()
             ),
+            Self::Upgrading { cluster } => {
+                format!(
+                    "`helenus upgrade {cluster}` goes on with it; change the nodes when it has ended"
+                )
+            }
             Self::HalfJoined { cluster, node } => format!(
                 "`helenus start {cluster}/{node}` goes on, `helenus node remove {cluster}/{node}` drops it"
             ),

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::read::GzDecoder;
+use helenus_cql::input;
 use helenus_model::release::{Arch, Release};
 
 use super::{Origin, ReleaseFiles, Store, StoreError, StoreEvent, land};
@@ -41,7 +42,13 @@ impl Store {
             tarball: tarball.to_owned(),
             source,
         };
-        let key = digest::of_file(tarball, |_| Ok(())).map_err(unreadable)?;
+        // A named pipe or a device has no end.
+        input::open(tarball).map_err(|e| unreadable(e.bare()))?;
+        let key = digest::of_file(tarball, |_| match cancel.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::Interrupted.into()),
+            false => Ok(()),
+        })
+        .map_err(unreadable)?;
         let folder = self.cache.join("distributions").join(&key);
         if !folder.is_dir() {
             let _held = self.hold(&format!("dist-{key}"), cancel, &mut || {

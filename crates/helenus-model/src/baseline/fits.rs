@@ -146,6 +146,10 @@ impl Misfit {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
+            Self::Release { saved, .. } if series(saved).starts_with('3') => format!(
+                "releases from 4.1 on do not read files of {0}: 4.0 has to rewrite them first (`nodetool upgradesstables`); bring up a cluster of the same series: `helenus up NAME --cassandra {0}`",
+                series(saved)
+            ),
             Self::Release { saved, .. } => format!(
                 "a release reads files of its own series and, from 4.0 on, of older ones; bring up a cluster of the same series: `helenus up NAME --cassandra {}`",
                 series(saved)

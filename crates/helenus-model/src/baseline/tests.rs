@@ -158,6 +158,17 @@ fn what_does_not_fit_is_told_with_its_cure() {
     baseline loaded is of Cassandra 5.0.9, d runs 4.1.10
     a release reads files of its own series and, from 4.0 on, of older ones; bring up a cluster of the same series: `helenus up NAME --cassandra 5.0`
     ");
+    // Files of an older release are read from 4.0 on.
+    let mut old = baseline(2);
+    let mut newer = place(2);
+    (old.release, newer.release) = ("4.1.10".into(), "5.0.9".into());
+    assert!(fits(&old, &newer, false).is_ok());
+    old.release = "3.11.19".into();
+    let refused = fits(&old, &newer, false).unwrap_err();
+    insta::assert_snapshot!(format!("{refused}\n{}", refused.hint()), @r"
+    baseline loaded is of Cassandra 3.11.19, d runs 5.0.9
+    releases from 4.1 on do not read files of 3.11: 4.0 has to rewrite them first (`nodetool upgradesstables`); bring up a cluster of the same series: `helenus up NAME --cassandra 3.11`
+    ");
     insta::assert_snapshot!(misfit(&place(3)), @r"
     2 in baseline loaded, 3 in d: the numbers of nodes differ
     bring up a cluster of as many nodes: `helenus up NAME -n 2`

@@ -21,7 +21,7 @@ pub(crate) struct ClusterFlags {
     /// Nodes in each data centre, beside the others, that own no data and only coordinate; runs go through them
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) coordinators: u32,
-    /// A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+    /// A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
     #[arg(long, value_name = "RELEASE", default_value = "5.0", aliases = ["release", "cassandra-version"])]
     pub(crate) cassandra: String,
     /// An unpacked distribution instead of a known release

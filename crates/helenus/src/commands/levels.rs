@@ -5,6 +5,7 @@ mod render;
 
 use crate::cli::levels::{Cells, Levels};
 use crate::commands::bench::{self, ms, random};
+use crate::commands::disturb;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
@@ -65,6 +66,7 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     for one in &planned.crowded {
         ui.caution(&render::crowded(one, &request.client_dc));
     }
+    let _held = disturb::hold(hands, &request.cluster);
     let mut live = render::Live::new(ui);
     let finished = lab::levels(hands, &request, &mut |event: LevelsEvent<'_>| {
         live.see(&event)

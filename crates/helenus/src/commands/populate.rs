@@ -3,6 +3,7 @@
 
 use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
+use crate::commands::disturb;
 use crate::commands::run::{Chosen, choose_on, live_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
@@ -25,6 +26,8 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     if flags.dry_run {
         return dry_run(&request, hands, ui);
     }
+    hands.clusters.load(&flags.cluster)?;
+    let _held = disturb::hold(hands, &flags.cluster);
     let mut live = Live::new(ui);
     let told = populate::populate(hands, &request, &mut |event| live.see(&event));
     drop(live);

@@ -7,6 +7,7 @@ mod sink;
 
 use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::{self, render};
+use crate::commands::disturb;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::error::ClusterError;
@@ -97,6 +98,7 @@ fn carry_out(
         Where::Cluster(name) => Some((hands, name.as_str())),
         _ => None,
     };
+    let _held = there.and_then(|(_, name)| disturb::hold(hands, name));
     let loaded = load::load(stress, there)?;
     let request = StressRequest {
         place: place.to.clone(),

@@ -466,7 +466,7 @@ fn releases_fetch() {
     Usage: helenus releases fetch [OPTIONS] [RELEASE]
 
     Arguments:
-      [RELEASE]  Release, such as 5.0 [default: 5.0]
+      [RELEASE]  A series such as 5.0, or any published patch such as 4.1.5 [default: 5.0]
 
     Options:
           --dry-run          Say what would be fetched, fetch nothing

@@ -253,7 +253,7 @@ fn up() {
               go through them
 
           --cassandra <RELEASE>
-              A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+              A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
               
               [default: 5.0]
 
@@ -390,7 +390,7 @@ fn bench() {
               go through them
 
           --cassandra <RELEASE>
-              A known release such as 5.0, 4.1 or 4.0.19, or the path of a -bin.tar.gz
+              A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
               
               [default: 5.0]
 

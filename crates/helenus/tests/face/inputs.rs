@@ -66,19 +66,22 @@ const INPUTS: &[(&str, Reads)] = &[
 /// Above every limit; it holds nothing, and takes no room.
 const HUGE: u64 = (256 << 20) + 1;
 
-/// A lab with a cluster and a file of each sort.
-fn with_files() -> TestLab {
-    let lab = TestLab::fake("serve");
-    lab.done(&["up", "c"]);
-    let pipe = lab.path("pipe.yaml");
+fn named_pipe(lab: &TestLab, name: &str) {
     let made = rustix::fs::mknodat(
         rustix::fs::CWD,
-        &pipe,
+        &lab.path(name),
         rustix::fs::FileType::Fifo,
         rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
         0,
     );
     made.expect("a named pipe");
+}
+
+/// A lab with a cluster and a file of each sort.
+fn with_files() -> TestLab {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    named_pipe(&lab, "pipe.yaml");
     fs_err::create_dir(lab.path("folder.yaml")).expect("a folder");
     fs_err::File::create(lab.path("huge.yaml"))
         .and_then(|file| file.set_len(HUGE))
@@ -130,6 +133,18 @@ fn no_input_is_read_for_ever() {
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn a_release_that_is_a_named_pipe_is_not_waited_for() {
+    let lab = TestLab::new();
+    named_pipe(&lab, "cassandra.tar.gz");
+    let said = lab.run(&["up", "x", "--cassandra", "./cassandra.tar.gz"]);
+    assert!(
+        said.err.contains("it is a named pipe, not a file"),
+        "{said}"
+    );
+    assert_ne!(said.code, "0", "{said}");
 }
 
 #[test]

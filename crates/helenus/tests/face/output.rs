@@ -121,6 +121,29 @@ fn output_that_is_lost_is_an_error_of_every_verb() {
 }
 
 #[test]
+fn output_that_is_lost_is_an_error_after_the_work_as_well() {
+    let lab = with_runs();
+    let run = "run standard1 --cluster c --ops write=1 --count 20 --in-flight 2 --warmup 0s";
+    for (line, code) in [
+        (format!("{run} --format json"), 3),
+        (format!("{run} --format text"), 3),
+        (
+            "stress --cluster c write n=20 -rate threads=2".to_owned(),
+            1,
+        ),
+        ("history export r1 --to - --format json".to_owned(), 3),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (ended, told) = into(&lab, &words, full());
+        assert_eq!(ended, Some(code), "{line}\n{told}");
+        assert!(
+            told.contains("error: cannot write to standard output: No space"),
+            "{line}\n{told}"
+        );
+    }
+}
+
+#[test]
 fn every_verb_stands_in_the_table() {
     let lab = TestLab::new();
     let help = lab.done(&["--help"]);

@@ -34,6 +34,7 @@ fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
         "resume c/node1",
         "reset c",
         "baseline save c t",
+        "baseline restore c t",
         "rm c",
         "rm --all",
     ] {

@@ -124,6 +124,12 @@ fn an_upgrade_that_was_cut_off_goes_on_and_nobody_else_is_stopped_meanwhile() {
         refused.err.contains("in the middle of an upgrade"),
         "{refused}"
     );
+    shot!(lab.run(&["node", "add", "c"]), @"
+    exit code: 2
+    --- standard error
+    error: c is in the middle of an upgrade: its nodes are of two releases, and cannot stream to each other
+    hint: `helenus upgrade c` goes on with it; change the nodes when it has ended
+    ");
 
     fake("crash", "ready");
     let done = lab.done(&["upgrade", "c"]);

@@ -1,4 +1,4 @@
-//! Real Cassandra from 4.1 to 5.0 under writes at QUORUM: back again while the mode allows it, then whole.
+//! Real Cassandra from 4.1 to 5.0: three nodes under writes at QUORUM, one node there and back, a baseline of the old release.
 //! Refuses to count what the run says itself: the ledger is read back.
 
 use crate::home::Home;
@@ -31,25 +31,8 @@ pub(crate) fn three_nodes_go_to_5_0_under_load_and_nothing_is_lost(java_home: &s
         &ledger,
     ]);
     std::thread::sleep(AHEAD);
-    let upgrade = |words: &[&str]| {
-        let words = [&["upgrade", "c", "--format", "json"], words, &on[..]].concat();
-        home.helenus(&words).ok().json()
-    };
-    let first = upgrade(&["--to", "5.0", "--until", "CASSANDRA_4"]);
-    assert_eq!(
-        first["steps"].as_array().map(Vec::len),
-        Some(3),
-        "{first:#}"
-    );
-    let version = |node: &str| {
-        let cql = "SELECT release_version FROM system.local";
-        home.helenus(&["cql", node, "-e", cql]).ok().stdout
-    };
-    assert!(version("c/node1").contains("5.0.9"));
-    // One node back, by way of a whole downgrade.
-    upgrade(&["--to", "4.1"]);
-    assert!(version("c/node1").contains("4.1.10"));
-    let whole = upgrade(&["--to", "5.0"]);
+    let words = ["upgrade", "c", "--to", "5.0", "--format", "json"];
+    let whole = home.helenus(&[&words, &on[..]].concat()).ok().json();
     assert_eq!(
         whole["steps"].as_array().map(Vec::len),
         Some(12),
@@ -75,4 +58,36 @@ pub(crate) fn three_nodes_go_to_5_0_under_load_and_nothing_is_lost(java_home: &s
     assert_eq!(table["lost"], 0, "{said:#}");
     assert!(table["present"].as_u64() > Some(1000), "{said:#}");
     home.helenus(&["rm", "c"]).ok();
+}
+
+/// As long as the mode is CASSANDRA_4 the way back is open, and rows stay; 5.0 takes a baseline of 4.1.
+pub(crate) fn one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline(java_home: &str) {
+    let home = Home::new();
+    let on = ["--java-home", java_home];
+    let helenus = |words: &[&str]| home.helenus(words).ok().stdout;
+    helenus(&[&["up", "c", "--cassandra", "4.1"], &on[..]].concat());
+    let made = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}; \
+                CREATE TABLE k.t (id int PRIMARY KEY, name text); INSERT INTO k.t (id, name) VALUES (1, 'one')";
+    helenus(&["cql", "c", "-e", made]);
+    helenus(&["baseline", "save", "c", "old"]);
+    let there = ["--to", "5.0", "--until", "CASSANDRA_4"];
+    for (way, runs, row) in [
+        (&there[..], "5.0.9", "(2, 'two')"),
+        (&["--to", "4.1"], "4.1.10", "(3, 'three')"),
+    ] {
+        helenus(&[&["upgrade", "c"], way, &on[..]].concat());
+        let version = "SELECT release_version FROM system.local";
+        let said = helenus(&["cql", "c", "-e", version]);
+        assert!(said.contains(runs), "{said}");
+        helenus(&["cql", "c", "-e", &format!("INSERT INTO k.t (id, name) VALUES {row}")]);
+    }
+    let rows = helenus(&["cql", "c", "-e", "SELECT name FROM k.t"]);
+    for name in ["one", "two", "three"] {
+        assert!(rows.contains(name), "{rows}");
+    }
+    helenus(&[&["up", "d", "--cassandra", "5.0"], &on[..]].concat());
+    helenus(&["baseline", "restore", "c", "old", "--into", "d"]);
+    let rows = helenus(&["cql", "d", "-e", "SELECT name FROM k.t"]);
+    assert!(rows.contains("one") && !rows.contains("two"), "{rows}");
+    helenus(&["rm", "c", "d"]);
 }
