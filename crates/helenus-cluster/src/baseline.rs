@@ -205,10 +205,15 @@ pub struct SavedFolder {
 }
 
 impl Baselines {
-    /// The baselines below a state folder; nothing is made yet.
+    /// The baselines of this user; nothing is made yet.
     pub fn of(hands: &Hands) -> Self {
+        Self::look(&hands.paths.state)
+    }
+
+    /// The baselines below a state folder; nothing is made yet.
+    pub fn look(state: &Path) -> Self {
         Self {
-            root: hands.paths.state.join("baselines"),
+            root: state.join("baselines"),
         }
     }
 

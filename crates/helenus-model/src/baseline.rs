@@ -146,7 +146,7 @@ pub enum Asked {
 pub struct PageCache {
     /// Whether the pages were asked to go.
     pub dropped: bool,
-    /// Bytes that the kernel said were resident, in whole pages.
+    /// Bytes of these files in pages that the kernel said were resident.
     pub resident_bytes: u64,
     /// Bytes of all data files.
     pub bytes: u64,
@@ -158,7 +158,7 @@ impl PageCache {
         if self.bytes == 0 {
             return 0.0;
         }
-        // Whole pages of a file can be more than its length.
+        // Whole pages were counted once, of which the last can be longer than its file.
         (self.resident_bytes as f64 / self.bytes as f64).min(1.0)
     }
 }

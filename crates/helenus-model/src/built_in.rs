@@ -266,6 +266,7 @@ impl BuiltIn {
                 key: "table_definition".to_owned(),
                 why: "there is no table".to_owned(),
                 hint: None,
+                others: Vec::new(),
             })
         })?;
         Ok(Workload::Profiles(ProfileWorkload {

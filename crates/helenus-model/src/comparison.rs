@@ -248,7 +248,7 @@ pub struct Bar {
     pub row: String,
     /// The ratio that must not be crossed.
     pub bound: f64,
-    /// The interval that was asked, adjusted for the number of bars.
+    /// The interval that was asked, adjusted for the number of bars; none where nothing is claimed of so few pairs.
     pub low: Option<f64>,
     /// Its upper end.
     pub high: Option<f64>,

@@ -7,8 +7,9 @@ use crate::open::History;
 use crate::read::{SUMMARY, summary, unknown};
 use crate::run::RunSummary;
 use crate::tag::check_tag;
+use crate::writer;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl History {
     /// Tags a run; nothing happens where it has the tag. True where it is new.
@@ -61,11 +62,18 @@ impl History {
     /// in the file is used by the runs to come.
     ///
     /// # Errors
-    /// No such run, one that is under way, or a database that cannot be written.
+    /// No such run, one that is under way or that [`Self::held_runs`] names, or a database that cannot be written.
     pub fn remove_runs(&mut self, runs: &[RunId]) -> Result<(), HistoryError> {
         let transaction = self.writing()?;
+        let held = held(&transaction)?;
         let mut emptied = BTreeSet::new();
         for run in runs {
+            if let Some(by) = held.get(run) {
+                return Err(HistoryError::Held {
+                    run: *run,
+                    by: by.clone(),
+                });
+            }
             let line = line(&transaction, *run)?;
             if line.running {
                 return Err(HistoryError::Running { run: *run });
@@ -78,6 +86,42 @@ impl History {
         }
         Ok(transaction.commit()?)
     }
+
+    /// Runs of experiments and comparisons that another process is carrying out now, each with what holds it: they
+    /// will be read again.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn held_runs(&self) -> Result<BTreeMap<RunId, String>, HistoryError> {
+        Ok(held(&self.connection)?)
+    }
+}
+
+/// See [`History::held_runs`].
+fn held(connection: &Connection) -> rusqlite::Result<BTreeMap<RunId, String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT r.id, coalesce(f.writer, r.writer), CASE \
+         WHEN f.experiment_id IS NOT NULL THEN 'experiment ' || coalesce(e.name, 'e' || e.id) \
+         WHEN e.name IS NOT NULL THEN 'the comparison ' || e.name \
+         ELSE 'the levels ' || coalesce((SELECT min(tag) FROM tag WHERE run_id = r.id), '') END \
+         FROM run r JOIN restart l ON l.id = r.restart_id JOIN trial t ON t.id = l.trial_id \
+         JOIN experiment e ON e.id = t.experiment_id LEFT JOIN experiment_file f ON f.experiment_id = e.id \
+         WHERE e.name IS NOT NULL OR f.experiment_id IS NOT NULL OR json_extract(r.plan, '$.cell') IS NOT NULL",
+    )?;
+    let me = writer::me();
+    let mut lives: BTreeMap<String, bool> = BTreeMap::new();
+    let mut held = BTreeMap::new();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(by) = row.get::<_, Option<String>>(1)? else {
+            continue;
+        };
+        let other = Some(&by) != me.as_ref();
+        if other && *lives.entry(by).or_insert_with_key(|by| writer::lives(by)) {
+            held.insert(row.get(0)?, row.get(2)?);
+        }
+    }
+    Ok(held)
 }
 
 /// The run's line, whatever became of it.

@@ -160,6 +160,14 @@ pub enum HistoryError {
         /// The run.
         run: RunId,
     },
+    /// A run of an experiment or a comparison that a living process carries out.
+    #[error("run {run} belongs to {by}, which is under way")]
+    Held {
+        /// The run.
+        run: RunId,
+        /// What it belongs to.
+        by: String,
+    },
     /// A run without what was asked for.
     #[error("run {run} is {state} and has no {what}")]
     Lacks {
@@ -256,7 +264,9 @@ impl HistoryError {
                 0 => "it has none".into(),
                 _ => format!("it has {}", has.join(", ")),
             }),
-            Self::Running { .. } => Some("wait until it ends, or stop it".into()),
+            Self::Running { .. } | Self::Held { .. } => {
+                Some("wait until it ends, or stop it".into())
+            }
             Self::Lacks { what, .. } => Some(format!("only a run with {what} can be written so")),
             Self::Write(error) if error.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Write(_)

@@ -32,6 +32,7 @@ pub(crate) mod nodetool;
 pub(crate) mod place;
 pub(crate) mod populate;
 pub(crate) mod presets;
+pub(crate) mod relay;
 pub(crate) mod releases;
 pub(crate) mod report;
 pub(crate) mod reset;

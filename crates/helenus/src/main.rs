@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod error;
 mod log;
+mod outfile;
 mod ui;
 
 use cli::{Cli, Verb};

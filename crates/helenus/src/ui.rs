@@ -73,6 +73,18 @@ impl Ui {
         }
     }
 
+    /// Bytes of another program on standard output, as they are. Whether it takes more.
+    pub(crate) fn raw(&self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() && self.listened() {
+            match rustix::io::write(rustix::stdio::stdout(), bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => self.keep(error.into()),
+            }
+        }
+        self.listened()
+    }
+
     fn keep(&self, error: io::Error) {
         tracing::warn!(%error, "standard output");
         let _the_first_is_kept = self.failed.set(error);

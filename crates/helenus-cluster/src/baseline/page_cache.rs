@@ -37,7 +37,7 @@ pub(super) fn look(files: &[PathBuf], drop: bool) -> io::Result<PageCache> {
     Ok(seen)
 }
 
-/// Bytes in resident pages of a file.
+/// Bytes of a file in resident pages; of its last page only what belongs to it.
 fn resident(file: &fs::File, bytes: u64) -> io::Result<u64> {
     let page = rustix::param::page_size();
     let mut total = 0;
@@ -46,8 +46,10 @@ fn resident(file: &fs::File, bytes: u64) -> io::Result<u64> {
         let length = usize::try_from(bytes - offset).map_or(WINDOW, |left| left.min(WINDOW));
         let mut pages = vec![0_u8; length.div_ceil(page)];
         mincore(file, offset, length, &mut pages)?;
-        let there = pages.iter().filter(|p| **p & 1 == 1).count() as u64;
-        total += there * page as u64;
+        let resident = pages.iter().enumerate().filter(|(_, p)| **p & 1 == 1);
+        total += resident
+            .map(|(n, _)| page.min(length - n * page) as u64)
+            .sum::<u64>();
         offset += length as u64;
     }
     Ok(total)
@@ -80,15 +82,15 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn what_was_just_written_is_resident_in_whole_pages() {
+    fn what_was_just_written_is_resident_and_no_more_than_that() {
         // Where the file system is memory itself nothing can go, so only what is there is looked at.
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![7; 10_000]).unwrap();
-        let paths = [file.path().to_owned()];
+        let mut small = tempfile::NamedTempFile::new().unwrap();
+        small.write_all(&[7; 10]).unwrap();
+        let paths = [file.path().to_owned(), small.path().to_owned()];
         let warm = look(&paths, false).unwrap();
-        let page = rustix::param::page_size() as u64;
-        assert_eq!(warm.bytes, 10_000);
-        assert_eq!(warm.resident_bytes, 10_000_u64.div_ceil(page) * page);
+        assert_eq!((warm.bytes, warm.resident_bytes), (10_010, 10_010));
         assert!((warm.share() - 1.0).abs() < f64::EPSILON);
         let dropped = look(&paths, true).unwrap();
         assert!(dropped.dropped && dropped.resident_bytes <= warm.resident_bytes);

@@ -443,9 +443,8 @@ pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, Ba
         .collect();
     let levels = holm_levels(&p, ALPHA);
     let answered = asked.iter().zip(levels).map(|((bar, one), level)| {
-        let ends = one
-            .interval
-            .map(|interval| interval.ends(level).map(f64::exp));
+        let answerable = one.interval.filter(|_| one.row.claim != Claim::None);
+        let ends = answerable.map(|interval| interval.ends(level).map(f64::exp));
         Bar {
             text: bar.text.clone(),
             row: one.row.name(),
@@ -453,8 +452,8 @@ pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, Ba
             low: ends.map(|e| e[0]),
             high: ends.map(|e| e[1]),
             answer: match ends {
-                Some([low, high]) if one.row.claim != Claim::None => bar.answer(low, high),
-                _ => BarAnswer::CannotTell,
+                Some([low, high]) => bar.answer(low, high),
+                None => BarAnswer::CannotTell,
             },
         }
     });

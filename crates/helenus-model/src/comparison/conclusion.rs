@@ -136,6 +136,12 @@ fn range(low: f64, high: f64) -> String {
 }
 
 impl Estimate {
+    /// Whether it stands on as many pairs as a claim needs. Below them its interval may have any width: whoever shows a
+    /// comparison shows none.
+    pub fn is_enough(&self) -> bool {
+        self.pairs >= LEAST_PAIRS && self.degrees + 1 >= LEAST_PAIRS
+    }
+
     /// Its interval: `7.0 to 17 %`, or `between 20 % lower and 4.0 % higher`.
     pub fn interval_words(&self) -> String {
         range(self.low, self.high)

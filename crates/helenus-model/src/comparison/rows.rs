@@ -2,7 +2,7 @@
 //! Refuses to say anything of fewer than six pairs.
 
 use super::pairs::{Restart, Restarts};
-use super::{ALL, Claim, Estimate, LEAST_PAIRS, LEVEL, Measure, Row};
+use super::{ALL, Claim, Estimate, LEVEL, Measure, Row};
 use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage_interval};
 
 /// Two-sided level of the intervals.
@@ -147,7 +147,7 @@ pub(crate) fn estimate(of: &Interval) -> Estimate {
 
 fn claim(estimate: Option<&Estimate>) -> Claim {
     match estimate {
-        Some(e) if e.pairs >= LEAST_PAIRS && e.degrees + 1 >= LEAST_PAIRS => {
+        Some(e) if e.is_enough() => {
             if e.low > 1.0 {
                 Claim::Higher
             } else if e.high < 1.0 {

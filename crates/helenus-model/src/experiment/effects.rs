@@ -5,7 +5,7 @@ use super::Experiment;
 use super::analysis::LEAST_OF_A_MEAN;
 use super::facts::Fact;
 use super::order::Stage;
-use crate::comparison::{ALPHA, Claim, Estimate, LEAST_PAIRS, Measure, estimate};
+use crate::comparison::{ALPHA, Claim, Estimate, Measure, estimate};
 use crate::stats::{holm, interval, mean, two_stage_interval};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -413,7 +413,7 @@ pub(super) fn judge(all: Vec<(&mut Option<Estimate>, &mut Claim)>) {
 
 /// What an interval with its adjusted p value lets one say.
 fn said(of: &Estimate) -> Claim {
-    if of.pairs < LEAST_PAIRS || of.degrees + 1 < LEAST_PAIRS {
+    if !of.is_enough() {
         return Claim::None;
     }
     match of.p_holm.unwrap_or(of.p) {

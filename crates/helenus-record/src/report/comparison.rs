@@ -5,7 +5,7 @@ use crate::report::ComparisonReport;
 use crate::report::chart::{Chart, short, text};
 use crate::report::page::{Head, Section, pairs, render, verbatim};
 use crate::report::words::{self, html};
-use helenus_model::comparison::{BarAnswer, Comparison, Finding, Row};
+use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Finding, Row};
 use serde_json::json;
 
 pub(super) fn page(report: &ComparisonReport<'_>) -> String {
@@ -126,7 +126,8 @@ fn kind(row: &Row) -> &'static str {
 /// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio wants.
 fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
     let bounds = rows.iter().flat_map(|r| {
-        let interval = r.estimate.map(|e| [e.low, e.high]);
+        let interval = r.estimate.filter(Estimate::is_enough);
+        let interval = interval.map(|e| [e.low, e.high]);
         r.ratios
             .iter()
             .flatten()
@@ -192,7 +193,7 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
     for (wanted, colour, said, symbol) in kinds {
         let of: Vec<_> = rows
             .iter()
-            .filter_map(|r| Some((*r, r.estimate?)))
+            .filter_map(|r| Some((*r, r.estimate.filter(Estimate::is_enough)?)))
             .filter(|(r, _)| kind(r) == wanted)
             .collect();
         if of.is_empty() {
@@ -218,12 +219,13 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
         json!({"categoryorder": "array", "categoryarray": names, "automargin": true}),
     );
     chart.set("shapes", json!([{"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "name": "one"}]));
-    let note = if rows.iter().any(|row| row.estimate.is_some()) {
+    let estimates = || rows.iter().filter_map(|row| row.estimate);
+    let note = if estimates().any(|e| e.is_enough()) {
         "Diamonds are significantly better for a user, squares significantly worse, after correction. Filled circles \
          are significant only before correction, or not corrected; open circles are not significant. Small strokes \
          are single pairs."
     } else {
-        "Small strokes are single pairs; one pair has no interval."
+        "Small strokes are single pairs; fewer than six have no interval that says anything."
     };
     chart.note(note)
 }
@@ -287,7 +289,8 @@ fn table(c: &Comparison) -> String {
 
 fn row(row: &Row) -> String {
     let dash = || "–".to_owned();
-    let e = row.estimate.as_ref();
+    let any = row.estimate.as_ref();
+    let e = any.filter(|e| e.is_enough());
     let says = row.finding().words();
     let p = |p: f64| {
         if p < 0.001 {
@@ -305,14 +308,14 @@ fn row(row: &Row) -> String {
         html(words::measure(row.measure)),
         words::value(row.measure, row.a),
         words::value(row.measure, row.b),
-        e.map_or_else(dash, |e| words::change(e.ratio)),
+        any.map_or_else(dash, |e| words::change(e.ratio)),
         e.map_or_else(dash, words::interval),
         role(row),
         e.map_or_else(dash, |e| p(e.p)),
         e.and_then(|e| e.p_holm).map_or_else(dash, p),
-        e.map_or_else(dash, |e| e.pairs.to_string()),
+        any.map_or_else(dash, |e| e.pairs.to_string()),
         e.map_or_else(dash, |e| words::percent(e.detectable - 1.0)),
-        e.map_or_else(dash, |e| e.pairs_for_5_percent.to_string()),
+        any.map_or_else(dash, |e| e.pairs_for_5_percent.to_string()),
     )
 }
 

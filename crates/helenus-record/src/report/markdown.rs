@@ -4,6 +4,7 @@
 use crate::report::words::{self, code, markdown as text, ms_or_dash};
 use crate::report::{ComparisonReport, MARK};
 use crate::run::StoredRun;
+use helenus_model::comparison::Estimate;
 use helenus_model::result::{Distribution, PhaseResult};
 use std::fmt::Write as _;
 
@@ -151,6 +152,7 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
             .map_or_else(|| "–".to_owned(), |e| words::change(e.ratio));
         let interval = row
             .estimate
+            .filter(Estimate::is_enough)
             .map_or_else(|| "–".to_owned(), |e| words::interval(&e));
         let says = row.finding().words();
         let _infallible = writeln!(

@@ -134,6 +134,57 @@ fn what_is_removed_is_gone_with_all_it_has_and_the_rest_stays() {
 }
 
 #[test]
+fn runs_of_what_another_process_carries_out_stay() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("h");
+    let mut history = History::open(&path).expect("opens");
+    let experiment = history
+        .begin_experiment("a against b", Seed(7), &["a", "b"], NOW)
+        .expect("begins");
+    let (plan, host) = (plan(SEED), host());
+    let place = RunPlace {
+        experiment,
+        trial: 0,
+        restart: 0,
+    };
+    let mut measure = |place| {
+        let began = RunBeginning {
+            place,
+            ..beginning(&plan, &host)
+        };
+        let run = history.begin_run(&began).expect("begins");
+        history
+            .finish_run(run, &result(&plan), Ending::Complete)
+            .expect("finishes");
+        run
+    };
+    let (paired, single) = (measure(Some(place)), measure(None));
+    assert!(history.held_runs().expect("reads").is_empty(), "its own");
+    // What lives as long as this test, and is not this process: the one that started it.
+    let parent = std::os::unix::process::parent_id();
+    let stat = fs_err::read_to_string(format!("/proc/{parent}/stat")).expect("it lives");
+    let after_name = stat.rsplit_once(')').expect("a name").1;
+    let started = after_name.split_ascii_whitespace().nth(19).expect("a time");
+    let boot = fs_err::read_to_string("/proc/sys/kernel/random/boot_id").expect("reads");
+    let writes = |writer: &str| {
+        let raw = rusqlite::Connection::open(&path).expect("opens");
+        raw.execute("UPDATE run SET writer = ?", [writer])
+            .expect("changes");
+    };
+    writes(&format!("{} {parent} {started}", boot.trim()));
+    let held = history.held_runs().expect("reads");
+    assert_eq!(held.len(), 1, "{held:?}");
+    let refused = history.remove_runs(&[single, paired]).expect_err("held");
+    assert_eq!(
+        refused.to_string(),
+        format!("run {paired} belongs to the comparison a against b, which is under way")
+    );
+    assert!(history.run(single).is_ok(), "half of it was done");
+    writes("boot 1 1");
+    history.remove_runs(&[single, paired]).expect("removes");
+}
+
+#[test]
 fn an_experiment_that_lost_a_run_can_go_on() {
     let folder = tempfile::tempdir().expect("folder");
     let mut history = History::open(&folder.path().join("h")).expect("opens");

@@ -41,7 +41,7 @@ pub(crate) struct Compare {
     /// Most pairs with --until
     #[arg(long, value_name = "N", default_value_t = 30, requires = "until", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(crate) max_pairs: u32,
-    /// A bar, such as 'p99>+5%'; may be repeated
+    /// A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
     #[arg(long, value_name = "BAR", alias = "bar")]
     pub(crate) fail_on: Vec<String>,
     /// Seed of the order and of the data [default: random, and printed]

@@ -19,9 +19,36 @@ pub(crate) struct Guard {
     )]
     pub(crate) name: Option<String>,
     /// Addresses or host names, as a test's driver gets them
-    #[arg(long, value_delimiter = ',', value_name = "HOST,…")]
+    #[arg(long, value_delimiter = ',', value_name = "HOST,…", value_parser = host)]
     pub(crate) hosts: Vec<String>,
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
+}
+
+/// Ports of Cassandra's that speak no CQL, with what they are for.
+pub(crate) const NOT_CQL: [(u16, &str); 3] = [
+    (7000, "nodes among themselves"),
+    (7001, "nodes among themselves, encrypted"),
+    (7199, "JMX"),
+];
+
+/// A name or address without a port.
+fn host(text: &str) -> Result<String, String> {
+    let alone = |text: &str| !text.contains(':') || text.starts_with('[');
+    let split = text.trim().rsplit_once(':').filter(|(host, _)| alone(host));
+    let Some((host, port)) = split.and_then(|(host, port)| Some((host, port.parse().ok()?))) else {
+        return Ok(text.to_owned());
+    };
+    let of = NOT_CQL.iter().find(|(known, _)| *known == port);
+    let cure = |port| {
+        format!("write the host alone, and the port behind --port: --hosts {host} --port {port}")
+    };
+    Err(match of {
+        Some((_, of)) => format!(
+            "{port} is the port of {of}, and CQL's is mostly 9042; {}",
+            cure(9042)
+        ),
+        None => cure(port),
+    })
 }

@@ -64,6 +64,9 @@ pub(crate) enum StateArg {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryVerb {
+    /// Every run, the newest last: the same as `helenus history` alone
+    #[command(alias = "ls")]
+    List(ListFlags),
     /// A run with its plan, host, command, results and doubts; or a comparison
     Show {
         /// r12, @last, a tag that only one run has, or cmp3
@@ -106,8 +109,8 @@ pub(crate) struct Tag {
   helenus history prune --older-than 30d --keep 50
   helenus history prune r12 r15 cmp3
 
-What is removed meets every condition. A run that is under way is never removed; a tagged one only
-with --tagged, or when it or its tag is named.")]
+What is removed meets every condition. A run that is under way is never removed, and none of an
+experiment or comparison that is; a tagged one only with --tagged, or when it or its tag is named.")]
 pub(crate) struct Prune {
     /// Runs and comparisons to remove: r12, a tag, r12..r20, cmp3
     #[arg(value_name = "RUN")]

@@ -39,7 +39,6 @@ fn meant(words: &[&str]) -> Option<String> {
         ["history", "export", rest @ ..] if rest.contains(&"--format") => {
             Some("the form of an export is --as json, csv or hdr".to_owned())
         }
-        ["history", "list" | "ls", ..] => Some("helenus history lists them".to_owned()),
         ["topology", file, ..] if file.ends_with(".toml") => Some(format!(
             "helenus topology check {file} reads it, helenus up NAME --topology {file} makes it"
         )),
@@ -66,7 +65,6 @@ mod tests {
             ),
             ("up c 3", "nodes are counted by -n: helenus up c -n 3"),
             ("count c ks.t", "helenus count ks.t --cluster c"),
-            ("history list", "helenus history lists them"),
             (
                 "experiment heap.toml",
                 "helenus experiment check heap.toml reads it, helenus experiment run heap.toml runs it",

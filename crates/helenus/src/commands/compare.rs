@@ -92,6 +92,9 @@ fn interleaved(
         bars,
     };
     request.check().map_err(not_comparable)?;
+    if let Some(text) = undecided(&request) {
+        ui.caution(&text);
+    }
     if flags.dry_run {
         dry_run(&request, ui);
         return Ok(0);
@@ -125,6 +128,21 @@ fn interleaved(
         "the comparison",
         finished.not_recorded.as_ref(),
     )
+}
+
+/// What stands against bars before anything runs: too few pairs for any answer.
+fn undecided(request: &AbRequest) -> Option<String> {
+    let pairs = request.rule.first_stage();
+    (pairs < LEAST_PAIRS && !request.bars.is_empty()).then(|| {
+        let few = if pairs == 1 {
+            "1 pair leaves".to_owned()
+        } else {
+            format!("{pairs} pairs leave")
+        };
+        format!(
+            "{few} every bar of --fail-on undecided (exit code 6); --pairs {LEAST_PAIRS} is the fewest that can answer"
+        )
+    })
 }
 
 /// What a file asks for.

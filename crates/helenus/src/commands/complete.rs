@@ -1,5 +1,5 @@
-//! What a shell asks while a person types: verbs and flags, and the clusters, nodes, runs, tags, workloads and
-//! releases that there are.
+//! What a shell asks while a person types: verbs and flags, and the clusters, nodes, runs, tags, baselines, faults,
+//! workloads and releases that there are.
 //! Refuses to write, to start anything, and to say why it knows nothing.
 
 use crate::cli::Cli;
@@ -8,10 +8,12 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
+use helenus_cluster::baseline::Baselines;
 use helenus_cluster::env::Env;
 use helenus_cluster::paths::Paths;
 use helenus_cluster::state::Clusters;
 use helenus_model::built_in;
+use helenus_model::fault::WORDS;
 use helenus_model::release::Release;
 use helenus_record::{FILE, History};
 use std::ffi::OsStr;
@@ -34,6 +36,14 @@ enum Kind {
     Run,
     RunOrFile,
     Tag,
+    /// A cluster that baselines are of.
+    Saved,
+    /// A baseline of the cluster that was named before.
+    Baseline,
+    /// The words of a fault, one after the other.
+    Fault,
+    /// What a fault of the cluster named before may be done to.
+    Target,
     Workload,
     WorkloadOrFile,
     Release,
@@ -80,6 +90,19 @@ fn kind(verb: &str, arg: &Arg) -> Option<Kind> {
         ("workload", "WORKLOAD") => Kind::WorkloadOrFile,
         ("workload", _) => Kind::Workload,
         ("name", _) if verb == "workload show" => Kind::Workload,
+        (_, "NAME")
+            if of(&[
+                "baseline restore",
+                "baseline verify",
+                "baseline rm",
+                "baseline list",
+            ]) =>
+        {
+            Kind::Saved
+        }
+        (_, "TAG") if of(&["baseline restore", "baseline verify", "baseline rm"]) => Kind::Baseline,
+        ("words", _) if verb == "fault" => Kind::Fault,
+        ("target", _) if verb == "heal" => Kind::Target,
         (_, "NAME[/NODE]" | "NAME/NODE") => Kind::Node,
         (_, "NAME[/DC|/NODE]") => Kind::Place,
         ("cluster", _) | (_, "CLUSTER") => Kind::Cluster,
@@ -104,6 +127,10 @@ fn candidates(kind: Kind, typed: &OsStr) -> Vec<CompletionCandidate> {
         Kind::Place => clusters(Some((&begun, true))),
         Kind::Run | Kind::RunOrFile => runs(),
         Kind::Tag => tags(),
+        Kind::Saved => saved(None),
+        Kind::Baseline => saved(typed_before().get(2).map(String::as_str)),
+        Kind::Fault => fault(&typed_before()),
+        Kind::Target => targets(&typed_before()),
         Kind::Workload | Kind::WorkloadOrFile => built_in::ALL
             .iter()
             .map(|known| (known.name.to_owned(), None))
@@ -160,6 +187,79 @@ fn clusters(inside: Option<(&str, bool)>) -> Known {
         |node: &helenus_model::plan::NodePlan| format!("{} in {}", node.rack, node.data_center);
     let nodes = state.plan.nodes.iter();
     known.extend(nodes.map(|node| (format!("{cluster}/{}", node.name), Some(place(node)))));
+    known
+}
+
+/// The words before the one that is typed, the program's name and flags left out.
+fn typed_before() -> Vec<String> {
+    let words: Vec<String> = std::env::args_os()
+        .skip_while(|word| word != "--")
+        .skip(2)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    // The place of the word that is typed, the program's name included; the last one where the shell tells none.
+    let index = std::env::var("_CLAP_COMPLETE_INDEX").ok();
+    let index = index.and_then(|text| text.parse::<usize>().ok());
+    let before = index.unwrap_or(words.len()).saturating_sub(1);
+    let before = words.into_iter().take(before);
+    before.filter(|word| !word.starts_with('-')).collect()
+}
+
+/// Tags of a cluster's baselines, or the clusters that have some.
+fn saved(cluster: Option<&str>) -> Known {
+    let Some(paths) = paths() else {
+        return Known::new();
+    };
+    let baselines = Baselines::look(&paths.state);
+    let (found, what) = match cluster {
+        Some(cluster) => (baselines.tags(cluster), "baseline"),
+        None => (baselines.clusters(), "has baselines"),
+    };
+    let found = found.unwrap_or_default().into_iter();
+    found.map(|name| (name, Some(what.to_owned()))).collect()
+}
+
+/// The next word of a fault, behind `fault NAME`.
+fn fault(before: &[String]) -> Known {
+    let bare = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| ((*word).to_owned(), None))
+            .collect()
+    };
+    let words: Vec<&str> = before.iter().skip(2).map(String::as_str).collect();
+    match words.as_slice() {
+        [] => bare(&WORDS),
+        ["slow"] => bare(&["25%", "50ms"]),
+        ["loss"] => bare(&["5%"]),
+        ["slow" | "loss", _] | [_] => targets(before),
+        _ => Known::new(),
+    }
+}
+
+/// Nodes, data centres and racks of the cluster that was named behind the verb.
+fn targets(before: &[String]) -> Known {
+    let state = before
+        .get(1)
+        .zip(paths())
+        .and_then(|(name, paths)| Clusters::look(&paths.state).load(name).ok());
+    let mut known = Known::new();
+    for node in state.iter().flat_map(|state| &state.plan.nodes) {
+        let rack = format!("{}/{}", node.data_center, node.rack);
+        let groups = [
+            (node.data_center.clone(), "data centre".to_owned()),
+            (rack.clone(), "rack".to_owned()),
+            (
+                node.name.clone(),
+                format!("{} in {}", node.rack, node.data_center),
+            ),
+        ];
+        for (name, what) in groups {
+            if !known.iter().any(|(there, _)| *there == name) {
+                known.push((name, Some(what)));
+            }
+        }
+    }
     known
 }
 

@@ -1,6 +1,7 @@
 //! `helenus cqlsh`: statements from `-e`, a file or a pipe, and a session for whoever types.
 //! Refuses cqlsh's COPY, CAPTURE and LOGIN: an installed cqlsh has them, and `--installed` hands over to it.
 
+mod counting;
 mod interactive;
 mod shell;
 

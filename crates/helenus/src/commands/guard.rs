@@ -1,7 +1,7 @@
 //! `helenus guard`: may a test write to these addresses? One line, one exit code.
 //! Refuses to write anything itself, and to ask for credentials: what wants some is not proved ours.
 
-use crate::cli::guard::Guard;
+use crate::cli::guard::{Guard, NOT_CQL};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::error::ClusterError;
@@ -109,12 +109,27 @@ fn resolve(hosts: &[String], port: u16) -> Vec<Result<SocketAddr, (String, Silen
 }
 
 fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
-    guard::look(
+    let seen = guard::look(
         &hands.clusters,
         address,
         &helenus_cql::ConnectOptions::default(),
-    )
-    .map_err(|error| match &error {
+    );
+    let mut silence = match seen {
+        Ok(sight) => return Ok(sight),
+        Err(error) => silence(&error),
+    };
+    let of = NOT_CQL.iter().find(|(port, _)| *port == address.port());
+    if let Some((port, of)) = of {
+        silence.why = format!(
+            "{}; {port} is the port of {of}: name CQL's with --port, mostly 9042",
+            silence.why
+        );
+    }
+    Err(silence)
+}
+
+fn silence(error: &ClusterError) -> Silence {
+    match error {
         ClusterError::Silent { source, .. } => Silence {
             why: with_causes(source),
             guarded: matches!(
@@ -126,5 +141,5 @@ fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
             why: with_causes(other),
             guarded: false,
         },
-    })
+    }
 }

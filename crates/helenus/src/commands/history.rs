@@ -16,15 +16,21 @@ use helenus_record::{
     check_tag, to_prune,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let history = History::open_existing(&hands.paths.state.join(helenus_record::FILE))?;
-    let Some(verb) = &flags.verb else {
-        return list(&flags.list, history.as_ref(), ui);
+    let verb = match &flags.verb {
+        None => &HistoryVerb::List(flags.list.clone()),
+        Some(verb) => verb,
     };
+    if let HistoryVerb::List(flags) = verb {
+        return list(flags, history.as_ref(), ui);
+    }
     // What is not there yet holds no run, and is not made by asking.
     let mut history = history.ok_or(HistoryError::Empty)?;
     match verb {
+        HistoryVerb::List(flags) => list(flags, Some(&history), ui),
         HistoryVerb::Show { name } => show::run(name, &history, ui),
         HistoryVerb::Tag(flags) => tag(flags, &mut history, ui),
         HistoryVerb::Prune(flags) => prune(flags, &mut history, hands, ui),
@@ -182,11 +188,18 @@ fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result
         keep: flags.keep.unwrap_or(0),
         tagged: flags.tagged,
     };
-    let going: Vec<RunSummary> = to_prune(&all, &choice, now_wall_ns())
-        .into_iter()
-        .rev()
-        .cloned()
-        .collect();
+    let held = history.held_runs()?;
+    if let Some((run, by)) = named.iter().find_map(|run| held.get_key_value(&run.id)) {
+        let (run, by) = (*run, by.clone());
+        return Err(HistoryError::Held { run, by }.into());
+    }
+    let (staying, going): (Vec<RunSummary>, Vec<RunSummary>) =
+        to_prune(&all, &choice, now_wall_ns())
+            .into_iter()
+            .rev()
+            .cloned()
+            .partition(|run| held.contains_key(&run.id));
+    left_alone(&staying, &held, ui);
     let pruned = Pruned {
         format: Format::new("pruned", 1),
         dry_run: flags.dry_run,
@@ -206,6 +219,20 @@ fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result
     }
     ui.result(&pruned, || pruned_text(&pruned, &going));
     Ok(0)
+}
+
+/// Tells which runs meet the conditions and stay, because something under way will read them again.
+fn left_alone(staying: &[RunSummary], held: &BTreeMap<RunId, String>, ui: &Ui) {
+    let mut by_holder: BTreeMap<&str, Vec<RunId>> = BTreeMap::new();
+    for (id, by) in staying.iter().filter_map(|run| held.get_key_value(&run.id)) {
+        by_holder.entry(by).or_default().push(*id);
+    }
+    for (by, runs) in by_holder {
+        ui.caution(&format!(
+            "{} left alone: {by} is under way; wait until it ends, or stop it",
+            words(&runs)
+        ));
+    }
 }
 
 fn pruned_text(pruned: &Pruned, going: &[RunSummary]) -> String {

@@ -7,8 +7,8 @@ use crate::cli::levels::{Cells, Levels};
 use crate::commands::bench::{self, ms, random};
 use crate::commands::disturb;
 use crate::error::{CommandError, code};
+use crate::outfile;
 use crate::ui::Ui;
-use fs_err as fs;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::state::ClusterState;
@@ -157,7 +157,7 @@ fn show(
     render::table(&table, &illegal, ui);
     if let Some(page) = page {
         let html = report::levels_html(&table);
-        fs::write(page, html).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+        outfile::write(page, html.as_bytes())?;
         ui.note(&format!("drawn in {}", page.display()));
     }
     let whole = cells.iter().all(|cell| {

@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     let place = match &flags.cluster {
         Some(name) => place::cluster(name, hands)?,
         None if line.hosts.is_empty() => place::cluster(&place::the_one(hands, "hosts=")?, hands)?,
-        None => place::hosts(&line.hosts, line.port, named, login)?,
+        None => place::hosts(&line.hosts, line.port, named, login, hands)?,
     };
     request.place = place.to.clone();
     if flags.dry_run {

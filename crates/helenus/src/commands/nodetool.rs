@@ -1,6 +1,7 @@
 //! `helenus nodetool`: the release's own tool, its words and its exit code.
 
 use crate::cli::Nodetool;
+use crate::commands::relay;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::{Hands, with_causes};
@@ -45,7 +46,12 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         ));
     }
     let arguments: Vec<String> = words.jvm.into_iter().chain(words.verb).collect();
+    let mut command = nodetool::command(&state, &node, &arguments)?;
+    if !rustix::termios::isatty(rustix::stdio::stdout()) {
+        // Java tells nobody that its output is lost: whoever keeps it would keep half of it.
+        return relay::run(&command, hands, ui);
+    }
     // Becomes the tool: its words, its signals, its exit code.
-    let error = nodetool::command(&state, &node, &arguments)?.exec();
+    let error = command.exec();
     Err(CommandError::of(code::ENVIRONMENT, &error))
 }

@@ -40,6 +40,7 @@ pub(crate) fn hosts(
     port: u16,
     named: Option<&str>,
     login: Option<Login>,
+    hands: &Hands,
 ) -> Result<Place, CommandError> {
     let (reference, password) = match &login {
         None => (None, None),
@@ -61,7 +62,7 @@ pub(crate) fn hosts(
     };
     Ok(Place {
         to: Where::Hosts {
-            endpoints: addresses(hosts, port)?,
+            endpoints: addresses(hosts, port, hands)?,
             named: named.map(str::to_owned),
             given: Box::new(Given { options, access }),
         },
@@ -77,7 +78,10 @@ pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError
     let names = hands.clusters.names().unwrap_or_default();
     let runs = |name: &String| {
         let state = hands.clusters.load(name).ok();
-        state.is_some_and(|state| observe::pids(&state).iter().any(|(_, pid)| pid.is_some()))
+        // One that ends with its command, such as an experiment's, is that command's alone.
+        state.is_some_and(|state| {
+            !state.ephemeral && observe::pids(&state).iter().any(|(_, pid)| pid.is_some())
+        })
     };
     let running: Vec<String> = names.into_iter().filter(runs).collect();
     match &running[..] {
@@ -98,7 +102,7 @@ pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError
     }
 }
 
-fn addresses(hosts: &[String], port: u16) -> Result<Vec<SocketAddr>, CommandError> {
+fn addresses(hosts: &[String], port: u16, hands: &Hands) -> Result<Vec<SocketAddr>, CommandError> {
     let mut all = Vec::new();
     for host in hosts {
         let found = match host.parse::<std::net::IpAddr>() {
@@ -108,7 +112,14 @@ fn addresses(hosts: &[String], port: u16) -> Result<Vec<SocketAddr>, CommandErro
         };
         let found = found.map_err(|e| {
             let text = format!("{host}: no such host");
-            CommandError::new(code::USAGE, text).hint(format!("{e}"))
+            let ours = hands.clusters.names().unwrap_or_default().contains(host);
+            CommandError::new(code::USAGE, text).hint(if ours {
+                format!(
+                    "{host} is a cluster of yours: name no hosts, and put --cluster {host} first"
+                )
+            } else {
+                e.to_string()
+            })
         })?;
         // A name may have addresses of both versions; Cassandra listens at one.
         let four = found.iter().find(|address| address.is_ipv4());

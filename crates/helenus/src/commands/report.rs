@@ -3,8 +3,8 @@
 
 use crate::cli::report::Report;
 use crate::error::{CommandError, code};
+use crate::outfile::{self, Standing};
 use crate::ui::Ui;
-use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cql::input;
 use helenus_model::format::Format;
@@ -34,7 +34,7 @@ struct Pages {
 }
 
 pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let to_output = flags.markdown.as_deref() == Some(Path::new("-"));
+    let to_output = flags.markdown.as_deref().is_some_and(outfile::is_output);
     if to_output && ui.json() {
         let text = "--markdown - and --format json both want standard output";
         return Err(CommandError::new(code::USAGE, text)
@@ -55,7 +55,7 @@ pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     }
     if !flags.dry_run {
         for (path, text) in files {
-            fs::write(path, text).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+            outfile::write(path, text.as_bytes())?;
         }
     }
     let written = Written {
@@ -86,9 +86,9 @@ fn said(written: &Written<'_>, summary: &str) -> String {
     )
 }
 
-/// Whether a file may be written: there is none, or it is a report.
+/// Whether a file may be written: there is none, or it is a report or no regular file.
 pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> {
-    if force || !path.exists() {
+    if outfile::standing(path)? != Standing::File || force {
         return Ok(());
     }
     let mut beginning = Vec::new();

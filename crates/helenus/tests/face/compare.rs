@@ -53,7 +53,7 @@ fn help() {
           --until <PERCENT>       Half-width of the interval to reach, such as 5%: six pairs say how
                                   many are needed
           --max-pairs <N>         Most pairs with --until [default: 30]
-          --fail-on <BAR>         A bar, such as 'p99>+5%'; may be repeated
+          --fail-on <BAR>         A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
           --seed <N>              Seed of the order and of the data [default: random, and printed]
           --dry-run               Show what would run and how long it takes, start nothing
       -h, --help                  Print help

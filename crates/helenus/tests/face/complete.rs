@@ -103,6 +103,37 @@ fn bash_is_offered_verbs_clusters_nodes_and_runs() {
 }
 
 #[test]
+fn baselines_and_faults_are_offered_word_by_word() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "shop"]);
+    for folder in ["shop/loaded", "shop/small", "old/first"] {
+        let path = lab.path("home/state/baselines").join(folder);
+        fs_err::create_dir_all(path).expect("a folder");
+    }
+    let saved = offered(&lab, "helenus baseline restore ");
+    assert_eq!(saved[..2], ["old", "shop"], "{saved:?}");
+    assert_eq!(offered(&lab, "helenus baseline restore shop l"), ["loaded"]);
+    assert_eq!(offered(&lab, "helenus baseline rm old f"), ["first"]);
+    assert_eq!(
+        told(&lab, "zsh", &["baseline", "verify", "shop", "s"]),
+        ["small:baseline"]
+    );
+    assert_eq!(
+        offered(&lab, "helenus fault shop p"),
+        ["pause", "partition"]
+    );
+    assert_eq!(offered(&lab, "helenus fault shop kill n"), ["node1"]);
+    assert_eq!(offered(&lab, "helenus fault shop slow 2"), ["25%"]);
+    assert_eq!(
+        offered(&lab, "helenus fault shop slow 25% d"),
+        ["datacenter1", "datacenter1/rack1"]
+    );
+    assert_eq!(offered(&lab, "helenus heal shop n"), ["node1"]);
+    // A new baseline has a tag that nobody has.
+    assert!(!offered(&lab, "helenus baseline save shop l").contains(&"loaded".to_owned()));
+}
+
+#[test]
 fn other_shells_are_told_the_same_with_what_it_is() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "shop"]);

@@ -69,6 +69,11 @@ fn ours_foreign_and_unreachable() {
     --- standard output
     unreachable: [address]:[port] refused the connection
     ");
+    shot!(other.run(&["guard", "--hosts", "127.0.0.1", "--port", "7001"]), @"
+    exit code: 3
+    --- standard output
+    unreachable: [address]:[port] refused the connection; 7001 is the port of nodes among themselves, encrypted: name CQL's with --port, mostly 9042
+    ");
     lab.done(&["stop", "c"]);
     shot!(lab.run(&["guard", "c"]), @"
     exit code: 3
@@ -138,6 +143,14 @@ fn env_for_each_reader() {
         );
         assert!(text.contains("datacenter1"), "{reader}: {text}");
     }
+    let python = lab.done(&["env", "c", "--as", "python"]);
+    let (_, session) = python.split_once("\ntry:\n").expect("a session");
+    insta::assert_snapshot!(session, @r#"
+        session = cluster.connect()
+        print(session.execute("SELECT release_version FROM system.local").one().release_version)
+    finally:
+        cluster.shutdown()
+    "#);
     assert_eq!(
         lab.json(&["env", "c"]),
         serde_json::from_str::<serde_json::Value>(&lab.run(&["env", "c", "--as", "json"]).out)

@@ -14,6 +14,7 @@ fn help() {
            helenus history <COMMAND>
 
     Commands:
+      list    Every run, the newest last: the same as `helenus history` alone
       show    A run with its plan, host, command, results and doubts; or a comparison
       tag     Give runs a word to find them by, or take it away
       prune   Remove runs for good
@@ -176,8 +177,8 @@ fn help_of_what_removes_and_writes() {
       helenus history prune --older-than 30d --keep 50
       helenus history prune r12 r15 cmp3
 
-    What is removed meets every condition. A run that is under way is never removed; a tagged one only
-    with --tagged, or when it or its tag is named.
+    What is removed meets every condition. A run that is under way is never removed, and none of an
+    experiment or comparison that is; a tagged one only with --tagged, or when it or its tag is named.
     ");
     shot!(TestLab::new().run(&["history", "export", "--help"]), @"
     exit code: 0
@@ -253,6 +254,7 @@ fn no_history_yet() {
     --- standard output
     there is no run yet; `helenus bench` makes one
     ");
+    assert_eq!(lab.done(&["history", "list"]), lab.done(&["history"]));
     shot!(lab.run(&["history", "--comparisons"]), @"
     exit code: 0
     --- standard output

@@ -75,6 +75,14 @@ fn the_list_and_a_run() {
       read  200  200  –  –
     times in ms, moments in UTC; – is a percentile with fewer than 10 samples above it
     ");
+    for words in [&[][..], &["--limit", "1"], &["--tag", "first"]] {
+        let listed = lab.done(&[&["history", "list"], words].concat());
+        assert_eq!(
+            listed,
+            lab.done(&[&["history"], words].concat()),
+            "{words:?}"
+        );
+    }
     shot_run!(lab.run(&["history", "show", "first"]), @"
     exit code: 0
     --- standard output
@@ -428,8 +436,26 @@ fn exports() {
     exit code: 3
     --- standard error
     error: cannot write no/such/run.hdr: its folder is not there
-    hint: --to wants a folder that is there and yours to write
+    hint: name a file in a folder that is there and yours to write
     ");
+    // A link, so that a device that is replaced is none of the machine's.
+    std::os::unix::fs::symlink("/dev/full", lab.path("full.csv")).expect("a link");
+    let export = ["history", "export", "r1", "--to", "full.csv"];
+    shot!(lab.run(&[&export[..], &["--force"]].concat()), @"
+    exit code: 3
+    --- standard error
+    error: cannot write full.csv: No space left on device (os error 28)
+    hint: a disk is full: free some space
+    ");
+    assert_eq!(lab.run(&export).code, "3");
+    shot!(lab.run(&["history", "export", "r1", "--to", "home", "--as", "csv", "--force"]), @"
+    exit code: 2
+    --- standard error
+    error: cannot write home: it is a folder
+    hint: name a file in it
+    ");
+    let named = lab.done(&["history", "export", "r1", "--to", "/dev/stdout"]);
+    assert_eq!(named, lab.done(&["history", "export", "r1"]));
     let log = lab.done(&["history", "export", "r1", "--as", "hdr", "--phase", "read"]);
     let tags: Vec<&str> = log
         .lines()

@@ -55,7 +55,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("check-data", "the stand-in has no table to read back"),
     ("guard", "the stand-in's address changes"),
     ("exec", "becomes a program"),
-    ("nodetool", "becomes a program"),
+    (
+        "nodetool",
+        "the stand-in has no JMX; `relay` has tests of its own",
+    ),
     ("help", "prints what --help prints"),
 ];
 

@@ -106,6 +106,23 @@ fn a_file_that_is_no_report_stays() {
 }
 
 #[test]
+fn a_device_takes_a_report_and_stays_a_device() {
+    let lab = with_a_run();
+    std::os::unix::fs::symlink("/dev/full", lab.path("full")).expect("a link");
+    for force in [&[][..], &["--force"]] {
+        let said = lab.run(&[&["report", "@newest", "--out", "full"], force].concat());
+        assert_eq!(said.code, "3", "{said}");
+        assert!(said.err.contains("cannot write full: No space"), "{said}");
+    }
+    let said = lab.run(&["report", "@newest", "--out", "home", "--force"]);
+    assert_eq!(said.code, "2", "{said}");
+    assert!(
+        said.err.contains("cannot write home: it is a folder"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_is_not_there_is_named_with_its_cure() {
     let said = TestLab::new().run(&["report"]);
     assert_eq!(said.code, "2", "{said}");

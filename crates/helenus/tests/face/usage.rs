@@ -218,9 +218,13 @@ fn lines_that_are_nearly_right_carry_their_cure() {
             "bench --hosts 10.0.0.1:9042",
             "--hosts 10.0.0.1 --port 9042",
         ),
+        (
+            "guard --hosts 127.0.0.1:7000",
+            "7000 is the port of nodes among themselves, and CQL's is mostly 9042; write the host alone",
+        ),
+        ("guard --hosts 127.0.0.1,db:9142", "--hosts db --port 9142"),
         ("count ks.t --fresh --resume", "--anew"),
         ("levels --cluster c --rtts 80", "--rtt"),
-        ("history list", "helenus history lists them"),
         ("history --release", "--cassandra"),
         ("report --out", "--html"),
         (

@@ -124,8 +124,12 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
 #[test]
 fn two_pairs_cannot_tell() {
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
-    let (code, made, _) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
+    let (code, made, told) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
     assert_eq!(code, "6", "{made:#}");
+    let before =
+        "caution: 2 pairs leave every bar of --fail-on undecided (exit code 6); --pairs 6 is";
+    assert!(told.starts_with(before), "{told}");
+    assert!(made["bars"][0]["low"].is_null(), "{made:#}");
     assert_eq!(made["bars"][0]["answer"], "cannot_tell");
     let text = lab.run(&["compare", "cmp1"]);
     assert_eq!(text.code, "6", "{text}");
@@ -134,6 +138,8 @@ fn two_pairs_cannot_tell() {
             .starts_with("no claim: 2 pairs, and at least 6 are needed\n"),
         "{text}"
     );
+    let note = "– is what fewer than 6 pairs cannot tell; at least 6 are needed\n";
+    assert!(text.out.contains(note), "{text}");
 }
 
 #[test]

@@ -412,6 +412,19 @@ fn ctrl_c_cleans_up_and_says_how_to_go_on() {
     let _turn = turn();
     let lab = lab(1, "");
     let running = until_done(&lab, &["experiment", "run", "body.toml"], 1);
+    shot!(lab.run(&["history", "prune", "r1"]), @"
+    exit code: 2
+    --- standard error
+    error: run r1 belongs to experiment body, which is under way
+    hint: wait until it ends, or stop it
+    ");
+    let kept = lab.run(&["history", "prune", "--tagged", "--keep", "0"]);
+    assert_eq!(kept.out, "there is nothing to remove\n", "{kept}");
+    assert!(
+        kept.err
+            .contains("left alone: experiment body is under way"),
+        "{kept}"
+    );
     running.signal(Signal::INT);
     let said = running.end();
     assert_eq!(said.code, "130", "{said}");

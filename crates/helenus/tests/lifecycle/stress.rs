@@ -343,6 +343,21 @@ fn where_it_runs_is_never_guessed() {
     ");
     let said = lab.run(&["stress", "--cluster", "b", "write", "n=0"]);
     assert_eq!(said.code, "0", "{said}");
+    shot!(lab.run(&[&line[..], &["-node", "a"]].concat()), @"
+    exit code: 1
+    --- standard error
+    error: a: no such host
+    hint: a is a cluster of yours: name no hosts, and put --cluster a first
+    ");
+    // What ends with its command is no choice.
+    let path = lab.cluster("a").join("cluster.json");
+    let state = fs_err::read_to_string(&path).expect("a state");
+    let ephemeral = state.replace("\"ephemeral\": false", "\"ephemeral\": true");
+    assert_ne!(state, ephemeral);
+    fs_err::write(&path, ephemeral).expect("writes");
+    let said = lab.run(&["stress", "write", "n=0"]);
+    assert_eq!(said.code, "0", "{said}");
+    fs_err::write(&path, state).expect("writes");
     let said = lab.run(&["stress", "write", "n=1", "-node", "no.such.host.invalid"]);
     assert!(
         said.code == "1" && said.err.contains("no.such.host.invalid: no such host"),

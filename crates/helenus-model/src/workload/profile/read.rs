@@ -16,7 +16,7 @@ const PAGE_SIZE: u32 = 5_000;
 
 /// Why a text is no profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {}{why}", if key.is_empty() { String::new() } else { format!("{key}: ") })]
+#[error("line {line}: {}{why}{}", if key.is_empty() { String::new() } else { format!("{key}: ") }, more(others))]
 pub struct ProfileError {
     /// Line of the file, from 1.
     pub line: usize,
@@ -26,6 +26,16 @@ pub struct ProfileError {
     pub why: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Further keys that nothing here is called, each with its line and the nearest that is.
+    pub others: Vec<String>,
+}
+
+/// Further mistakes of an error, a line each.
+fn more(others: &[String]) -> String {
+    others
+        .iter()
+        .map(|other| format!("\n       {other}"))
+        .collect()
 }
 
 const TOP: [&str; 10] = [
@@ -74,13 +84,16 @@ impl Profile {
                 "write a statement below its key, behind a |: a colon within it ends its text"
                     .to_owned()
             }),
+            others: Vec::new(),
         })?;
         let root = root.ok_or_else(|| ProfileError {
             line: 1,
             key: String::new(),
             why: "there is nothing in it".to_owned(),
             hint: None,
+            others: Vec::new(),
         })?;
+        known_keys(&root)?;
         let top = Map::new(&root, "", &TOP, false)?;
         let keyspace = top.needed("keyspace")?;
         let table = top.needed("table")?;
@@ -152,7 +165,79 @@ fn wrong(at: &Node, key: impl Into<String>, why: impl Into<String>) -> ProfileEr
         key: key.into(),
         why: why.into(),
         hint: None,
+        others: Vec::new(),
     }
+}
+
+/// Refuses every key that is not known, wherever it stands, so that one look mends them all.
+fn known_keys(root: &Node) -> Result<(), ProfileError> {
+    let mut found: Vec<ProfileError> = Vec::new();
+    let mut look = |node: &Node, path: &str, known: &[&str], any_case: bool| {
+        found.extend(unknown(node, path, known, any_case));
+    };
+    look(root, "", &TOP, false);
+    let below = |key: &str| root.get(key).map(|node| &node.value);
+    if let Some(NodeValue::Sequence(columns)) = below("columnspec") {
+        for column in columns {
+            look(column, "columnspec", &COLUMN, true);
+        }
+    }
+    if let Some(insert) = root.get("insert") {
+        look(insert, "insert", &INSERT, true);
+    }
+    for (key, known) in [("queries", &QUERY[..]), ("token_range_queries", &SCAN[..])] {
+        if let Some(NodeValue::Mapping(entries)) = below(key) {
+            for (name, node) in entries {
+                let path = format!("{key}.{}", name.text().unwrap_or_default());
+                look(node, &path, known, false);
+            }
+        }
+    }
+    let mut found = found.into_iter();
+    let Some(mut first) = found.next() else {
+        return Ok(());
+    };
+    let other = |one: ProfileError| match &one.hint {
+        Some(hint) => format!(
+            "{one} ({})",
+            hint.split("; keys here").next().unwrap_or(hint)
+        ),
+        None => one.to_string(),
+    };
+    first.others = found.map(other).collect();
+    Err(first)
+}
+
+/// The keys of a mapping that are not among the known ones.
+fn unknown(node: &Node, path: &str, known: &[&str], any_case: bool) -> Vec<ProfileError> {
+    let NodeValue::Mapping(entries) = &node.value else {
+        return Vec::new();
+    };
+    let map = Map {
+        node,
+        path: path.to_owned(),
+        any_case,
+    };
+    let wrong_key = |key: &Node| {
+        let name = key.text().unwrap_or_default();
+        let taken = |known: &&str| map.same(name, known);
+        if known.iter().any(taken) {
+            return None;
+        }
+        let near = nearest(name, known.iter().copied());
+        let all = format!("keys here are {}", known.join(", "));
+        let near = near
+            .map(|near| format!("the nearest key is {near}; "))
+            .unwrap_or_default();
+        Some(ProfileError {
+            hint: Some(format!("{near}{all}")),
+            ..wrong(key, map.key(name), "no such key")
+        })
+    };
+    entries
+        .iter()
+        .filter_map(|(key, _)| wrong_key(key))
+        .collect()
 }
 
 /// A mapping whose keys are all known.
@@ -169,30 +254,18 @@ impl<'a> Map<'a> {
         known: &[&str],
         any_case: bool,
     ) -> Result<Self, ProfileError> {
-        let NodeValue::Mapping(entries) = &node.value else {
+        if !matches!(node.value, NodeValue::Mapping(_)) {
             return Err(wrong(node, path, "keys with values are wanted here"));
-        };
+        }
         let map = Self {
             node,
             path: path.to_owned(),
             any_case,
         };
-        for (key, _) in entries {
-            let name = key.text().unwrap_or_default();
-            let taken = |known: &&str| map.same(name, known);
-            if !known.iter().any(taken) {
-                let near = nearest(name, known.iter().copied());
-                let all = format!("keys here are {}", known.join(", "));
-                let near = near
-                    .map(|near| format!("the nearest key is {near}; "))
-                    .unwrap_or_default();
-                return Err(ProfileError {
-                    hint: Some(format!("{near}{all}")),
-                    ..wrong(key, map.key(name), "no such key")
-                });
-            }
+        match unknown(node, path, known, any_case).into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(map),
         }
-        Ok(map)
     }
 
     fn same(&self, name: &str, known: &str) -> bool {

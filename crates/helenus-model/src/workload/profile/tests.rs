@@ -145,6 +145,30 @@ fn said(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn all_unknown_keys_are_named_at_once() {
+    let text = EVENTS
+        .replacen("    size: fixed(3)", "    sise: fixed(3)", 1)
+        .replacen("batchtype: unlogged", "batchtipe: unlogged", 1)
+        .replacen("fields: samerow", "feilds: samerow", 1)
+        .replacen(
+            "population: uniform(1..10)",
+            "population: unifrom(1..10)",
+            1,
+        );
+    let error = Profile::read(&text).expect_err("refused");
+    insta::assert_snapshot!(error, @"
+    line 22: columnspec.sise: no such key
+           line 27: insert.batchtipe: no such key (the nearest key is batchtype)
+           line 34: queries.one.feilds: no such key (the nearest key is fields)
+    ");
+    assert!(
+        error
+            .hint
+            .is_some_and(|hint| hint.starts_with("the nearest key is size; "))
+    );
+}
+
+#[test]
 fn errors_have_line_key_and_the_nearest_name() {
     let all = [
         said("    size: fixed(3)", "    sise: fixed(3)"),

@@ -2,7 +2,7 @@
 //! Refuses to claim what the comparison does not.
 
 use crate::ui::{Table, Ui};
-use helenus_model::comparison::{Comparison, Conclusion, Finding, LEVEL, Measure};
+use helenus_model::comparison::{Comparison, Conclusion, Finding, LEAST_PAIRS, LEVEL, Measure};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -60,6 +60,16 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
     }
     line("");
     line(table(of).trim_end());
+    if of
+        .rows
+        .iter()
+        .filter_map(|row| row.estimate)
+        .any(|e| !e.is_enough())
+    {
+        line(&format!(
+            "– is what fewer than {LEAST_PAIRS} pairs cannot tell; at least {LEAST_PAIRS} are needed"
+        ));
+    }
     for bar in &of.bars {
         let interval = match (bar.low, bar.high) {
             (Some(low), Some(high)) => format!(" ({} to {})", signed(low), signed(high)),
@@ -118,6 +128,12 @@ fn table(of: &Comparison) -> String {
             value(row.measure, row.b),
         ];
         match row.estimate {
+            Some(e) if !e.is_enough() => {
+                let [interval, p, holm, finds] = ["–"; 4].map(str::to_owned);
+                let needs = e.pairs_for_5_percent.to_string();
+                let words = row.finding().words().to_owned();
+                cells.extend([signed(e.ratio), interval, p, holm, finds, needs, words]);
+            }
             Some(e) => cells.extend([
                 signed(e.ratio),
                 format!("{} to {}", signed(e.low), signed(e.high)),

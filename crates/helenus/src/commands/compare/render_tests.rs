@@ -181,6 +181,32 @@ fn terminal_json_html_and_markdown_say_the_same_of_the_same_comparison() {
     assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
+#[test]
+fn no_interval_is_shown_of_fewer_than_six_pairs() {
+    let mut draw = Draw::new(Seed(7));
+    let mut found = comparison(&mut draw);
+    for (pairs, shown) in [(2, false), (LEAST_PAIRS, true)] {
+        found.bars.clear();
+        found.rows = vec![row(&mut draw, "write", Measure::ResponseP99, pairs)];
+        let estimate = found.rows[0].estimate.as_mut().expect("an estimate");
+        (estimate.low, estimate.high) = (1e-30, 1e30);
+        let report = ComparisonReport {
+            name: "cmp1",
+            comparison: &found,
+            made_wall_ns: 0,
+            repeat: &[],
+        };
+        let page = comparison_html(&report);
+        let (page, _) = page.split_once("<script>").expect("scripts");
+        let terminal = text(&found, None);
+        for form in [&terminal, page, &comparison_markdown(&report)] {
+            assert_eq!(form.contains("00000000"), shown, "{form}");
+        }
+        let note = "– is what fewer than 6 pairs cannot tell; at least 6 are needed\n";
+        assert_eq!(terminal.contains(note), !shown, "{terminal}");
+    }
+}
+
 /// Whether every claim is that of a crossed bar, which the headline tells first.
 fn crossed_only(of: &Comparison) -> bool {
     let crossed = |row: &Row| {

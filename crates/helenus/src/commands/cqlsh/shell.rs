@@ -1,7 +1,7 @@
 //! One statement after the other: CQL goes to the node, commands change the shell, answers are printed.
 //! Refuses to know where statements come from: a file, a pipe, a flag or a terminal.
 
-use super::{interactive, read};
+use super::{counting, interactive, read};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::lifecycle::Hands;
@@ -148,7 +148,9 @@ impl<'a> Shell<'a> {
                     self.ui.caution(&warning);
                 }
                 if let Err(error) = answered.and(traced) {
-                    return Err(wrong(self, &error, error.hint()));
+                    let (used, state) = (self.session.keyspace(), self.session.state());
+                    let counts = counting::cure(&statement.text, used, &state.plan.name, &error);
+                    return Err(wrong(self, &error, counts.or_else(|| error.hint())));
                 }
             }
         }

@@ -3,8 +3,8 @@
 
 use super::{open, stored};
 use crate::error::{CommandError, code};
+use crate::outfile::{self, Standing};
 use crate::ui::{Table, Ui};
-use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cql::input;
 use helenus_lab::experiment::facts;
@@ -138,15 +138,17 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
     for (path, make) in wanted {
         if let Some(path) = path {
             crate::commands::report::replaceable(path, false)?;
-            save(path, &make(report))?;
+            outfile::write(path, make(report).as_bytes())?;
         }
     }
     if let Some(path) = files.csv {
         let rows = experiment_csv(report);
         let heads = rows.lines().next().unwrap_or_default();
-        let old = input::text_up_to(path, input::MOST_LONG);
-        let same = old.is_ok_and(|old| old.starts_with(heads));
-        if path.exists() && !same {
+        let is_table = || {
+            let old = input::text_up_to(path, input::MOST_LONG);
+            old.is_ok_and(|old| old.starts_with(heads))
+        };
+        if outfile::standing(path)? == Standing::File && !is_table() {
             let text = format!(
                 "{} is there, and is no table of this experiment",
                 path.display()
@@ -154,13 +156,9 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
             return Err(CommandError::new(code::USAGE, text)
                 .hint("name another file with --csv".to_owned()));
         }
-        save(path, &rows)?;
+        outfile::write(path, rows.as_bytes())?;
     }
     Ok(())
-}
-
-fn save(path: &Path, text: &str) -> Result<(), CommandError> {
-    fs::write(path, text).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))
 }
 
 fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> String {

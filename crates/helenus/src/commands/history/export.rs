@@ -1,17 +1,16 @@
 //! `helenus history export`: runs as JSON, CSV or an HdrHistogram interval log.
-//! Refuses half a file: it is written beside its place, and takes it whole.
+//! Refuses to write over a file unless told to.
 
 use super::show::Shown;
 use super::words;
 use crate::cli::history::{Export, FormArg};
 use crate::error::{CommandError, code};
+use crate::outfile::{self, Standing};
 use crate::ui::Ui;
-use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_record::hdr_log::{self, LogChoice};
 use helenus_record::{History, RunId, csv};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
 
 /// What an export to a file says of itself.
 #[derive(Serialize)]
@@ -38,8 +37,8 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
     let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
     let form = form(flags)?;
     check(flags, form, &ids)?;
-    let to_stdout = flags.to == Path::new("-");
-    if !to_stdout && !flags.force && flags.to.exists() {
+    let to_stdout = outfile::is_output(&flags.to);
+    if !to_stdout && outfile::standing(&flags.to)? == Standing::File && !flags.force {
         let text = format!("{} exists already", flags.to.display());
         return Err(CommandError::new(code::USAGE, text).hint("--force writes over it".to_owned()));
     }
@@ -53,7 +52,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
         return Ok(0);
     }
     if !flags.dry_run {
-        write(&flags.to, &data).map_err(|e| unwritable(&flags.to, &e))?;
+        outfile::write(&flags.to, &data)?;
     }
     let exported = Exported {
         format: Format::new("exported", 1),
@@ -80,7 +79,7 @@ fn form(flags: &Export) -> Result<FormArg, CommandError> {
     if let Some(form) = flags.form {
         return Ok(form);
     }
-    if flags.to == Path::new("-") {
+    if outfile::is_output(&flags.to) {
         return Ok(FormArg::Json);
     }
     match flags.to.extension().and_then(|e| e.to_str()) {
@@ -196,29 +195,4 @@ fn log(flags: &Export, history: &History, ids: &[RunId], ui: &Ui) -> Result<Vec<
         }
     }
     Ok(bytes)
-}
-
-/// Whole or not at all: whoever is killed here leaves at most a file beside it.
-fn write(path: &Path, data: &[u8]) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.new", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let done = fs::write(&beside, data).and_then(|()| fs::rename(&beside, path));
-    if done.is_err() {
-        let _never_made = fs::remove_file(&beside);
-    }
-    done
-}
-
-/// Names the file that was asked for, not the one beside it.
-fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
-    let why = match error.kind() {
-        std::io::ErrorKind::NotFound => "its folder is not there".to_owned(),
-        _ => error.to_string(),
-    };
-    CommandError::new(
-        code::ENVIRONMENT,
-        format!("cannot write {}: {why}", path.display()),
-    )
-    .hint("--to wants a folder that is there and yours to write".to_owned())
 }

@@ -31,6 +31,7 @@ pub(super) fn place(stress: &Stress, flags: &Flags, hands: &Hands) -> Result<Pla
         stress.port.native.unwrap_or(9042),
         named,
         login(stress)?,
+        hands,
     )
 }
 

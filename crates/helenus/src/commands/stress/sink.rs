@@ -2,6 +2,7 @@
 //! Refuses to say anything of its own.
 
 use crate::error::{CommandError, code};
+use crate::outfile::{self, Standing};
 use crate::ui::Ui;
 use fs_err as fs;
 use helenus_cql::input;
@@ -28,9 +29,8 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     pub(super) fn new(stress: &'a Stress, ui: &'a Ui) -> Result<Self, CommandError> {
         let open = |path: &Option<String>| {
-            let made = path.as_ref().map(fs::File::create).transpose();
-            let made = made.map_err(|e| CommandError::of(code::BAR, &e))?;
-            Ok::<_, CommandError>(made.map(BufWriter::new))
+            let made = path.as_ref().map(|path| outfile::open(Path::new(path)));
+            Ok::<_, CommandError>(made.transpose()?.map(BufWriter::new))
         };
         Ok(Self {
             file: open(&stress.log.file)?,
@@ -116,7 +116,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Writes the page and tells what could not be written.
-    pub(super) fn end(mut self, title: &str) -> Result<(), CommandError> {
+    pub(super) fn end(self, title: &str) -> Result<(), CommandError> {
         if let Some(path) = self
             .stress
             .graph
@@ -124,15 +124,19 @@ impl<'a> Sink<'a> {
             .as_ref()
             .filter(|_| !self.drawn.is_empty())
         {
-            let there = match input::text_up_to(Path::new(path), input::MOST_LONG) {
-                Err(error) if error.is_missing() => None,
-                read => Some(read?),
+            let path = Path::new(path);
+            let there = match outfile::standing(path)? {
+                Standing::File => Some(input::text_up_to(path, input::MOST_LONG)?),
+                _ => None,
             };
             let page = graph::page(title, &self.drawn, there.as_deref()).map_err(|e| {
-                CommandError::new(code::BAR, format!("{path}: {e}"))
+                CommandError::new(code::BAR, format!("{}: {e}", path.display()))
                     .hint("name another file behind -graph file=".to_owned())
             })?;
-            keep(&mut self.failed, fs::write(path, page));
+            let drawn = outfile::write(path, page.as_bytes());
+            if self.failed.is_none() {
+                drawn?;
+            }
         }
         match self.failed {
             None => Ok(()),

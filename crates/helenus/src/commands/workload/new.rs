@@ -3,8 +3,8 @@
 
 use crate::cli::workload::New;
 use crate::error::{CommandError, code};
+use crate::outfile::{self, Standing};
 use crate::ui::Ui;
-use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::live_schema::{self, LiveSchemaError, Sampling};
 use helenus_cluster::ring_view;
@@ -17,7 +17,7 @@ use helenus_model::workload::draft::Observed;
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Drafted {
@@ -55,6 +55,9 @@ pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandErro
             )
         });
         return Ok(());
+    }
+    if let Some(path) = &flags.output {
+        not_there(path)?;
     }
     let mut client = shell::connect(&state, None)?;
     let described = live_schema::table(&mut client, &keyspace, &name).map_err(|error| {
@@ -104,21 +107,26 @@ pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandErro
     write(flags, &drafted, ui)
 }
 
+/// Refuses a file that is there; a device or a pipe takes the profile.
+fn not_there(path: &Path) -> Result<(), CommandError> {
+    if outfile::standing(path)? != Standing::File {
+        return Ok(());
+    }
+    let text = format!("{} is there already", path.display());
+    Err(CommandError::new(code::USAGE, text).hint("name a file that is not there yet".to_owned()))
+}
+
 fn write(flags: &New, drafted: &Drafted, ui: &Ui) -> Result<(), CommandError> {
-    let Some(path) = &flags.output else {
+    let Some(path) = flags
+        .output
+        .as_ref()
+        .filter(|path| !outfile::is_output(path))
+    else {
         ui.result(drafted, || drafted.profile.clone());
         return Ok(());
     };
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| {
-            CommandError::of(code::USAGE, &error)
-                .hint("name a file that is not there yet".to_owned())
-        })?;
-    file.write_all(drafted.profile.as_bytes())
-        .map_err(|error| CommandError::of(code::ENVIRONMENT, &error))?;
+    not_there(path)?;
+    outfile::write(path, drafted.profile.as_bytes())?;
     ui.result(drafted, || {
         format!(
             "{}: drafted from {} partitions and {} rows of {}\n",

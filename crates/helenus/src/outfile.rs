@@ -1,0 +1,199 @@
+//! Every file that a person names to be written: whole or not at all.
+//! Refuses folders, sockets and block devices; a character device or a named pipe is written to and never replaced.
+
+use crate::error::{CommandError, code};
+use fs_err as fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// What stands where something is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A regular file, which writing replaces.
+    File,
+    /// A character device or a named pipe, which takes what is written and keeps its place.
+    Stream,
+    /// This process's own standard output, as `/dev/stdout` names it.
+    Output,
+}
+
+/// What stands at `path`.
+///
+/// # Errors
+/// A folder, a socket or a block device; or the kernel does not tell.
+pub(crate) fn standing(path: &Path) -> Result<Standing, CommandError> {
+    let there = match fs::metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Standing::Nothing),
+        Err(error) => return Err(unwritable(path, &error)),
+    };
+    let output = fs::metadata("/proc/self/fd/1");
+    if output.is_ok_and(|output| (output.dev(), output.ino()) == (there.dev(), there.ino())) {
+        return Ok(Standing::Output);
+    }
+    let kind = there.file_type();
+    let other = if kind.is_file() {
+        return Ok(Standing::File);
+    } else if kind.is_char_device() || kind.is_fifo() {
+        return Ok(Standing::Stream);
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a block device"
+    };
+    let text = format!("cannot write {}: it is {other}", path.display());
+    let hint = match other {
+        "a folder" => "name a file in it",
+        _ => "name a regular file, or one that is not there yet",
+    };
+    Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()))
+}
+
+/// Whether a path means standard output: `-`, or what standard output is.
+pub(crate) fn is_output(path: &Path) -> bool {
+    path == Path::new("-") || standing(path).is_ok_and(|there| there == Standing::Output)
+}
+
+/// A file to write to as things happen: made, emptied, or the stream that is there.
+///
+/// # Errors
+/// As [`standing`], or it cannot be opened.
+pub(crate) fn open(path: &Path) -> Result<fs::File, CommandError> {
+    let opened = match standing(path)? {
+        Standing::Nothing | Standing::File => fs::File::create(path),
+        Standing::Stream => fs::OpenOptions::new().write(true).open(path),
+        // Its descriptor: opened by name, a file behind it would be written from its beginning.
+        Standing::Output => rustix::stdio::stdout()
+            .try_clone_to_owned()
+            .map(|same| fs::File::from_parts(same.into(), path)),
+    };
+    opened.map_err(|e| unwritable(path, &e))
+}
+
+/// Writes `data`. A regular file is replaced whole: whoever is killed here leaves at most a file beside it.
+///
+/// # Errors
+/// As [`standing`], or it cannot be written.
+pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), CommandError> {
+    let written = match standing(path)? {
+        Standing::Nothing => replace(path, data, None),
+        Standing::File => fs::canonicalize(path).and_then(|place| {
+            let mode = fs::metadata(&place)?.permissions();
+            replace(&place, data, Some(mode))
+        }),
+        Standing::Stream | Standing::Output => match open(path)?.write_all(data) {
+            // A reader that went away has read what it wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        },
+    };
+    written.map_err(|e| unwritable(path, &e))
+}
+
+/// Writes beside its place, then takes it, with the permissions of what was there.
+fn replace(path: &Path, data: &[u8], mode: Option<std::fs::Permissions>) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let done = fs::write(&beside, data)
+        .and_then(|()| mode.map_or(Ok(()), |mode| fs::set_permissions(&beside, mode)))
+        .and_then(|()| fs::rename(&beside, path));
+    if done.is_err() {
+        let _never_made = fs::remove_file(&beside);
+    }
+    done
+}
+
+/// Names the file that was asked for, not the one beside it.
+fn unwritable(path: &Path, error: &io::Error) -> CommandError {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "its folder is not there".to_owned(),
+        _ => {
+            // fs_err names the file that it was about: what follows are the kernel's words.
+            let text = error.to_string();
+            text.rsplit_once("`: ")
+                .map_or(text.clone(), |(_, words)| words.to_owned())
+        }
+    };
+    let text = format!("cannot write {}: {why}", path.display());
+    CommandError::new(code::ENVIRONMENT, text)
+        .hint("name a file in a folder that is there and yours to write".to_owned())
+        .or_no_space()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    fn said(written: Result<(), CommandError>) -> (u8, String) {
+        let failure = written.expect_err("refused");
+        (failure.code, failure.message().to_owned())
+    }
+
+    #[test]
+    fn a_device_is_written_to_and_stays_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let link = folder.path().join("full");
+        symlink("/dev/full", &link).expect("a link");
+        let (code, text) = said(write(&link, b"x"));
+        assert_eq!(code, code::ENVIRONMENT, "{text}");
+        assert!(text.contains("No space left"), "{text}");
+        let still = fs::metadata(&link).expect("it stands").file_type();
+        assert!(still.is_char_device());
+        assert!(write(Path::new("/dev/null"), b"x").is_ok());
+        assert_eq!(standing(&link).expect("a stream"), Standing::Stream);
+    }
+
+    #[test]
+    fn what_takes_no_text_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (code, text) = said(write(folder.path(), b"x"));
+        assert_eq!(code, code::USAGE, "{text}");
+        assert!(text.ends_with("it is a folder"), "{text}");
+        let socket = folder.path().join("socket");
+        let _held = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        for wrong in [write(&socket, b"x"), open(&socket).map(|_| ())] {
+            let (code, text) = said(wrong);
+            assert_eq!(code, code::USAGE, "{text}");
+            assert!(text.ends_with("it is a socket"), "{text}");
+        }
+        let (code, text) = said(write(&folder.path().join("no/such"), b"x"));
+        assert_eq!(code, code::ENVIRONMENT, "{text}");
+        assert!(text.ends_with("its folder is not there"), "{text}");
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_behind_its_link_and_keeps_its_mode() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").expect("writes");
+        fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+        symlink(&file, &link).expect("a link");
+        assert!(write(&link, b"new").is_ok());
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("reads"), "new");
+        let mode = fs::metadata(&file).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 2);
+    }
+
+    #[test]
+    fn a_named_pipe_is_written_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("coreutils").success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).expect("reads")
+        });
+        assert!(write(&pipe, b"text").is_ok());
+        assert_eq!(reader.join().expect("ends"), "text");
+    }
+}
