@@ -177,6 +177,9 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
         BenchError::Unserved(ref refused) => {
             CommandError::of(code::USAGE, &error).hint(refused.hint())
         }
+        BenchError::OtherReplication(ref other) => {
+            CommandError::of(code::USAGE, &error).hint(other.hint())
+        }
         BenchError::Apart(error) => distance::failure(error),
         BenchError::DataCentre {
             ref asked,
