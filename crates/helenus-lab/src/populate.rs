@@ -382,6 +382,8 @@ impl Populate<'_> {
             level: self.request.consistency,
             local: self.target.data_center.as_deref().unwrap_or_default(),
             statements: &statements,
+            replication_factor: asked,
+            must_be_served: true,
             options: &ConnectOptions::default(),
         };
         serving::served(&self.target, &asked).map_err(BenchError::from)?;

@@ -9,10 +9,12 @@ use helenus_cql::{Client, ClientError, ConnectOptions};
 use helenus_model::consistency::{Consistency, SerialConsistency};
 use helenus_model::run_plan::Phase;
 use helenus_model::schema_text::created;
-use helenus_model::serving::{Level, Standing, Unserved, Wanted, check, replication};
+use helenus_model::serving::{
+    Level, OtherReplication, Standing, Unserved, Wanted, as_asked, check, replication,
+};
 use helenus_model::status::ClusterView;
-use helenus_model::workload::Workload;
-use std::collections::BTreeMap;
+use helenus_model::workload::{ReplicationFactor, Workload};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the generator's driver asks for in a conditional write where nobody says.
 const SERIAL: SerialConsistency = SerialConsistency::LocalSerial;
@@ -30,6 +32,9 @@ pub enum ServingError {
     Client(#[from] ClientError),
     #[error(transparent)]
     Unserved(Box<Unserved>),
+    /// A keyspace is there with another replication than was asked for.
+    #[error(transparent)]
+    OtherReplication(#[from] Box<OtherReplication>),
 }
 
 /// What is about to run.
@@ -45,6 +50,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) local: &'a str,
     /// Statements that will make what is not there.
     pub(crate) statements: &'a [String],
+    /// Replicas of each row, where the person says.
+    pub(crate) replication_factor: Option<&'a ReplicationFactor>,
+    /// Whether the levels must be served.
+    pub(crate) must_be_served: bool,
     /// To get into a cluster that is not ours.
     pub(crate) options: &'a ConnectOptions,
 }
@@ -52,11 +61,12 @@ pub(crate) struct Asked<'a> {
 /// Looks at the keyspaces that are there, and at those that are about to be made.
 ///
 /// # Errors
-/// A cluster of ours does not answer, or an operation cannot be served. What cannot be seen of others is let through.
+/// A cluster of ours does not answer, a keyspace is there with another replication than the person asks for, or an
+/// operation cannot be served. What cannot be seen of others is let through.
 pub(crate) fn served(target: &Target, asked: &Asked<'_>) -> Result<(), ServingError> {
     let all = wanted(asked);
     let view = match (&target.cluster, target.endpoints.first()) {
-        _ if all.is_empty() => return Ok(()),
+        _ if all.is_empty() && asked.replication_factor.is_none() => return Ok(()),
         (Some(state), _) => {
             let mut client = shell::connect(state, None)?;
             ring_view::view(&mut client)?
@@ -88,9 +98,25 @@ pub(crate) fn served(target: &Target, asked: &Asked<'_>) -> Result<(), ServingEr
             let standing = Standing {
                 replication,
                 exists,
+                asked: asked.replication_factor.is_some(),
             };
             keyspaces.insert(name, standing);
         }
+    }
+    if let Some(factor) = asked.replication_factor {
+        let made = asked.statements.iter().filter_map(|text| created(text));
+        let named: BTreeSet<String> = made
+            .map(|(name, _)| name)
+            .chain(all.iter().map(|wanted| wanted.keyspace.clone()))
+            .collect();
+        let named = named.iter().map(String::as_str);
+        let data_centers: BTreeSet<&str> = ring.owners().map(|m| m.data_center.as_str()).collect();
+        let factors = factor.on(data_centers).factors();
+        let cluster = target.cluster.as_ref().map(|own| own.plan.name.as_str());
+        as_asked((cluster, &ring), &keyspaces, named, &factors)?;
+    }
+    if !asked.must_be_served {
+        return Ok(());
     }
     check(&ring, asked.local, &keyspaces, &all).map_err(ServingError::Unserved)
 }

@@ -19,7 +19,7 @@ use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::{Session, TlsContext};
 use scylla::client::session_builder::SessionBuilder;
-use scylla::errors::{DbError, ExecutionError, RequestAttemptError};
+use scylla::errors::{DbError, ExecutionError, PrepareError, RequestAttemptError};
 use scylla::policies::host_filter::AllowListHostFilter;
 use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::FallthroughRetryPolicy;
@@ -185,7 +185,7 @@ impl Driver {
                 .await
                 .map_err(|e| EndpointError::Prepare {
                     operation: operation.to_owned(),
-                    source: Box::new(e),
+                    source: reason(e),
                 })?;
         // The schema does not change while it is measured: rows come without their description.
         statement.set_use_cached_result_metadata(true);
@@ -301,6 +301,16 @@ fn other(error: &dyn Error) -> Fault {
     }
 }
 
+/// Why a statement cannot be prepared: the server's own words, where it has said any.
+fn reason(error: PrepareError) -> Box<dyn Error + Send + Sync> {
+    match error {
+        PrepareError::AllAttemptsFailed {
+            first_attempt: RequestAttemptError::DbError(_, words),
+        } if !words.is_empty() => words.into(),
+        other => Box::new(other),
+    }
+}
+
 fn fault(error: &ExecutionError) -> Fault {
     use ExecutionError as E;
     use RequestAttemptError as A;
@@ -328,6 +338,17 @@ fn fault(error: &ExecutionError) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_statement_is_told_in_the_server_s_words() {
+        let words = "Only EQ and IN relation are supported on the partition key";
+        let refused = PrepareError::AllAttemptsFailed {
+            first_attempt: RequestAttemptError::DbError(DbError::Invalid, words.to_owned()),
+        };
+        assert_eq!(reason(refused).to_string(), words);
+        let other = PrepareError::PreparedStatementIdsMismatch;
+        assert!(reason(other).to_string().contains("mismatch"));
+    }
 
     #[test]
     fn a_node_that_shuts_down_is_gone_and_not_overloaded() {

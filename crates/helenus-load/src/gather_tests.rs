@@ -116,7 +116,9 @@ fn run(phase: &Phase) -> (PhaseResult, u64) {
         standing: Standing::default(),
         first_failures: BTreeMap::new(),
     });
-    let result = phase_result(&gathered, phase, 0, Seed(1), &|_, _| Beside::default());
+    let result = phase_result(&gathered, phase, &[], (0, Seed(1)), &|_, _| {
+        Beside::default()
+    });
     (result.expect("a result"), inside)
 }
 

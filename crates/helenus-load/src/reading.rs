@@ -172,13 +172,14 @@ impl Accumulator {
             return Err(ReadError::Failed(failure));
         }
         let header = self.header.ok_or(ReadError::NoHeader)?;
+        let reads = self.plan.workload.reads();
         let phases: Vec<PhaseResult> = self
             .phases
             .iter()
             .zip(&self.plan.phases)
             .enumerate()
             .filter_map(|(at, (gathered, phase))| {
-                phase_result(gathered, phase, at, self.plan.seed, beside)
+                phase_result(gathered, phase, &reads, (at, self.plan.seed), beside)
             })
             .collect();
         let footer = self.footer.as_ref();
@@ -191,8 +192,8 @@ impl Accumulator {
 pub(crate) fn phase_result(
     gathered: &Gathered,
     phase: &Phase,
-    at: usize,
-    seed: Seed,
+    reads: &[String],
+    (at, seed): (usize, Seed),
     beside: &dyn Fn((u64, u64), u64) -> Beside,
 ) -> Option<PhaseResult> {
     let mut end = gathered.end(at)?;
@@ -220,6 +221,7 @@ pub(crate) fn phase_result(
         completed_within: gathered.completed_within(from_ns, to_ns),
         growth_s: gathered.growth_s(from_ns, to_ns),
         steadiness: steadiness.as_ref(),
+        reads,
         seed: seed.derive(&format!("blocks/{}", phase.name)),
     };
     Some(PhaseResult::new(

@@ -1,6 +1,10 @@
 //! Doubts: what stands between a number and believing it, with a fixed text, a cure, a severity and a threshold.
 //! Refuses to soften: the same facts always raise the same doubts.
 
+mod shared;
+
+pub use shared::{Shared, shared};
+
 use crate::overload::GROWTH;
 use crate::sample::FailureKind;
 use crate::steady::FLOOR;
@@ -100,6 +104,8 @@ pub enum DoubtKind {
     Disturbed,
     /// A node joined or left.
     Membership,
+    /// Every read of an operation found nothing.
+    NoRows,
 }
 
 impl DoubtKind {
@@ -128,7 +134,8 @@ impl DoubtKind {
             | Self::GeneratorWaited
             | Self::DistanceOff
             | Self::Fault
-            | Self::Membership => Severity::Caution,
+            | Self::Membership
+            | Self::NoRows => Severity::Caution,
         }
     }
 
@@ -162,6 +169,7 @@ impl DoubtKind {
             Self::FaultNotMade => "a fault that was asked for could not be made",
             Self::Disturbed => "another command changed the cluster during the run",
             Self::Membership => "a node joined or left the cluster",
+            Self::NoRows => "no read found a row",
         }
     }
 
@@ -205,6 +213,10 @@ impl DoubtKind {
             }
             Self::Disturbed => "run it again without that command",
             Self::Membership => "compare it only with runs in which the same nodes joined or left",
+            Self::NoRows => {
+                "write the rows first, such as with `helenus populate` and the same seed; where the condition is a range, \
+                 give it another bound"
+            }
         }
     }
 
@@ -230,7 +242,8 @@ impl DoubtKind {
             | Self::JdkUnsupported
             | Self::ArchiveMix
             | Self::FaultNotMade
-            | Self::Disturbed => "count",
+            | Self::Disturbed
+            | Self::NoRows => "count",
         }
     }
 }
@@ -255,6 +268,15 @@ pub struct Doubt {
     /// Whom it is about, where that is known (a node's name), or a fault's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
+}
+
+impl Doubt {
+    /// The fixed text, and whom it is about.
+    pub fn line(&self) -> String {
+        let about = self.about.as_ref();
+        let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+        format!("{}{about}", self.text)
+    }
 }
 
 /// What may be said of a phase or a run.
@@ -377,6 +399,8 @@ pub struct PhaseFacts {
     pub ended: u64,
     /// Operations that failed.
     pub failed: u64,
+    /// Operations that read, completed and found no row at all.
+    pub reads_of_nothing: Vec<String>,
     /// How most of them failed.
     pub failed_most: Option<FailureKind>,
     /// Offered but not started at the schedule's end.
@@ -502,6 +526,12 @@ fn judge_operations(facts: &PhaseFacts, outside: &OutsideFacts, doubts: &mut Vec
         let share = facts.failed as f64 / facts.ended.max(1) as f64;
         let allowed = outside.max_errors.unwrap_or(threshold::ERRORS);
         above(doubts, K::Errors, share, allowed);
+    }
+    for operation in &facts.reads_of_nothing {
+        raise(doubts, K::NoRows, 1.0, 0.0);
+        if let Some(last) = doubts.last_mut() {
+            last.about = Some(operation.clone());
+        }
     }
     if facts.stopped_early {
         raise(doubts, K::StoppedEarly, 1.0, 0.0);

@@ -1,7 +1,7 @@
 //! The result of a run, `helenus.run/1`: counts, distributions and doubts by phase and operation.
 //! Refuses averages of percentiles: every percentile is read from merged histograms, which it carries along.
 
-use crate::doubt::{Doubt, OutsideFacts, PhaseFacts, Verdict, judge};
+use crate::doubt::{Doubt, DoubtKind, OutsideFacts, PhaseFacts, Verdict, judge};
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::{Pacing, Phase, RunPlan};
@@ -18,6 +18,11 @@ use std::collections::BTreeMap;
 
 mod around;
 mod sure;
+#[cfg(test)]
+mod tests;
+
+/// Share of a measured window from which on something held for all of it.
+const WHOLE: f64 = 0.995;
 
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
@@ -281,6 +286,13 @@ impl OperationResult {
         }
     }
 
+    /// Response and service times, those that there are; none where no operation completed.
+    pub fn times(&self) -> impl Iterator<Item = (&'static str, &Distribution)> {
+        let all = [("response", &self.response), ("service", &self.service)];
+        let some = all.into_iter().filter(|_| self.completed > 0);
+        some.filter_map(|(kind, of)| Some((kind, of.as_ref()?)))
+    }
+
     /// All failures.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
@@ -303,6 +315,8 @@ pub struct Measured<'a> {
     pub growth_s: Option<f64>,
     /// Whether it was steady; none where nobody looked.
     pub steadiness: Option<&'a Steadiness>,
+    /// Operations that read.
+    pub reads: &'a [String],
     /// For what is drawn at random.
     pub seed: Seed,
 }
@@ -330,6 +344,7 @@ impl PhaseResult {
             completed_within,
             growth_s,
             steadiness,
+            reads,
             seed,
         } = *measured;
         let outside = &beside.outside;
@@ -350,7 +365,15 @@ impl PhaseResult {
             Some(_) => &total.response,
             None => &total.service,
         };
+        let found_nothing = |(name, one): &(&String, &OperationInterval)| {
+            reads.contains(name) && one.completed > 0 && one.rows == 0
+        };
         let facts = PhaseFacts {
+            reads_of_nothing: merged
+                .iter()
+                .filter(found_nothing)
+                .map(|(name, _)| name.clone())
+                .collect(),
             duration_s,
             rate_per_s: phase.rate_per_s,
             ended: total.completed + total.failures(),
@@ -400,6 +423,20 @@ impl PhaseResult {
             verdict: Verdict::of(&doubts),
             doubts,
         }
+    }
+}
+
+impl PhaseResult {
+    /// What speaks against calling the phase steady although its service times kept one level: a node died, the backlog
+    /// grew, another command changed the cluster, or a fault held for a part of it.
+    pub fn against_steady(&self) -> Option<&Doubt> {
+        use DoubtKind as K;
+        self.doubts.iter().find(|doubt| match doubt.kind {
+            K::NodeDied | K::BehindSchedule | K::Disturbed => true,
+            // One that held all the time is what was to be measured.
+            K::Fault => doubt.measured < WHOLE,
+            _ => false,
+        })
     }
 }
 
@@ -470,152 +507,5 @@ impl RunResult {
                 .unwrap_or(Verdict::Invalid),
             phases,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doubt::DoubtKind;
-
-    fn second_of_writes() -> OperationInterval {
-        let mut one = OperationInterval {
-            offered: 2000,
-            started: 2000,
-            completed: 2000,
-            ..OperationInterval::default()
-        };
-        for i in 0..2000_u64 {
-            one.service.record(400_000 + i * 100);
-            one.response.record(500_000 + i * 100);
-            one.lateness.record(50_000);
-            one.slot_wait.record(0);
-        }
-        one
-    }
-
-    fn end(seconds: u64) -> PhaseEnd {
-        PhaseEnd {
-            phase: 0,
-            measured_from_ns: 5_000_000_000,
-            measured_to_ns: (5 + seconds) * 1_000_000_000,
-            ended_ns: (5 + seconds) * 1_000_000_000 + 1,
-            backlog: 0,
-            abandoned: 0,
-            cut_off: 0,
-            thread_cpu_ns: 300_000_000,
-            clock_step_ns: 12,
-            stopped_early: false,
-            standing: Standing::default(),
-            first_failures: BTreeMap::new(),
-        }
-    }
-
-    fn result(
-        phase: &Phase,
-        blocks: &[&BTreeMap<String, OperationInterval>],
-        end: &PhaseEnd,
-    ) -> PhaseResult {
-        let measured = Measured {
-            phase,
-            blocks,
-            end,
-            completed_within: blocks
-                .iter()
-                .flat_map(|block| block.values())
-                .map(|one| one.completed)
-                .sum(),
-            growth_s: None,
-            steadiness: None,
-            seed: Seed(1),
-        };
-        PhaseResult::new(&measured, &Beside::default())
-    }
-
-    #[test]
-    fn seconds_merge_into_a_phase() {
-        let second = BTreeMap::from([("write".to_owned(), second_of_writes())]);
-        let phase = Phase::steady("write", 2000.0, 64, 10_000);
-        let result = result(&phase, &[&second; 10], &end(10));
-        assert_eq!(result.verdict, Verdict::Valid);
-        assert_eq!(result.total.offered, 20_000);
-        assert!((result.achieved_per_s - 2000.0).abs() < 1e-9);
-        assert!((result.thread_busy - 0.03).abs() < 1e-9);
-        let service = result.operations["write"].service.as_ref().expect("ended");
-        assert_eq!(service.count, 20_000);
-        assert!(service.p999_us.is_some() && service.p9999_us.is_none());
-        let json = serde_json::to_string(&result).expect("writes");
-        let read: PhaseResult = serde_json::from_str(&json).expect("reads");
-        assert_eq!(read.total.service.map(|s| s.count), Some(20_000));
-    }
-
-    #[test]
-    fn a_closed_loop_has_no_response_time() {
-        let mut one = second_of_writes();
-        one.response.clear();
-        one.slot_wait.clear();
-        let mut phase = Phase::steady("write", 1.0, 64, 1000);
-        phase.rate_per_s = None;
-        let second = BTreeMap::from([("write".to_owned(), one)]);
-        let result = result(&phase, &[&second], &end(1));
-        assert_eq!(result.total.response, None);
-        assert_eq!(result.total.slot_wait, None);
-        let json = serde_json::to_value(&result).expect("writes");
-        assert!(json["total"]["response"].is_null());
-        let kinds: Vec<_> = result.doubts.iter().map(|d| d.kind).collect();
-        assert_eq!(kinds, [DoubtKind::Short]);
-    }
-
-    #[test]
-    fn the_only_operation_has_the_interval_of_the_whole() {
-        let seconds: Vec<_> = (0..12_u64)
-            .map(|second| {
-                let mut one = second_of_writes();
-                (0..200).for_each(|i| {
-                    one.service
-                        .record(50_000_000 + second * second % 7 * 5_000_000 + i)
-                });
-                BTreeMap::from([("write".to_owned(), one)])
-            })
-            .collect();
-        let refs: Vec<_> = seconds.iter().collect();
-        let phase = Phase::steady("write", 2000.0, 64, 12_000);
-        let result = result(&phase, &refs, &end(12));
-        let [low, high] = of(&result.total).expect("an interval");
-        assert!(low < high);
-        assert_eq!(of(&result.operations["write"]), Some([low, high]));
-
-        fn of(result: &OperationResult) -> Option<[f64; 2]> {
-            result.service.as_ref()?.confidence?.p99_us
-        }
-    }
-
-    #[test]
-    fn confidence_comes_from_blocks_and_stays_with_its_percentiles() {
-        let blocks: Vec<Histogram> = (0..12_u64)
-            .map(|second| {
-                let mut one = Histogram::new();
-                (0..200)
-                    .for_each(|i| one.record(400_000 + second * second % 7 * 5_000 + i * 1_000));
-                one
-            })
-            .collect();
-        let refs: Vec<&Histogram> = blocks.iter().collect();
-        let mut merged = Histogram::new();
-        refs.iter().for_each(|one| merged.merge(one));
-        let whole = Distribution::of(&merged).expect("samples");
-        let found = Confidence::of(&refs, Seed(1)).expect("enough blocks");
-        assert_eq!(found.blocks, 12);
-        let p99 = whole.p99_us.expect("24 above");
-        let [low, high] = found.p99_us.expect("24 above");
-        assert!(
-            low <= p99 && p99 <= high && high - low < 30.0,
-            "{low} {p99} {high}"
-        );
-        let [low, high] = found.mean_us.expect("samples");
-        assert!(low < whole.mean_us && whole.mean_us < high && high - low < 30.0);
-        assert_eq!((found.p999_us, found.p9999_us), (None, None));
-        assert_eq!(Confidence::of(&refs[..5], Seed(1)), None);
-        assert_eq!(Confidence::of(&refs, Seed(1)), Some(found));
     }
 }

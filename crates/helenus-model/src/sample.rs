@@ -302,7 +302,7 @@ impl FailureKind {
                  another writer"
             }
             Self::MissingRow => {
-                "what is read must have been written, by the same workload with the same seed"
+                "what is read must have been written, by the same workload with the same seed: `helenus populate` writes it"
             }
             Self::Other => {
                 "the first failure's own words say what is wrong; the nodes' logs may say more"
@@ -434,6 +434,22 @@ pub struct Failure {
     pub causes: Vec<String>,
 }
 
+impl Failure {
+    /// What to do about it, where the server's words say that a statement is not one for a key.
+    pub fn hint(&self) -> Option<&'static str> {
+        let said = |words: &str| {
+            let all = self.causes.iter().chain([&self.message]);
+            let mut all = all.map(|text| text.to_ascii_lowercase());
+            all.any(|text| text.contains(words))
+        };
+        let range = self.stage == Stage::Prepare && (said("allow filtering") || said("token()"));
+        range.then_some(
+            "a range over partitions goes along the ring: write token(KEY) > ? for it, or put ALLOW FILTERING \
+             behind the statement, which reads every partition",
+        )
+    }
+}
+
 /// What the generator was doing when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -463,6 +479,24 @@ impl SampleLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_over_partitions_that_is_refused_has_a_cure() {
+        let hint = |stage, cause: &str| {
+            let failure = Failure {
+                stage,
+                message: "cannot prepare operation \"read\"".to_owned(),
+                causes: vec![cause.to_owned()],
+            };
+            failure.hint().map(|hint| hint.contains("ALLOW FILTERING"))
+        };
+        let words = "Only EQ and IN relation are supported on the partition key (unless you use the token() function)";
+        assert_eq!(hint(Stage::Prepare, words), Some(true));
+        let words = "this query might have unpredictable performance: use ALLOW FILTERING";
+        assert_eq!(hint(Stage::Prepare, words), Some(true));
+        assert_eq!(hint(Stage::Run, words), None);
+        assert_eq!(hint(Stage::Prepare, "table t does not exist"), None);
+    }
 
     #[test]
     fn lines_round_trip() {

@@ -194,6 +194,8 @@ pub struct Standing {
     pub replication: Replication,
     /// Whether it is there.
     pub exists: bool,
+    /// Whether a person asked for this replication with --replication-factor.
+    pub asked: bool,
 }
 
 /// An operation that its keyspace cannot serve.
@@ -210,6 +212,8 @@ pub struct Unserved {
     pub cure: Option<String>,
     /// Whether the keyspace is there.
     pub exists: bool,
+    /// Whether a person asked for its replication with --replication-factor.
+    pub asked: bool,
 }
 
 impl Unserved {
@@ -220,9 +224,12 @@ impl Unserved {
                 "run {statement}; where it holds data, follow with `nodetool repair -full {}`; or ask for a weaker level",
                 self.keyspace
             ),
-            (Some(statement), false) => format!(
+            (Some(statement), false) if self.asked => format!(
                 "make it with {statement}, leave --replication-factor out, or ask for a weaker level"
             ),
+            (Some(statement), false) => {
+                format!("make it with {statement}, or ask for a weaker level")
+            }
             (None, _) => "the cluster has too few nodes for it: ask for a weaker level".to_owned(),
         }
     }
@@ -262,9 +269,97 @@ pub fn check(
             why,
             cure,
             exists: standing.exists,
+            asked: standing.asked,
         }));
     }
     Ok(())
+}
+
+/// A keyspace that is there with another replication than --replication-factor asks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "keyspace {keyspace} is there with replication {has}, and --replication-factor asks for {asked}"
+)]
+pub struct OtherReplication {
+    /// The keyspace.
+    pub keyspace: String,
+    /// The map of its replication.
+    pub has: String,
+    /// The map that was asked for.
+    pub asked: String,
+    /// Name of the cluster, where it is this user's.
+    pub cluster: Option<String>,
+}
+
+impl OtherReplication {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        let reset = self.cluster.as_ref().map_or_else(String::new, |name| {
+            format!("; or drop what was made since with `helenus reset {name}`")
+        });
+        format!(
+            "the flag changes no keyspace that is there: run ALTER KEYSPACE {} WITH replication = {}; where it holds data, follow with `nodetool repair -full {}`{reset}; or leave --replication-factor out",
+            identifier(&self.keyspace),
+            self.asked,
+            self.keyspace
+        )
+    }
+}
+
+/// Whether those of these keyspaces that are there have the replication that a person asks for.
+///
+/// # Errors
+/// The first that has another.
+pub fn as_asked<'a>(
+    (cluster, ring): (Option<&str>, &Ring),
+    keyspaces: &BTreeMap<String, Standing>,
+    names: impl IntoIterator<Item = &'a str>,
+    asked: &BTreeMap<String, Factor>,
+) -> Result<(), Box<OtherReplication>> {
+    for name in names {
+        let there = keyspaces.get(name).filter(|standing| standing.exists);
+        let Some(standing) = there else { continue };
+        let has = by_data_center(&standing.replication, ring);
+        if has.as_ref() != Some(asked) {
+            return Err(Box::new(OtherReplication {
+                keyspace: name.to_owned(),
+                has: words(&standing.replication),
+                asked: map(asked),
+                cluster: cluster.map(str::to_owned),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// A replication as a statement would have it.
+fn words(replication: &Replication) -> String {
+    match replication {
+        Replication::NetworkTopology(factors) => map(factors),
+        Replication::Simple(factor) => {
+            format!(
+                "{{'class': 'SimpleStrategy', 'replication_factor': {}}}",
+                factor.all
+            )
+        }
+        Replication::Local => "LocalStrategy".to_owned(),
+        Replication::Foreign { class, .. } => class.clone(),
+    }
+}
+
+/// Replicas by data centre, where the strategy says so; in one data centre SimpleStrategy has them all there.
+fn by_data_center(replication: &Replication, ring: &Ring) -> Option<BTreeMap<String, Factor>> {
+    match replication {
+        Replication::NetworkTopology(factors) => {
+            let some = factors.iter().filter(|(_, factor)| factor.all > 0);
+            Some(some.map(|(dc, factor)| (dc.clone(), *factor)).collect())
+        }
+        Replication::Simple(factor) => match nodes(ring).into_keys().collect::<Vec<_>>()[..] {
+            [only] => Some(BTreeMap::from([(only.to_owned(), *factor)])),
+            _ => None,
+        },
+        Replication::Local | Replication::Foreign { .. } => None,
+    }
 }
 
 /// Replicas by data centre with which all these levels can be served: what is there already stays as far as it can.

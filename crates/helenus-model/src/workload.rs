@@ -80,6 +80,8 @@ pub struct Reach {
     pub serial: Option<SerialConsistency>,
     /// Whether it is a conditional write.
     pub conditional: bool,
+    /// Whether it reads.
+    pub reads: bool,
 }
 
 impl Reach {
@@ -96,6 +98,7 @@ impl Reach {
             level: None,
             serial: None,
             conditional: !reads && at("if").is_some(),
+            reads,
         })
     }
 }
@@ -175,6 +178,15 @@ impl Workload {
         }
     }
 
+    /// The operations that read.
+    pub fn reads(&self) -> Vec<String> {
+        let reads = |name: &String| match self.statement(name) {
+            Some(cql) => tokens(cql).first().is_some_and(|token| token.is("select")),
+            None => self.reach(name).is_some_and(|reach| reach.reads),
+        };
+        self.operations().into_iter().filter(reads).collect()
+    }
+
     /// The statement of this operation, if there is one; none for profiles, whose operations may have several.
     pub fn statement(&self, operation: &str) -> Option<&str> {
         self.queries_by_name()
@@ -231,6 +243,7 @@ mod tests {
         assert_eq!(w.operations(), ["write", "read"]);
         assert!(w.statement("read").is_some_and(|s| s.contains("SELECT")));
         assert_eq!(w.statement("erase"), None);
+        assert_eq!(w.reads(), ["read"]);
         let two: ReplicationFactor = "DC1=3,DC2=1".parse().expect("a factor");
         let schema = w.schema(&two.on([]), false);
         assert!(schema[0].contains("'NetworkTopologyStrategy', 'DC1': 3, 'DC2': 1}"));

@@ -376,7 +376,8 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
     /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
+    /// says]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
     /// A fault on the run's time line, counted from the first measured stretch, such as

@@ -77,6 +77,15 @@ impl CommandError {
         self
     }
 
+    /// With another cure behind the one that it has.
+    pub(crate) fn or_else_hint(mut self, other: &str) -> Self {
+        self.hint = Some(match self.hint {
+            Some(hint) => format!("{hint}; {other}"),
+            None => other.to_owned(),
+        });
+        self
+    }
+
     /// With the place where it happened before the message.
     pub(crate) fn within(mut self, place: &str) -> Self {
         self.message = format!("{place}: {}", self.message);

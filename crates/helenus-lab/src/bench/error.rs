@@ -10,7 +10,7 @@ use helenus_cql::ClientError;
 use helenus_load::ReadError;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{FailureKind, Stage};
-use helenus_model::serving::Unserved;
+use helenus_model::serving::{OtherReplication, Unserved};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,9 @@ pub enum BenchError {
     /// No replica could answer at the level that is asked for.
     #[error(transparent)]
     Unserved(Box<Unserved>),
+    /// A keyspace is there with another replication than was asked for.
+    #[error(transparent)]
+    OtherReplication(Box<OtherReplication>),
     #[error(transparent)]
     Apart(#[from] ApartError),
     /// A data centre that the cluster does not have.
@@ -91,6 +94,7 @@ impl From<ServingError> for BenchError {
             ServingError::Cluster(error) => Self::Cluster(error),
             ServingError::Client(error) => Self::Prepare(error),
             ServingError::Unserved(refused) => Self::Unserved(refused),
+            ServingError::OtherReplication(other) => Self::OtherReplication(other),
         }
     }
 }

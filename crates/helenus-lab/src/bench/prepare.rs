@@ -19,10 +19,11 @@ impl Bench<'_> {
         target::prepare(target, &statements).map_err(BenchError::Prepare)
     }
 
-    /// Refuses what no replication that is there, or is about to be made, can serve.
+    /// Refuses what no replication that is there, or is about to be made, can serve, and another than was asked for.
     fn served(&self, target: &Target, statements: &[String]) -> Result<(), BenchError> {
         let request = self.request;
-        if !request.must_be_served {
+        let factor = request.replication_factor.as_ref();
+        if !request.must_be_served && factor.is_none() {
             return Ok(());
         }
         let given = match &request.place {
@@ -36,6 +37,8 @@ impl Bench<'_> {
             level: request.consistency,
             local: local.map_or("", String::as_str),
             statements,
+            replication_factor: factor,
+            must_be_served: request.must_be_served,
             options: &given,
         };
         Ok(serving::served(target, &asked)?)

@@ -103,16 +103,19 @@ impl Customs {
             return Ok(());
         }
         let read = result.into_rows_result().map_err(|e| other(&e))?;
-        stamp.touched(1, u32::try_from(read.rows_num()).unwrap_or(u32::MAX));
+        let rows = u32::try_from(read.rows_num()).unwrap_or(u32::MAX);
+        // How many partitions a range touches nobody says: 0 is not counted.
+        let partitions = u32::from(self.own.of_one_partition(operation));
+        stamp.touched(partitions.min(rows), rows);
         if !self.own.checks(operation) {
             return Ok(());
         }
-        let check = self.own.check(operation, position, &rows(&read)?);
+        let check = self.own.check(operation, position, &cells(&read)?);
         checked(check, position)
     }
 }
 
-fn rows(read: &QueryRowsResult) -> Result<Vec<Vec<Option<helenus_model::cql::CqlValue>>>, Fault> {
+fn cells(read: &QueryRowsResult) -> Result<Vec<Vec<Option<helenus_model::cql::CqlValue>>>, Fault> {
     let rows = read.rows::<Row>().map_err(|e| other(&e))?;
     let ours = |row: Row| {
         let cells = row.columns.into_iter();

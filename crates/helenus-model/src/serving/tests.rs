@@ -142,6 +142,7 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
         let standing = Standing {
             replication,
             exists,
+            asked: levels.len() == 2,
         };
         let keyspaces = BTreeMap::from([("Shop".to_owned(), standing)]);
         let wanted = |level: &C| Wanted {
@@ -158,6 +159,8 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
     let all = [
         said(simple(1), true, &[C::One, C::LocalQuorum]),
         said(simple(1), false, &[C::LocalQuorum]),
+        // With the flag.
+        said(simple(1), false, &[C::LocalQuorum, C::One]),
         // What is there stays where it serves.
         said(networked(&[("DC2", 4)]), true, &[C::LocalOne]),
         said(networked(&[("DC1", 1), ("DC2", 1)]), true, &[C::Three]),
@@ -167,6 +170,8 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
       run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; where it holds data, follow with `nodetool repair -full Shop`; or ask for a weaker level
+    keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
+      make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, or ask for a weaker level
     keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
       make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, leave --replication-factor out, or ask for a weaker level
     keyspace Shop cannot serve "insert": LOCAL_ONE waits for 1 replica in DC1, and some rows have none there
@@ -183,6 +188,7 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
         Standing {
             replication: simple(1),
             exists: true,
+            asked: false,
         },
     )]);
     let two_of_one = [Wanted {
@@ -193,6 +199,49 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
     let refused = check(&one, "DC1", &keyspaces, &two_of_one).expect_err("too few nodes");
     assert_eq!(refused.cure, None);
     assert!(refused.hint().contains("too few nodes"));
+}
+
+#[test]
+fn a_keyspace_that_is_there_keeps_its_replication_and_the_flag_is_refused() {
+    let said = |ring: &Ring, replication: Replication, exists, asked: &[(&str, usize)]| {
+        let standing = Standing {
+            replication,
+            exists,
+            asked: false,
+        };
+        let keyspaces = BTreeMap::from([("Shop".to_owned(), standing)]);
+        let Replication::NetworkTopology(asked) = networked(asked) else {
+            unreachable!("it is networked");
+        };
+        match as_asked((Some("c"), ring), &keyspaces, ["other", "Shop"], &asked) {
+            Ok(()) => "as asked".to_owned(),
+            Err(other) => format!("{other}\n  {}", other.hint()),
+        }
+    };
+    let one = ring(&[("DC1", 3)]);
+    let two = ring(&[("DC1", 3), ("DC2", 3)]);
+    let same = [
+        said(&one, networked(&[("DC1", 3)]), true, &[("DC1", 3)]),
+        said(&one, networked(&[("DC1", 2)]), false, &[("DC1", 3)]),
+        said(&one, simple(3), true, &[("DC1", 3)]),
+        said(
+            &two,
+            networked(&[("DC1", 3), ("DC2", 0)]),
+            true,
+            &[("DC1", 3)],
+        ),
+    ];
+    assert_eq!(same, ["as asked"; 4]);
+    let all = [
+        said(&one, networked(&[("DC1", 2)]), true, &[("DC1", 3)]),
+        said(&two, simple(3), true, &[("DC1", 3)]),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    keyspace Shop is there with replication {'class': 'NetworkTopologyStrategy', 'DC1': 2}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
+      the flag changes no keyspace that is there: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; where it holds data, follow with `nodetool repair -full Shop`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
+    keyspace Shop is there with replication {'class': 'SimpleStrategy', 'replication_factor': 3}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
+      the flag changes no keyspace that is there: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; where it holds data, follow with `nodetool repair -full Shop`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
+    "#);
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub struct Own {
 struct Statement {
     /// By marker.
     fills: Vec<Fill>,
+    /// Whether it surely touches one partition.
+    one_partition: bool,
     /// Of a SELECT whose rows are to be checked.
     reading: Option<Reading>,
     unchecked: Vec<Unchecked>,
@@ -122,6 +124,7 @@ impl Own {
                 fills.extend(filler.fills());
             }
             let select = own.first().filter(|s| verb(&s.tokens) == Verb::Select);
+            let one_partition = select.is_none_or(read::of_one_partition);
             let select = select.filter(|_| query.check);
             let reading = select.map(|segment| Reading::new(segment, answered, &fills, &writes));
             let (reading, what) = reading.unzip();
@@ -131,6 +134,7 @@ impl Own {
             };
             Statement {
                 fills,
+                one_partition,
                 reading,
                 unchecked: what.into_iter().flatten().map(named).collect(),
             }
@@ -144,6 +148,11 @@ impl Own {
     pub fn values(&self, statement: usize, position: u64) -> Vec<Bound> {
         let fills = self.statements[statement].fills.iter();
         fills.map(|fill| fill.bound(position)).collect()
+    }
+
+    /// Whether a statement surely touches one partition: a read that does not name one may touch any number.
+    pub fn of_one_partition(&self, statement: usize) -> bool {
+        self.statements[statement].one_partition
     }
 
     /// Whether a statement's rows are compared with anything.

@@ -112,6 +112,7 @@ impl ProfileWorkload {
                     level: insert.consistency,
                     serial: insert.serial_consistency,
                     conditional: insert.condition.is_some(),
+                    reads: false,
                 });
             }
             let query = profile.queries.get(name);
@@ -129,6 +130,7 @@ impl ProfileWorkload {
                 level: query.and_then(|query| query.consistency),
                 serial: query.and_then(|query| query.serial_consistency),
                 conditional: !reads && words.iter().any(|word| word.is("if")),
+                reads: reads || query.is_none(),
             })
         })
     }

@@ -1,6 +1,7 @@
 //! How the keyspaces of a workload are replicated, where the workload or a person leaves it open or says it.
 //! Refuses to know how many nodes there are: who has the cluster asks for the map.
 
+use crate::ring::Factor;
 use crate::serving::USUAL_REPLICAS;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +24,18 @@ impl Replication {
         let each = nodes.into_iter().filter(|(_, nodes)| *nodes > 0);
         let each = each.map(|(dc, nodes)| (dc.to_owned(), up_to_three(nodes)));
         Self::Networked(each.collect())
+    }
+
+    /// Replicas by data centre; none named where the strategy does not know them.
+    pub fn factors(&self) -> BTreeMap<String, Factor> {
+        match self {
+            Self::Simple(_) => BTreeMap::new(),
+            Self::Networked(copies) => {
+                let full = |n: &u32| Factor::full(usize::try_from(*n).unwrap_or(usize::MAX));
+                let each = copies.iter().map(|(dc, n)| (dc.clone(), full(n)));
+                each.collect()
+            }
+        }
     }
 
     /// The CQL map.

@@ -5,6 +5,7 @@ use crate::report::words::{self, code, markdown as text, ms_or_dash};
 use crate::report::{ComparisonReport, MARK};
 use crate::run::StoredRun;
 use helenus_model::comparison::Estimate;
+use helenus_model::doubt::shared;
 use helenus_model::result::{Distribution, PhaseResult};
 use std::fmt::Write as _;
 
@@ -29,28 +30,16 @@ pub(super) fn run(run: &StoredRun) -> String {
     ];
     let facts: Vec<String> = facts.into_iter().flatten().map(|f| text(&f)).collect();
     let _infallible = writeln!(out, "{}\n", facts.join(" · "));
-    for phase in result.iter().flat_map(|r| &r.phases) {
-        for doubt in &phase.doubts {
-            let about = doubt
-                .about
-                .as_ref()
-                .map(|a| format!(" ({a})"))
-                .unwrap_or_default();
-            let measured = words::measured(doubt);
-            let measured = if measured.is_empty() {
-                String::new()
-            } else {
-                format!(": {measured}")
-            };
-            let _infallible = writeln!(
-                out,
-                "* **{}** in {}: {}. What helps: {}",
-                words::severity(doubt.severity),
-                text(&phase.name),
-                text(&format!("{}{about}{measured}", doubt.text)),
-                text(&doubt.cure)
-            );
-        }
+    let phases = result.iter().flat_map(|r| &r.phases);
+    for one in shared(phases.map(|p| (p.name.as_str(), &p.doubts[..]))) {
+        let _infallible = writeln!(
+            out,
+            "* **{}** in {}: {}. What helps: {}",
+            words::severity(one.doubt().severity),
+            text(&one.phases()),
+            text(&one.line()),
+            text(&one.doubt().cure)
+        );
     }
     if let Some(result) = result {
         out.push_str(
@@ -75,14 +64,16 @@ pub(super) fn run(run: &StoredRun) -> String {
 
 fn rows(phase: &PhaseResult) -> String {
     let mut out = String::new();
-    let kinds = [
-        ("response", &phase.total.response),
-        ("service", &phase.total.service),
-    ];
-    for (kind, d) in kinds
-        .iter()
-        .filter_map(|(kind, d)| Some((kind, d.as_ref()?)))
-    {
+    if phase.total.completed == 0 {
+        let _infallible = writeln!(
+            out,
+            "| {} | {} | {} | – | – | – | – | – | – |",
+            text(&phase.name),
+            words::rate(phase.achieved_per_s),
+            words::count(phase.total.failures()),
+        );
+    }
+    for (kind, d) in phase.total.times() {
         let _infallible = writeln!(
             out,
             "| {} | {} | {} | {kind} | {} | {} | {} | {} | {} |",

@@ -12,17 +12,13 @@ type Known = (f64, f64, [f64; 2]);
 /// Points for each factor of ten in 1/(1 − q).
 const STEPS: u32 = 24;
 
-/// The plot of one phase; none where nothing ended.
+/// The plot of one phase; none where nothing completed.
 pub(super) fn chart(place: usize, phase: &PhaseResult) -> Option<Chart> {
     let title = format!("{}: times by percentile", phase.name);
     let mut chart = Chart::plain(&format!("percentiles-{place}"), &title);
     chart.height = 340;
     let mut furthest = 1.0_f64;
-    for (role, distribution) in [
-        ("response", &phase.total.response),
-        ("service", &phase.total.service),
-    ] {
-        let Some(d) = distribution else { continue };
+    for (role, d) in phase.total.times() {
         let points = points(d);
         furthest = points.last().map_or(furthest, |p| furthest.max(p.0));
         let x: Vec<f64> = points.iter().map(|p| short(p.0)).collect();

@@ -3,64 +3,38 @@
 
 use crate::report::bands::{Band, KINDS};
 use crate::report::words::{self, html, ms, ms_or_dash};
-use helenus_model::doubt::{Doubt, Severity};
+use helenus_model::doubt::{Severity, Shared, shared};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
 use helenus_model::steady::SteadyState;
 
 /// Each doubt once, with its phases: text, measured, threshold, cure.
 pub(super) fn doubts(result: &RunResult) -> String {
-    let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
-    for phase in &result.phases {
-        for doubt in &phase.doubts {
-            match seen.iter_mut().find(|(d, _)| {
-                d.kind == doubt.kind && d.about == doubt.about && d.cure == doubt.cure
-            }) {
-                Some((worst, names)) => {
-                    names.push(&phase.name);
-                    if (doubt.measured - doubt.threshold).abs()
-                        > (worst.measured - worst.threshold).abs()
-                    {
-                        *worst = doubt;
-                    }
-                }
-                None => seen.push((doubt, vec![&phase.name])),
-            }
-        }
-    }
-    seen.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
-    if seen.is_empty() {
+    let phases = result.phases.iter();
+    let all = shared(phases.map(|p| (p.name.as_str(), &p.doubts[..])));
+    if all.is_empty() {
         return "<p class=\"clear\">Nothing stands against this number.</p>\n".to_owned();
     }
-    let items: String = seen
-        .iter()
-        .map(|(doubt, names)| one_doubt(doubt, names))
-        .collect();
+    let items: String = all.iter().map(one_doubt).collect();
     format!("<ul class=\"doubts\">{items}</ul>\n")
 }
 
-fn one_doubt(doubt: &Doubt, phases: &[&str]) -> String {
+fn one_doubt(one: &Shared<'_>) -> String {
+    let doubt = one.doubt();
     let style = match doubt.severity {
         Severity::Disqualifying => "invalid",
         Severity::Caution => "caution",
     };
-    let about = doubt
-        .about
-        .as_ref()
-        .map(|a| format!(" ({a})"))
-        .unwrap_or_default();
-    let measured = words::measured(doubt);
-    let measured = if measured.is_empty() {
-        String::new()
-    } else {
-        format!(": {measured}")
+    let measured = match one.measured() {
+        figures if figures.is_empty() => figures,
+        figures => format!(": {figures}"),
     };
     format!(
         "<li class=\"{style}\"><span class=\"tag\">{}</span> <strong>{}</strong>{} <span class=\"where\">in {}</span>\
          <br><span class=\"cure\">What helps: {}</span></li>\n",
         words::severity(doubt.severity),
-        html(&format!("{}{about}", doubt.text)),
+        html(&one.text()),
         html(&measured),
-        html(&phases.join(", ")),
+        html(&one.phases()),
         html(&doubt.cure),
     )
 }
@@ -87,7 +61,8 @@ fn card(phase: &PhaseResult) -> String {
         ));
         rows.push((format!("{kind} max"), ms(d.max_us), String::new()));
     }
-    if let (Some(service), true) = (&phase.total.service, phase.total.response.is_some()) {
+    let service = phase.total.times().find(|(kind, _)| *kind == "service");
+    if let (Some((_, service)), true) = (service, phase.total.response.is_some()) {
         rows.push((
             "service p99".to_owned(),
             ms_or_dash(service.p99_us),
@@ -104,7 +79,11 @@ fn card(phase: &PhaseResult) -> String {
             format!("ms {kind} p99"),
             around(d, |c| c.p99_us),
         ),
-        None => ("–".to_owned(), "nothing ended".to_owned(), String::new()),
+        None => (
+            "–".to_owned(),
+            "nothing completed".to_owned(),
+            String::new(),
+        ),
     };
     let ended = phase.total.completed + phase.total.failures();
     format!(
@@ -142,7 +121,10 @@ fn steadiness(phase: &PhaseResult) -> String {
         String::new()
     };
     match steady.state {
-        SteadyState::Steady => format!("Steady to its end.{cut}"),
+        SteadyState::Steady => match phase.against_steady() {
+            None => format!("Steady to its end.{cut}"),
+            Some(doubt) => format!("One level of service times, but {}.{cut}", doubt.line()),
+        },
         SteadyState::NotTold => format!("Too short to tell whether it was steady.{cut}"),
         SteadyState::NotSteady => {
             let change = steady
@@ -206,11 +188,7 @@ pub(super) fn operations(result: &RunResult) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn operation(phase: &PhaseResult, name: &str, one: &OperationResult) -> String {
-    let kinds = [("response", &one.response), ("service", &one.service)];
-    let present: Vec<_> = kinds
-        .iter()
-        .filter_map(|(kind, d)| Some((*kind, d.as_ref()?)))
-        .collect();
+    let present: Vec<_> = one.times().collect();
     let span = present.len().max(1);
     let per_s = if phase.duration_s > 0.0 {
         one.completed as f64 / phase.duration_s
@@ -229,7 +207,7 @@ fn operation(phase: &PhaseResult, name: &str, one: &OperationResult) -> String {
         words::rate(per_s),
     );
     if present.is_empty() {
-        return format!("<tr>{lead}<td colspan=\"9\">nothing ended</td></tr>\n");
+        return format!("<tr>{lead}<td colspan=\"9\">nothing completed</td></tr>\n");
     }
     let mut rows = String::new();
     for (i, (kind, d)) in present.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! Refuses false precision: three digits are enough for a time, a percent needs no decimals above ten.
 
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Measure, Row, Tone};
-use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::doubt::{Severity, Verdict};
 use helenus_model::result::{Distribution, PhaseResult, RunResult};
 
 pub(super) use helenus_model::comparison::change;
@@ -157,30 +157,9 @@ pub(super) fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What was measured against what is allowed: `0.062 s, allowed 0.05 s`; shares as percentages.
-pub(super) fn measured(doubt: &Doubt) -> String {
-    match doubt.unit.as_str() {
-        "count" => String::new(),
-        "share" => format!(
-            "{}; the threshold is {}",
-            percent(doubt.measured),
-            percent(doubt.threshold)
-        ),
-        unit => {
-            format!(
-                "{} {unit}; the threshold is {} {unit}",
-                digits(doubt.measured),
-                digits(doubt.threshold)
-            )
-        }
-    }
-}
-
-/// Response time where there is one, else service time; with its word.
+/// Response time where there is one, else service time, with its word; none where no operation completed.
 pub(super) fn slow(phase: &PhaseResult) -> Option<(&'static str, &Distribution)> {
-    let total = &phase.total;
-    let response = total.response.as_ref().map(|d| ("response", d));
-    response.or_else(|| total.service.as_ref().map(|d| ("service", d)))
+    phase.total.times().next()
 }
 
 /// Whether the schedule's rate was reached, to one part in a hundred.
@@ -210,7 +189,7 @@ pub(super) fn reached(phase: &PhaseResult) -> String {
 /// `response p99 4.10 ms (95 % interval 3.90 to 4.40)`.
 fn p99(phase: &PhaseResult) -> String {
     let Some((kind, d)) = slow(phase) else {
-        return "nothing ended".to_owned();
+        return "nothing completed".to_owned();
     };
     let Some(p99) = d.p99_us else {
         return format!("too few samples for a {kind} p99");

@@ -151,6 +151,7 @@ fn phase(plan: &RunPlan, place: usize) -> PhaseResult {
         completed_within: 120_000,
         growth_s: None,
         steadiness: None,
+        reads: &[],
         seed: SEED,
     };
     let beside = Beside {

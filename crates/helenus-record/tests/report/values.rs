@@ -340,6 +340,7 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
             .sum(),
         growth_s: None,
         steadiness: None,
+        reads: &[],
         seed: plan.seed,
     };
     let beside = Beside {

@@ -17,7 +17,10 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  helenus run standard1 --ops write=1,read=3 --rate 2000 --duration 60s
+  helenus run standard1 --ops write=1 --rate 2000 --duration 60s
+  helenus populate standard1 --rows 100000 --cluster c --seed 7
+  helenus run standard1 --ops write=1,read=3 --population 100000 --cluster c --seed 7
+                                         reads find what was written before, with the same seed
   helenus run iot --phase rampup --count 10000 --cluster c
   helenus run iot --phase main --rate 100 --count 10000 --cluster c
   helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c
@@ -117,7 +120,8 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
     /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
+    /// says]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
     /// A fault on the run's time line, counted from the first measured stretch, such as
@@ -184,7 +188,8 @@ pub(crate) struct Populate {
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
     /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made [default: up to 3, as many as it has nodes, or as your own file says]
+    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
+    /// says]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
     /// Seed of the data; reads and checks want the same

@@ -14,6 +14,7 @@ use crate::commands::ledger;
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
@@ -83,7 +84,7 @@ pub(crate) fn carry_out_seen(
         seen(&event);
     });
     drop(live);
-    let finished = finished.map_err(failure)?;
+    let finished = finished.map_err(refusal)?;
     if let Some(error) = &finished.not_removed {
         ui.caution(&format!(
             "the cluster is still there: {}",
@@ -135,6 +136,24 @@ pub(crate) fn recorded(
     Err(CommandError::new(exit, text))
 }
 
+/// As [`failure`]; where a node is down, with the way to measure that.
+fn refusal(error: BenchError) -> CommandError {
+    let down = match &error {
+        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => match error
+        {
+            ClusterError::NotRunning { node, .. } => Some(node.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match down {
+        Some(node) => failure(error).or_else_hint(&format!(
+            "to measure the cluster without {node}, let the run take it down: `--fault 'at 0s kill {node}'`"
+        )),
+        None => failure(error),
+    }
+}
+
 pub(crate) fn failure(error: BenchError) -> CommandError {
     match error {
         BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
@@ -169,13 +188,17 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
                     text.push_str(&format!(": {cause}"));
                 }
             }
-            CommandError::new(code, text).or_no_space()
+            let hint = failed.hint().map(str::to_owned);
+            CommandError::new(code, text).hint(hint).or_no_space()
         }
         BenchError::Generator(_) | BenchError::Ledger(_) => {
             CommandError::of(code::ENVIRONMENT, &error)
         }
         BenchError::Unserved(ref refused) => {
             CommandError::of(code::USAGE, &error).hint(refused.hint())
+        }
+        BenchError::OtherReplication(ref other) => {
+            CommandError::of(code::USAGE, &error).hint(other.hint())
         }
         BenchError::Apart(error) => distance::failure(error),
         BenchError::DataCentre {
@@ -263,7 +286,11 @@ fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
             None => Extent::DurationMs(load.duration.map_or(DEFAULT_DURATION_MS, ms)),
         },
         warmup_ms: warmup_ms(load.warmup, load.count.is_some()),
-        settle: settles(load.warmup, load.duration.is_some() || load.count.is_some()),
+        settle: settles(
+            load.warmup,
+            load.duration.is_some() || load.count.is_some(),
+            &load.faults,
+        ),
         population: load.population,
         arrivals: arrivals(load.arrivals),
         in_order: load.in_order,
@@ -284,8 +311,10 @@ pub(crate) fn warmup_ms(asked: Option<Warmup>, counted: bool) -> u64 {
 }
 
 /// Whether it is lengthened: who says how long to measure gets exactly that, with a doubt where it was not steady.
-pub(crate) fn settles(asked: Option<Warmup>, bounded: bool) -> bool {
+/// A fault on the time line keeps it as it is, too: what was before the fault would be cut as its warm-up.
+pub(crate) fn settles(asked: Option<Warmup>, bounded: bool, faults: &[String]) -> bool {
     match asked {
+        _ if !faults.is_empty() => false,
         Some(Warmup::Auto) => true,
         Some(Warmup::Time(_)) => false,
         None => !bounded,
@@ -528,8 +557,18 @@ impl<'a> Live<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, recorded};
+    use super::{Warmup, code, recorded, settles};
     use helenus_record::HistoryError;
+
+    #[test]
+    fn what_was_before_a_fault_is_no_warm_up() {
+        let fault = ["at 5s partition DC2".to_owned()];
+        for asked in [None, Some(Warmup::Auto)] {
+            assert!(settles(asked, false, &[]));
+            assert!(!settles(asked, false, &fault));
+        }
+        assert!(!settles(None, true, &[]));
+    }
 
     #[test]
     fn a_result_that_is_not_in_the_history_is_no_success() {

@@ -31,10 +31,38 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let mut live = Live::new(ui);
     let told = populate::populate(hands, &request, &mut |event| live.see(&event));
     drop(live);
-    let told = told.map_err(failure)?;
+    let told = told.map_err(|error| {
+        let failure = failure(error);
+        match (failure.code, goes_on(hands, &request)) {
+            (code::INTERRUPTED, Some(hint)) => failure.hint(hint),
+            _ => failure,
+        }
+    })?;
     ui.result(&told, || text(&told));
     let whole = told.verified.as_ref().is_none_or(Verified::is_whole);
     Ok(if whole { 0 } else { code::BAR })
+}
+
+/// How one that was interrupted goes on; nothing where it had not begun to write.
+fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
+    let again = match request.anew {
+        true => "the same line without --anew goes on where it was",
+        false => "the same line again goes on where it was",
+    };
+    let request = PopulateRequest {
+        anew: false,
+        ..request.clone()
+    };
+    let all = request.filling.partitions;
+    match populate::look(hands, &request).ok()?.0 {
+        Beginning::Anew => None,
+        Beginning::From(from) => Some(format!(
+            "{again}: {} of {} partitions are in",
+            render::thousands(from),
+            render::thousands(all)
+        )),
+        Beginning::Loaded => Some(format!("{again}: all partitions are in")),
+    }
 }
 
 fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandError> {

@@ -121,7 +121,7 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         in_flight: load.in_flight,
         extent: extent(load, count),
         warmup_ms: bench::warmup_ms(load.warmup, counted),
-        settle: bench::settles(load.warmup, bounded),
+        settle: bench::settles(load.warmup, bounded, &load.faults),
         arrivals: bench::arrivals(load.arrivals),
         population: load.population.or(chosen.population),
         positions,

@@ -47,7 +47,14 @@ fn send(
     };
     state.node(&node)?;
     if !flags.dry_run {
-        disturb::may(hands, &target.cluster, flags.force)?;
+        disturb::may(hands, &target.cluster, flags.force).map_err(|refused| {
+            match (refused.code, verb) {
+                (code::USAGE, "kill" | "pause") => refused.or_else_hint(&format!(
+                    "a run that is to measure it makes the fault itself: `helenus run … --fault 'at 10s for 20s {verb} {node}'`"
+                )),
+                _ => refused,
+            }
+        })?;
         hands.signal(&target.cluster, &node, signal)?;
     }
     Done {

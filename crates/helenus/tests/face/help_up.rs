@@ -549,8 +549,8 @@ fn bench() {
 
           --replication-factor <N>
               Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
-              the workload's keyspace is made [default: up to 3, as many as it has nodes, or as your own
-              file says]
+              the workload's keyspace is made; one that is there with another is refused [default: up to
+              3, as many as it has nodes, or as your own file says]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s

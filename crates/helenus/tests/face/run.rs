@@ -45,8 +45,9 @@ fn help_of_populate() {
                                     values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM,
                                     LOCAL_ONE]
           --replication-factor <N>  Replicas of each row in each data centre, or in those named, such as
-                                    DC1=3,DC2=1, where the workload's keyspace is made [default: up to
-                                    3, as many as it has nodes, or as your own file says]
+                                    DC1=3,DC2=1, where the workload's keyspace is made; one that is
+                                    there with another is refused [default: up to 3, as many as it has
+                                    nodes, or as your own file says]
           --seed <N>                Seed of the data; reads and checks want the same [default: 1]
           --tries <N>               How often a failed write is sent again before all ends [default: 20]
           --settle-within <TIME>    Longest wait for compactions at the end [default: 30m]
@@ -139,8 +140,8 @@ fn examples_of_run() {
 
           --replication-factor <N>
               Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
-              the workload's keyspace is made [default: up to 3, as many as it has nodes, or as your own
-              file says]
+              the workload's keyspace is made; one that is there with another is refused [default: up to
+              3, as many as it has nodes, or as your own file says]
 
           --fault <WORDS>
               A fault on the run's time line, counted from the first measured stretch, such as 'at 10s
@@ -181,7 +182,10 @@ fn examples_of_run() {
               Show the plan, start nothing
 
     Examples:
-      helenus run standard1 --ops write=1,read=3 --rate 2000 --duration 60s
+      helenus run standard1 --ops write=1 --rate 2000 --duration 60s
+      helenus populate standard1 --rows 100000 --cluster c --seed 7
+      helenus run standard1 --ops write=1,read=3 --population 100000 --cluster c --seed 7
+                                             reads find what was written before, with the same seed
       helenus run iot --phase rampup --count 10000 --cluster c
       helenus run iot --phase main --rate 100 --count 10000 --cluster c
       helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c

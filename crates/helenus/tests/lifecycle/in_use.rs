@@ -47,6 +47,9 @@ fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
             "{line}\n{said}"
         );
         assert!(said.err.contains("--force"), "{line}\n{said}");
+        let by_itself = said.err.contains("--fault 'at 10s for 20s ");
+        let fault = line.starts_with("kill") || line.starts_with("pause");
+        assert_eq!(by_itself, fault, "{line}\n{said}");
     }
     assert_eq!(lab.states("c").0, "running");
     look::wait_for("the run in the history", PATIENCE, || {

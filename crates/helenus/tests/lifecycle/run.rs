@@ -127,6 +127,49 @@ fn a_data_centre_that_there_is_not_is_refused() {
 }
 
 #[test]
+fn a_replication_factor_that_the_keyspace_does_not_have_is_refused_before_the_first_operation() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    let write = ["--ops", "write=1", "--count", "10"];
+    let one = ["--replication-factor", "1"];
+    let words = ["standard1", "--cluster", "c"];
+    measured(&lab, &[&words[..], &write, &one].concat());
+    // The same again is what is there already.
+    measured(&lab, &[&words[..], &write, &one].concat());
+    let three = ["--replication-factor", "3"];
+    shot!(lab.run(&[&["run"], &words[..], &write, &three].concat()), @"
+    exit code: 2
+    --- standard error
+    error: keyspace keyspace1 is there with replication {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}
+    hint: the flag changes no keyspace that is there: run ALTER KEYSPACE keyspace1 WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}; where it holds data, follow with `nodetool repair -full keyspace1`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
+    ");
+    let bench = ["--rate", "100", "--duration", "1s", "--phases", "write"];
+    let others = [
+        [&["bench", "--cluster", "c"], &bench[..], &three].concat(),
+        [&["populate"], &words[..], &["--rows", "10"], &three].concat(),
+    ];
+    for other in others {
+        let said = lab.run(&other);
+        assert_eq!(said.code, "2", "{said}");
+        assert!(said.err.contains("--replication-factor asks for"), "{said}");
+    }
+}
+
+#[test]
+fn a_run_without_one_of_its_nodes_is_refused_with_the_way_to_measure_that() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    lab.done(&["kill", "c/node1"]);
+    let words = ["run", "standard1", "--cluster", "c", "--ops", "write=1"];
+    shot!(lab.run(&[&words[..], &["--count", "10"]].concat()), @"
+    exit code: 4
+    --- standard error
+    error: node1 of c is not running
+    hint: `helenus start c` starts it; to measure the cluster without node1, let the run take it down: `--fault 'at 0s kill node1'`
+    ");
+}
+
+#[test]
 fn a_ramp_offers_the_area_below_its_line() {
     let lab = TestLab::fake("serve");
     lab.done(&["up", "c"]);

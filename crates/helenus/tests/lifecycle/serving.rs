@@ -109,6 +109,36 @@ fn statements_of_one_s_own_are_served_too() {
 }
 
 #[test]
+fn a_statement_that_is_refused_is_told_in_the_server_s_words() {
+    let lab = TestLab::fake("serve");
+    let schema = lab.write(
+        "own.cql",
+        "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+         CREATE TABLE ks.t (id int PRIMARY KEY, v int);",
+    );
+    let schema = schema.to_string_lossy();
+    let insert = "INSERT INTO ks.t (id, v) VALUES (?, ?)";
+    let range = "SELECT * FROM ks.t WHERE id > ?";
+    let own = ["--schema", &schema, "--insert", insert, "--query", range];
+    let load = [
+        "bench",
+        "--rate",
+        "200",
+        "--duration",
+        "500ms",
+        "--warmup",
+        "0s",
+    ];
+    let said = lab.run(&[&load[..], &own].concat());
+    assert_eq!(said.code, "2", "{said}");
+    assert!(
+        said.err.contains("cannot prepare operation \"read\": "),
+        "{said}"
+    );
+    assert!(!said.err.contains("Preparation failed"), "{said}");
+}
+
+#[test]
 fn a_truth_that_it_does_not_know_is_refused() {
     let lab = TestLab::fake("serve");
     shot_live!(lab.run(&["up", "c", "--jvm=-Dfake.boddy=1.1"]), @"

@@ -79,7 +79,12 @@ pub(crate) fn one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline(java_home
         let version = "SELECT release_version FROM system.local";
         let said = helenus(&["cql", "c", "-e", version]);
         assert!(said.contains(runs), "{said}");
-        helenus(&["cql", "c", "-e", &format!("INSERT INTO k.t (id, name) VALUES {row}")]);
+        helenus(&[
+            "cql",
+            "c",
+            "-e",
+            &format!("INSERT INTO k.t (id, name) VALUES {row}"),
+        ]);
     }
     let rows = helenus(&["cql", "c", "-e", "SELECT name FROM k.t"]);
     for name in ["one", "two", "three"] {

@@ -6,7 +6,7 @@ use super::fill::{Fill, Source, What, row};
 use super::write::{Kept, WIDE, Writes, literal};
 use super::{Answered, Segment, kept};
 use crate::cql::CqlValue;
-use crate::table::ColumnKind;
+use crate::table::{ColumnKind, Table};
 use crate::workload::Check;
 
 /// What is known of an answer.
@@ -60,7 +60,7 @@ impl Reading {
         }
         let columns = columns(segment, answered, kept);
         let calls = items(words).is_some_and(|all| all.iter().any(|one| one.column.is_none()));
-        let named = |wanted: &dyn Fn(ColumnKind) -> bool| named(kept, &all, wanted);
+        let named = |wanted: &dyn Fn(ColumnKind) -> bool| named(&kept.table, &all, wanted);
         let one = named(&|kind| kind.is_key());
         let alone = kept.row_is_partition()
             && kept.partition_bits >= WIDE
@@ -159,9 +159,16 @@ fn met(condition: &Condition, kept: &Kept, fills: &[Fill]) -> bool {
     }
 }
 
+/// Whether a SELECT names one value of each column of the partition key.
+pub(super) fn of_one_partition(segment: &Segment<'_>) -> bool {
+    let all = conditions(&segment.tokens);
+    let known = segment.known.map(|known| &known.table);
+    known.is_some_and(|table| named(table, &all, &|kind| kind == ColumnKind::Partition))
+}
+
 /// Whether the conditions name one value of each of these columns.
-fn named(kept: &Kept, all: &[Condition], wanted: &dyn Fn(ColumnKind) -> bool) -> bool {
-    let mut columns = kept.table.columns.iter();
+fn named(table: &Table, all: &[Condition], wanted: &dyn Fn(ColumnKind) -> bool) -> bool {
+    let mut columns = table.columns.iter();
     columns.all(|column| {
         let equal = |one: &Condition| one.sign == "=" && one.column.as_ref() == Some(&column.name);
         !wanted(column.kind) || all.iter().any(equal)

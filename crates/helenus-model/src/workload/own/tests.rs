@@ -18,6 +18,31 @@ fn known(text: &str) -> Known {
     }
 }
 
+#[test]
+fn a_read_that_does_not_name_its_partition_may_touch_any_number() {
+    let known = [known(ORDERS)];
+    let one = |cql: &str| {
+        let query = Query {
+            name: "own".to_owned(),
+            cql: cql.to_owned(),
+            check: false,
+            serial_consistency: None,
+        };
+        let answered = [answered(cql, &known, &[])];
+        Own::new(&[query], &answered, &known, Seed(1)).of_one_partition(0)
+    };
+    assert!(one("SELECT * FROM shop.orders WHERE tenant = ? AND id > ?"));
+    assert!(one("INSERT INTO shop.orders (tenant, id) VALUES (?, ?)"));
+    for several in [
+        "SELECT * FROM shop.orders WHERE tenant > ? ALLOW FILTERING",
+        "SELECT * FROM shop.orders WHERE tenant IN (?, ?)",
+        "SELECT * FROM shop.orders WHERE token(tenant) > ?",
+        "SELECT * FROM shop.orders LIMIT 10",
+    ] {
+        assert!(!one(several), "{several}");
+    }
+}
+
 /// What a server says of a statement: types by the columns that its markers stand for, `free` for all others in turn.
 fn answered(cql: &str, known: &[Known], free: &[CqlType]) -> Answered {
     let mut free = free.iter().cloned();

@@ -1,5 +1,8 @@
 //! The result of a bench: tables for people, one JSON value for programs, doubts beside the numbers.
 
+#[cfg(test)]
+mod tests;
+
 use crate::commands::bench::faults;
 use crate::error::CommandError;
 use crate::ui::{Table, Ui};
@@ -10,7 +13,7 @@ use helenus_lab::bench::{Where, has_data_centre};
 use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::bench::Shape;
-use helenus_model::doubt::{Doubt, DoubtKind as K, Severity, Verdict};
+use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
@@ -119,6 +122,7 @@ fn text(report: &Report<'_>) -> String {
 /// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
 pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) -> String {
     let mut text = latencies(&result.phases);
+    text.push_str(&above_offered(&result.phases));
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     for one in &result.unchecked {
@@ -132,24 +136,9 @@ pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) 
         text.push('\n');
         text.push_str(&doubts);
     }
-    let late = worst_lateness(&result.phases);
-    match &result.generator {
-        Some(generator) => {
-            let cost = generator
-                .cpu_per_operation_us
-                .map_or("–".to_owned(), |us| format!("{us:.1} µs"));
-            let _infallible = writeln!(
-                text,
-                "\ngenerator: {cost} of CPU an operation, {} at most, started operations late by {late} at p99",
-                Bytes(generator.max_rss_bytes)
-            );
-        }
-        None => {
-            let _infallible = writeln!(
-                text,
-                "\ngenerator: started operations late by {late} at p99"
-            );
-        }
+    let generator = generator(result);
+    if !generator.is_empty() {
+        let _infallible = writeln!(text, "\ngenerator: {}", generator.join(", "));
     }
     let _infallible = writeln!(
         text,
@@ -161,6 +150,40 @@ pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) 
     text
 }
 
+/// What the generator used, and how late it was in the phase in which it was latest, where there are samples enough.
+fn generator(result: &RunResult) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(used) = &result.generator {
+        let cost = used.cpu_per_operation_us;
+        parts.extend(cost.map(|us| format!("{us:.1} µs of CPU an operation")));
+        parts.push(format!("{} at most", Bytes(used.max_rss_bytes)));
+    }
+    let late = result.phases.iter();
+    let late = late.filter_map(|phase| phase.total.lateness.as_ref()?.p99_us);
+    let worst = late.max_by(f64::total_cmp);
+    parts.extend(worst.map(|us| format!("started operations late by {:.2} ms at p99", us / 1e3)));
+    parts
+}
+
+/// Why more was done than was offered, where it was.
+fn above_offered(phases: &[PhaseResult]) -> String {
+    let above = |phase: &&PhaseResult| {
+        phase.rate_per_s.is_some() && phase.total.completed > phase.total.offered
+    };
+    let names: Vec<&str> = phases
+        .iter()
+        .filter(above)
+        .map(|phase| phase.name.as_str())
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "more was done than offered in {}: operations that the warm-up left are counted where they end\n",
+            names.join(", ")
+        ),
+    }
+}
+
 /// What was found of each phase's level, where somebody looked.
 fn steadiness(phases: &[PhaseResult]) -> String {
     let mut text = String::new();
@@ -168,12 +191,15 @@ fn steadiness(phases: &[PhaseResult]) -> String {
         let Some(found) = &phase.steadiness else {
             continue;
         };
-        let word = match found.state {
-            SteadyState::Steady => "steady",
-            SteadyState::NotSteady => "not steady",
-            SteadyState::NotTold => "too short to tell whether it was steady",
+        let word = match (found.state, phase.against_steady()) {
+            (SteadyState::Steady, None) => "was steady".to_owned(),
+            (SteadyState::Steady, Some(doubt)) => {
+                format!("kept one level of service times, but {}", doubt.line())
+            }
+            (SteadyState::NotSteady, _) => "was not steady".to_owned(),
+            (SteadyState::NotTold, _) => "was too short to tell whether it was steady".to_owned(),
         };
-        let _infallible = write!(text, "{} was {word}", phase.name);
+        let _infallible = write!(text, "{} {word}", phase.name);
         if found.cut_s > 0.0 {
             let _infallible = write!(text, "; {:.1} s more were cut as warm-up", found.cut_s);
         }
@@ -254,8 +280,16 @@ fn latencies(phases: &[PhaseResult]) -> String {
             rows(&mut table, phase, "all", &phase.total, true);
         }
     }
+    let all_failed = |phase: &PhaseResult| {
+        let mut each = phase.operations.values();
+        each.any(|one| one.completed == 0 && one.failures() > 0)
+    };
+    let failed = match phases.iter().any(all_failed) {
+        true => ", or of operations none of which completed",
+        false => "",
+    };
     format!(
-        "{}times in ms; – is a percentile with fewer than 10 samples above it\n",
+        "{}times in ms; – is a percentile with fewer than 10 samples above it{failed}\n",
         table.render()
     )
 }
@@ -272,14 +306,21 @@ fn touched(phases: &[PhaseResult]) -> String {
         }
         #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
         let per_s = |n: u64| count(n as f64 / phase.duration_s);
+        // A range over partitions does not say how many it touched.
+        let mut each = phase.operations.values();
+        let ranges = each.any(|one| one.rows > 0 && one.partitions == 0);
+        let counted = |words: &str| match ranges {
+            true => String::new(),
+            false => words.to_owned(),
+        };
         let _infallible = writeln!(
             text,
-            "{}: {} rows in {} partitions, {} row/s, {} partition/s",
+            "{}: {} rows{}, {} row/s{}",
             phase.name,
             thousands(rows),
-            thousands(partitions),
+            counted(&format!(" in {} partitions", thousands(partitions))),
             per_s(rows),
-            per_s(partitions)
+            counted(&format!(", {} partition/s", per_s(partitions)))
         );
     }
     text
@@ -314,10 +355,8 @@ fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResul
     } else {
         String::new()
     };
-    let distributions = [("response", &one.response), ("service", &one.service)];
     let mut first = true;
-    for (kind, distribution) in distributions {
-        let Some(d) = distribution else { continue };
+    for (kind, d) in one.times() {
         let mut cells = if first {
             vec![
                 phase.name.clone(),
@@ -342,13 +381,18 @@ fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResul
         first = false;
     }
     if first {
-        table.row([
+        let mut cells = vec![
             phase.name.clone(),
             name.to_owned(),
             thousands(one.offered),
             thousands(one.completed),
-            thousands(one.failed.values().sum()),
-        ]);
+            thousands(one.failures()),
+        ];
+        if one.failures() > 0 {
+            cells.extend([rate, String::new()]);
+            cells.extend(["–"; 5].map(str::to_owned));
+        }
+        table.row(cells);
     }
 }
 
@@ -375,74 +419,22 @@ fn ranges(c: &Confidence) -> [String; 4] {
 
 /// Each doubt once, with the phases that have it.
 pub(crate) fn doubts(phases: &[PhaseResult]) -> String {
-    let mut seen: Vec<(&Doubt, Vec<&str>)> = Vec::new();
-    for phase in phases {
-        for doubt in &phase.doubts {
-            // Nodes and faults are told one by one, all else by its kind.
-            let apart = matches!(
-                doubt.kind,
-                K::NodeDied | K::Fault | K::FaultNotMade | K::Disturbed | K::Membership
-            );
-            let same = |d: &Doubt| {
-                d.kind == doubt.kind && d.cure == doubt.cure && (!apart || d.about == doubt.about)
-            };
-            match seen.iter_mut().find(|(d, _)| same(d)) {
-                Some((_, names)) => names.push(&phase.name),
-                None => seen.push((doubt, vec![&phase.name])),
-            }
-        }
-    }
-    seen.sort_by_key(|(doubt, _)| std::cmp::Reverse(doubt.severity));
     let mut text = String::new();
-    for (doubt, names) in seen {
-        let word = match doubt.severity {
-            Severity::Disqualifying => owo_colors::Style::new()
-                .red()
-                .style("DISQUALIFYING")
-                .to_string(),
-            Severity::Caution => owo_colors::Style::new()
-                .yellow()
-                .style("caution")
-                .to_string(),
+    for one in shared(phases.iter().map(|p| (p.name.as_str(), &p.doubts[..]))) {
+        let style = owo_colors::Style::new();
+        let word = match one.doubt().severity {
+            Severity::Disqualifying => style.red().style("DISQUALIFYING").to_string(),
+            Severity::Caution => style.yellow().style("caution").to_string(),
         };
-        let about = doubt
-            .about
-            .as_ref()
-            .map(|a| format!(" ({a})"))
-            .unwrap_or_default();
         let _infallible = writeln!(
             text,
-            "{word} in {}: {}{about}: {}, allowed {}\n  cure: {}",
-            names.join(", "),
-            doubt.text,
-            amount(doubt.measured, &doubt.unit),
-            amount(doubt.threshold, &doubt.unit),
-            doubt.cure
+            "{word} in {}: {}\n  cure: {}",
+            one.phases(),
+            one.line(),
+            one.doubt().cure
         );
     }
     text
-}
-
-/// What a doubt measured, as a person reads its unit.
-fn amount(value: f64, unit: &str) -> String {
-    match unit {
-        // What is above what is allowed must read so.
-        "share" if value < 0.00995 => format!("{:.2} %", value * 100.0),
-        "share" if value < 0.0995 => format!("{:.1} %", value * 100.0),
-        "share" => format!("{:.0} %", value * 100.0),
-        "count" | "samples" => format!("{value:.0}"),
-        unit => format!("{value:.2} {unit}"),
-    }
-}
-
-fn worst_lateness(phases: &[PhaseResult]) -> String {
-    let worst = phases
-        .iter()
-        .filter_map(|p| p.total.lateness.as_ref()?.p99_us)
-        .fold(None, |worst: Option<f64>, us| {
-            Some(worst.map_or(us, |w| w.max(us)))
-        });
-    worst.map_or("–".to_owned(), |us| format!("{us:.0} µs"))
 }
 
 fn verdict(verdict: Verdict) -> &'static str {
@@ -616,59 +608,4 @@ pub(crate) fn planned(phase: &Phase) -> String {
             ""
         }
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use helenus_model::result::{Beside, Measured};
-    use helenus_model::sample::FailureKind;
-    use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
-    use helenus_model::seed::Seed;
-    use std::collections::BTreeMap;
-
-    fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
-        let one = OperationInterval {
-            failed: failed.iter().copied().collect(),
-            ..OperationInterval::default()
-        };
-        let end = PhaseEnd {
-            phase: 0,
-            measured_from_ns: 0,
-            measured_to_ns: 1_000_000_000,
-            ended_ns: 1_000_000_000,
-            backlog: 0,
-            abandoned: 0,
-            cut_off: 0,
-            thread_cpu_ns: 0,
-            clock_step_ns: 0,
-            stopped_early: false,
-            standing: Standing::default(),
-            first_failures: BTreeMap::from([
-                (FailureKind::WriteTimeout, "1 of 2 answered".to_owned()),
-                (FailureKind::Connection, "reset".to_owned()),
-            ]),
-        };
-        let merged = BTreeMap::from([("write".to_owned(), one)]);
-        let plan = Phase::steady("write", 2000.0, 64, 10_000);
-        let measured = Measured {
-            phase: &plan,
-            blocks: &[&merged],
-            end: &end,
-            completed_within: 0,
-            growth_s: None,
-            steadiness: None,
-            seed: Seed(1),
-        };
-        PhaseResult::new(&measured, &Beside::default())
-    }
-
-    #[test]
-    fn failures_are_told_with_the_first_of_the_most_frequent() {
-        let failed = [
-            (FailureKind::Connection, 3),
-            (FailureKind::WriteTimeout, 1200),
-        ];
-        insta::assert_snapshot!(failures(&[phase(&failed), phase(&[])]), @"failed in write: write_timeout 1,200, connection 3 (first: 1 of 2 answered)");
-    }
 }

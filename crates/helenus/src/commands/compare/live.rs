@@ -88,13 +88,9 @@ impl<'a> Live<'a> {
 pub(crate) fn in_a_line(finished: &Finished) -> String {
     let mut text = String::new();
     for phase in &finished.result.phases {
-        let slow = phase
-            .total
-            .response
-            .as_ref()
-            .or(phase.total.service.as_ref());
+        let slow = phase.total.times().next();
         let at = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
-        let (p50, p99) = slow.map_or((None, None), |d| (d.p50_us, d.p99_us));
+        let (p50, p99) = slow.map_or((None, None), |(_, d)| (d.p50_us, d.p99_us));
         let _infallible = write!(
             text,
             "{} {:.0}/s, p50 {} ms, p99 {} ms; ",

@@ -410,11 +410,8 @@ impl<'a> Live<'a> {
             LevelsEvent::Bench(event) => self.within.see(event),
             LevelsEvent::Ended { cell, finished } => {
                 let phase = finished.result.phases.first();
-                let times = phase.and_then(|phase| {
-                    let total = &phase.total;
-                    total.response.as_ref().or(total.service.as_ref())
-                });
-                let median = times.and_then(|times| times.p50_us);
+                let times = phase.and_then(|phase| phase.total.times().next());
+                let median = times.and_then(|(_, times)| times.p50_us);
                 let median = median.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
                 let word = match finished.result.verdict {
                     Verdict::Valid => "valid",

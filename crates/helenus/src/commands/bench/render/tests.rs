@@ -1,0 +1,121 @@
+//! Lines below the table of a result: failures, rows, steadiness, and why more was done than offered.
+
+use super::*;
+use helenus_model::doubt::{OutsideFacts, PhaseFacts, judge};
+use helenus_model::result::{Beside, Measured};
+use helenus_model::sample::FailureKind;
+use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
+use helenus_model::seed::Seed;
+use helenus_model::steady::Steadiness;
+use std::collections::BTreeMap;
+
+fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
+    let mut one = OperationInterval {
+        failed: failed.iter().copied().collect(),
+        ..OperationInterval::default()
+    };
+    one.offered = one.failed.values().sum();
+    for _ in 0..one.offered {
+        one.service.record(3_000_000);
+    }
+    of(one)
+}
+
+fn of(one: OperationInterval) -> PhaseResult {
+    let end = PhaseEnd {
+        phase: 0,
+        measured_from_ns: 0,
+        measured_to_ns: 1_000_000_000,
+        ended_ns: 1_000_000_000,
+        backlog: 0,
+        abandoned: 0,
+        cut_off: 0,
+        thread_cpu_ns: 0,
+        clock_step_ns: 0,
+        stopped_early: false,
+        standing: Standing::default(),
+        first_failures: BTreeMap::from([
+            (FailureKind::WriteTimeout, "1 of 2 answered".to_owned()),
+            (FailureKind::Connection, "reset".to_owned()),
+        ]),
+    };
+    let merged = BTreeMap::from([("write".to_owned(), one)]);
+    let plan = Phase::steady("write", 2000.0, 64, 10_000);
+    let measured = Measured {
+        phase: &plan,
+        blocks: &[&merged],
+        end: &end,
+        completed_within: 0,
+        growth_s: None,
+        steadiness: None,
+        reads: &[],
+        seed: Seed(1),
+    };
+    PhaseResult::new(&measured, &Beside::default())
+}
+
+#[test]
+fn failures_are_told_with_the_first_of_the_most_frequent() {
+    let failed = [
+        (FailureKind::Connection, 3),
+        (FailureKind::WriteTimeout, 1200),
+    ];
+    insta::assert_snapshot!(failures(&[phase(&failed), phase(&[])]), @"failed in write: write_timeout 1,200, connection 3 (first: 1 of 2 answered)");
+}
+
+#[test]
+fn operations_that_all_failed_have_no_percentiles() {
+    let failed = phase(&[(FailureKind::Unavailable, 1200)]);
+    insta::assert_snapshot!(latencies(&[failed]), @"
+    phase  op  offered  done  failed  op/s  time  p50  p95  p99  p99.9  max
+    write        1,200     0   1,200     0          –    –    –      –    –
+    times in ms; – is a percentile with fewer than 10 samples above it, or of operations none of which completed
+    ");
+}
+
+#[test]
+fn a_range_over_partitions_counts_rows_only() {
+    let read = |partitions| {
+        let one = OperationInterval {
+            completed: 500,
+            partitions,
+            rows: 4963,
+            ..OperationInterval::default()
+        };
+        touched(&[of(one)])
+    };
+    insta::assert_snapshot!(read(500), @"write: 4,963 rows in 500 partitions, 4,963 row/s, 500 partition/s");
+    insta::assert_snapshot!(read(0), @"write: 4,963 rows, 4,963 row/s");
+}
+
+#[test]
+fn more_done_than_offered_has_a_reason() {
+    let done = |completed| {
+        let one = OperationInterval {
+            offered: 2000,
+            completed,
+            ..OperationInterval::default()
+        };
+        above_offered(&[of(one)])
+    };
+    assert_eq!(done(2000), "");
+    let said = "more was done than offered in write: operations that the warm-up left are counted where they end\n";
+    assert_eq!(done(2003), said);
+}
+
+#[test]
+fn a_phase_in_which_a_node_died_is_not_called_steady() {
+    let mut one = phase(&[]);
+    one.steadiness = Some(Steadiness {
+        state: SteadyState::Steady,
+        ..helenus_model::steady::judge(&[], 5.0, true)
+    });
+    assert_eq!(steadiness(&[one.clone()]), "write was steady\n");
+    let outside = OutsideFacts {
+        nodes_died: vec!["node1".to_owned()],
+        ..OutsideFacts::default()
+    };
+    one.doubts = judge(&PhaseFacts::default(), &outside);
+    let said = "write kept one level of service times, but a node died or restarted (node1)\n";
+    assert_eq!(steadiness(&[one]), said);
+}
