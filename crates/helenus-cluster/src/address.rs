@@ -7,6 +7,7 @@ use fs_err as fs;
 use helenus_model::plan::Ports;
 use helenus_model::seed::mix;
 use rustix::fs::FlockOperation;
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,46 @@ use std::path::{Path, PathBuf};
 pub struct Claims {
     folder: PathBuf,
     network: [u8; 3],
+    /// The mount namespace of this process.
+    mounts: String,
+}
+
+/// What stands in a claim: the folder of a cluster; and in a file beside it, which versions before this one do not know,
+/// the mount namespace in which it is that folder.
+struct Claim {
+    owner: PathBuf,
+    mounts: String,
+}
+
+impl Claim {
+    fn read(file: &Path) -> Option<Self> {
+        let owner = fs::read_to_string(file).ok().filter(|o| !o.is_empty())?;
+        let beside = fs::read_to_string(beside(file)).unwrap_or_default();
+        let mounts = match beside.split_once(' ') {
+            Some((mounts, of)) if of == owner => mounts.to_owned(),
+            _ => String::new(),
+        };
+        let owner = owner.into();
+        Some(Self { owner, mounts })
+    }
+
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let owner = self.owner.to_string_lossy();
+        fs::write(beside(file), format!("{} {owner}", self.mounts))?;
+        fs::write(file, owner.as_bytes())
+    }
+
+    fn remove(file: &Path) -> io::Result<()> {
+        let _an_older_one_s = fs::remove_file(beside(file));
+        fs::remove_file(file)
+    }
+}
+
+/// `127.1.2.3.mounts` of the claim `127.1.2.3`.
+fn beside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".mounts");
+    name.into()
 }
 
 /// Last number of the last address of a /24.
@@ -100,6 +141,7 @@ impl Claims {
         Ok(Self {
             folder,
             network: network_of(rustix::process::getuid().as_raw()),
+            mounts: mounts_of("self").unwrap_or_default(),
         })
     }
 
@@ -133,9 +175,9 @@ impl Claims {
         let _lock = self.lock().map_err(AddressError::from)?;
         let address = self.find_beside(ports)?;
         let file = self.file(address);
-        fs::write(&file, owner.to_string_lossy().as_bytes()).map_err(AddressError::from)?;
+        self.write(address, owner).map_err(AddressError::from)?;
         then(address).inspect_err(|_| {
-            let _already_gone = fs::remove_file(&file);
+            let _already_gone = Claim::remove(&file);
         })
     }
 
@@ -163,15 +205,14 @@ impl Claims {
         let claimed = all.split(each);
         for (owner, claimed) in owners.iter().zip(&claimed) {
             for address in &claimed.addresses {
-                fs::write(self.file(*address), owner.to_string_lossy().as_bytes())
-                    .map_err(AddressError::from)?;
+                self.write(*address, owner).map_err(AddressError::from)?;
             }
         }
         match then(&claimed) {
             Ok(()) => Ok(claimed),
             Err(error) => {
                 for address in &all.addresses {
-                    let _already_gone = fs::remove_file(self.file(*address));
+                    let _already_gone = Claim::remove(&self.file(*address));
                 }
                 Err(error)
             }
@@ -206,14 +247,43 @@ impl Claims {
 
     fn release_where(&self, given_back: impl Fn(&Path) -> bool) -> io::Result<()> {
         let _lock = self.lock()?;
+        let elsewhere = self.elsewhere();
         for entry in fs::read_dir(&self.folder)? {
             let file = entry?.path();
-            let kept_by = fs::read_to_string(&file).unwrap_or_default();
-            if !kept_by.is_empty() && given_back(Path::new(&kept_by)) {
-                fs::remove_file(file)?;
+            let Some(claim) = Claim::read(&file) else {
+                continue;
+            };
+            // The same path there may be another cluster.
+            if !elsewhere.contains(&claim.mounts) && given_back(&claim.owner) {
+                Claim::remove(&file)?;
             }
         }
         Ok(())
+    }
+
+    /// Other mount namespaces in which a claim was made and a process lives: what lies there, this process may not see.
+    fn elsewhere(&self) -> BTreeSet<String> {
+        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let claims = entries(&self.folder).filter_map(|e| Claim::read(&e.path()));
+        let mut others: BTreeSet<String> = claims.map(|claim| claim.mounts).collect();
+        others.retain(|mounts| !mounts.is_empty() && *mounts != self.mounts);
+        if others.is_empty() {
+            return others;
+        }
+        let processes = entries(Path::new("/proc"));
+        let alive: BTreeSet<String> = processes
+            .filter_map(|e| mounts_of(&e.file_name().to_string_lossy()))
+            .collect();
+        others.retain(|mounts| alive.contains(mounts));
+        others
+    }
+
+    fn write(&self, address: Ipv4Addr, owner: &Path) -> io::Result<()> {
+        let claim = Claim {
+            owner: owner.to_owned(),
+            mounts: self.mounts.clone(),
+        };
+        claim.write(&self.file(address))
     }
 
     /// Proves that each port of each address can be bound now.
@@ -264,7 +334,9 @@ impl Claims {
     fn unkept(&self) -> Vec<Ipv4Addr> {
         let [a, b, c] = self.network;
         let all = (1..=LAST).map(|last| Ipv4Addr::new(a, b, c, last));
-        all.filter(|address| !self.is_kept(*address)).collect()
+        let elsewhere = self.elsewhere();
+        all.filter(|address| !self.is_kept(*address, &elsewhere))
+            .collect()
     }
 
     fn full(&self, wanted: usize, unkept: &[Ipv4Addr]) -> AddressError {
@@ -276,14 +348,24 @@ impl Claims {
         }
     }
 
-    /// Kept by a cluster that is still there; a claim whose cluster has no state is left behind.
-    fn is_kept(&self, address: Ipv4Addr) -> bool {
-        let Ok(owner) = fs::read_to_string(self.file(address)) else {
+    /// Kept by a cluster that is still there, or may be where this process cannot look; any other claim is left behind.
+    fn is_kept(&self, address: Ipv4Addr, elsewhere: &BTreeSet<String>) -> bool {
+        let Some(claim) = Claim::read(&self.file(address)) else {
             return false;
         };
-        let state = Path::new(&owner).join("cluster.json");
+        if elsewhere.contains(&claim.mounts) {
+            return true;
+        }
+        let state = claim.owner.join("cluster.json");
         fs::read_to_string(state).is_ok_and(|text| text.contains(&format!("\"{address}\"")))
     }
+}
+
+/// The mount namespace of a process, as the kernel names it; none where there is no such process, or it is not ours to
+/// see.
+fn mounts_of(process: &str) -> Option<String> {
+    let link = fs::read_link(format!("/proc/{process}/ns/mnt")).ok()?;
+    Some(link.to_string_lossy().into_owned())
 }
 
 /// The first of these addresses on which the ports are free.
@@ -338,6 +420,31 @@ mod tests {
         fs::remove_file(two.join("cluster.json")).unwrap();
         assert_eq!(claims.look(4).unwrap().addresses.len(), 4);
         assert!(claims.look(4).unwrap().addresses.contains(&b.addresses[0]));
+    }
+
+    #[test]
+    fn a_claim_of_another_mount_namespace_holds_as_long_as_somebody_lives_there() {
+        let root = tempfile::tempdir().unwrap();
+        let mut claims = claims(root.path(), 4);
+        let unseen = root.path().join("unseen");
+        // As if this process looked from elsewhere: the claim names the namespace in which it really lives.
+        let own = std::mem::replace(&mut claims.mounts, "mnt:[1]".to_owned());
+        let first = claims.look(1).unwrap().addresses[0];
+        let claim = |mounts: &str| {
+            let (owner, mounts) = (unseen.clone(), mounts.to_owned());
+            Claim { owner, mounts }.write(&claims.file(first))
+        };
+        claim(&own).unwrap();
+        assert_ne!(claims.look(1).unwrap().addresses[0], first);
+        claims.release(&unseen).unwrap();
+        claims.sweep(root.path()).unwrap();
+        assert!(claims.file(first).exists(), "it is not ours to give back");
+        for nobody in ["mnt:[2]", "mnt:[1]"] {
+            claim(nobody).unwrap();
+            assert_eq!(claims.look(1).unwrap().addresses[0], first, "{nobody}");
+        }
+        claims.sweep(root.path()).unwrap();
+        assert!(!claims.file(first).exists());
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::lifecycle::Hands;
 use crate::limits;
 use crate::machine;
 use crate::net;
-use helenus_model::release::Release;
+use crate::store::Store;
+use helenus_model::release::{Arch, Release};
 use helenus_model::topology::wan::Wan;
 use helenus_model::units::Bytes;
 use serde::Serialize;
@@ -45,8 +46,8 @@ const MEMORY_WANTED: Bytes = Bytes::mib(512);
 
 /// Looks at everything.
 pub fn examine(hands: &Hands) -> Vec<Finding> {
-    vec![
-        java(hands),
+    let mut findings = java(hands);
+    findings.extend([
         maven(hands),
         memory(),
         disk("state folder", &hands.paths.state),
@@ -56,7 +57,8 @@ pub fn examine(hands: &Hands) -> Vec<Finding> {
         cgroups(hands),
         disk_speed(hands),
         perf_clock(),
-    ]
+    ]);
+    findings
 }
 
 fn finding(
@@ -73,17 +75,50 @@ fn finding(
     }
 }
 
-fn java(hands: &Hands) -> Finding {
-    let release = Release::newest();
-    match jdk::choose(release, &jdk::find(&hands.env), None) {
-        Ok(chosen) => {
-            let text = format!("{} for Cassandra {}", chosen.jdk, release.version);
-            finding("JDK", Weight::Good, text, None)
+/// The JDKs for the newest release and for all others that are in the cache.
+fn java(hands: &Hands) -> Vec<Finding> {
+    let found = jdk::find(&hands.env);
+    let newest = Release::newest();
+    let store = Store::open(&hands.paths.cache, &hands.env).ok();
+    let cached = |release: &&'static Release| {
+        let files = store.as_ref().and_then(|s| s.cached(release, Arch::here()));
+        release.version != newest.version && files.is_some()
+    };
+    let listed = store.as_ref().map(Store::listed).unwrap_or_default();
+    let others = listed.into_iter().filter(cached);
+    let looked = [newest].into_iter().chain(others);
+    looked
+        .map(|release| java_for(release, &found, release.version == newest.version))
+        .collect()
+}
+
+/// The JDK of a release's nodes and of its nodetool.
+fn java_for(release: &Release, found: &[jdk::FoundJdk], newest: bool) -> Finding {
+    let version = release.version;
+    let chosen = match jdk::choose(release, found, None) {
+        Ok(chosen) => chosen.jdk,
+        Err(error) => {
+            let weight = if newest {
+                Weight::Lacking
+            } else {
+                Weight::Caution
+            };
+            return finding("JDK", weight, error.to_string(), Some(&error.hint()));
         }
+    };
+    let text = format!("{chosen} for Cassandra {version}");
+    match jdk::for_tools(release, &chosen, found) {
+        Ok(tools) if tools == chosen => finding("JDK", Weight::Good, text, None),
+        Ok(tools) => finding(
+            "JDK",
+            Weight::Good,
+            format!("{text}, {tools} for its nodetool"),
+            None,
+        ),
         Err(error) => finding(
             "JDK",
-            Weight::Lacking,
-            error.to_string(),
+            Weight::Caution,
+            format!("{text}, but {error}"),
             Some(&error.hint()),
         ),
     }
@@ -252,5 +287,34 @@ fn perf_clock() -> Finding {
         )
     } else {
         finding("timers", Weight::Good, text, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::release::parse_release_file;
+
+    #[test]
+    fn a_jdk_that_runs_nodes_and_no_nodetool_is_a_caution_with_its_cure() {
+        let release = Release::find("4.1").unwrap();
+        let found = |text: &str| jdk::FoundJdk {
+            jdk: parse_release_file(text).unwrap(),
+            sources: vec![jdk::Source::JavaHome],
+        };
+        let small = found("JAVA_VERSION=\"11.0.1\"\nMODULES=\"java.base\"");
+        let told = java_for(release, std::slice::from_ref(&small), false);
+        assert_eq!(told.weight, Weight::Caution);
+        assert!(
+            told.found.contains("has no module jdk.naming.rmi"),
+            "{told:?}"
+        );
+        assert!(told.cure.unwrap().starts_with("install JDK 11 "));
+        let whole = found("JAVA_VERSION=\"11.0.2\"");
+        let told = java_for(release, &[small, whole], false);
+        assert_eq!((told.weight, told.cure), (Weight::Good, None));
+        assert!(told.found.contains("JDK 11.0.2"), "{}", told.found);
+        assert_eq!(java_for(release, &[], true).weight, Weight::Lacking);
+        assert_eq!(java_for(release, &[], false).weight, Weight::Caution);
     }
 }

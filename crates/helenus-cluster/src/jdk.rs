@@ -5,7 +5,7 @@ mod find;
 
 use std::path::{Path, PathBuf};
 
-use helenus_model::release::{Arch, Jdk, Release, Verdict};
+use helenus_model::release::{Arch, JMX_CLIENT, Jdk, Release, Verdict};
 
 pub use find::{find, probe};
 
@@ -65,6 +65,18 @@ pub enum JdkError {
         /// Others that would do.
         others: Vec<Jdk>,
     },
+    /// The node's own cannot run nodetool, and there is no other that could.
+    #[error(
+        "nodetool of Cassandra {version} cannot run: {jdk} has no module {JMX_CLIENT}, and no other JDK for it was found"
+    )]
+    NoTools {
+        /// The release.
+        version: String,
+        /// The JDK of the node.
+        jdk: Box<Jdk>,
+        /// The JDK that the release likes best.
+        wanted: u32,
+    },
     /// The folder that was named is no JDK.
     #[error("{home} is no JDK: {why}")]
     NotAJdk {
@@ -80,10 +92,7 @@ impl JdkError {
     pub fn hint(&self) -> String {
         match self {
             Self::None { wanted, found, .. } => {
-                let install = format!(
-                    "install JDK {wanted} (such as apt install openjdk-{wanted}-jre-headless) or \
-                     set JAVA{wanted}_HOME"
-                );
+                let install = install(*wanted);
                 let list: Vec<_> = found.iter().map(|(j, why)| format!("{j}: {why}")).collect();
                 match list[..] {
                     [] => format!("{install}; no JDK was found at all"),
@@ -97,15 +106,49 @@ impl JdkError {
                     format!("these would do: {}", list.join("; "))
                 }
             },
+            Self::NoTools { wanted, .. } => format!(
+                "{}; the nodes need no new start, nodetool takes another JDK than theirs",
+                install(*wanted)
+            ),
             Self::NotAJdk { .. } => "name the folder that holds bin/java".to_owned(),
         }
     }
 }
 
+fn install(wanted: u32) -> String {
+    format!(
+        "install JDK {wanted} (such as apt install openjdk-{wanted}-jre-headless) or set JAVA{wanted}_HOME"
+    )
+}
+
+/// The JDK for a release's nodetool: the node's own, or the best other one where that cannot run it; one of the same
+/// feature number before the others.
+///
+/// # Errors
+/// None can run it.
+pub fn for_tools(release: &Release, own: &Jdk, found: &[FoundJdk]) -> Result<Jdk, JdkError> {
+    if !own.no_jmx_client {
+        return Ok(own.clone());
+    }
+    let judged = found.iter().map(|f| (f, judge(release, &f.jdk)));
+    let fit = judged.filter(|(f, verdict)| verdict.runs() && !f.jdk.no_jmx_client);
+    let best = fit.min_by_key(|(f, verdict)| {
+        let other = f.jdk.feature != own.feature;
+        (other, rank(release, f, verdict))
+    });
+    let wanted = release.supported_jdks.last().copied().unwrap_or_default();
+    best.map(|(f, _)| f.jdk.clone())
+        .ok_or_else(|| JdkError::NoTools {
+            version: release.version.to_owned(),
+            jdk: Box::new(own.clone()),
+            wanted,
+        })
+}
+
 /// The best JDK for a release: the named one, or the weightiest supported one that was found.
 ///
 /// A supported JDK always comes before one that merely works; among equals `JAVA_HOME` wins, then
-/// the release's preferred feature number, then `JAVA<N>_HOME`, then the newer version.
+/// the release's preferred feature number, then one that runs nodetool too, then `JAVA<N>_HOME`, then the newer version.
 ///
 /// # Errors
 /// A named one that is no JDK or cannot run the release, or none that can.
@@ -194,6 +237,7 @@ fn rank(release: &Release, found: &FoundJdk, verdict: &Verdict) -> impl Ord + us
         class,
         java_home,
         liking,
+        jdk.no_jmx_client,
         variable,
         oldest_last,
         newer,

@@ -38,6 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 mod network;
+mod prepare;
 mod runtime;
 mod starting;
 
@@ -138,6 +139,8 @@ pub enum Event {
         caution: Option<String>,
         /// The JDK that JAVA_HOME names, where the release cannot run on it, and why.
         passed_over: Option<String>,
+        /// Why nodetool will not run: the JDK lacks what a JMX client wants, and there is no other.
+        no_nodetool: Option<String>,
     },
     /// What is found is of another patch version than the facts that are known.
     Inexact {
@@ -271,13 +274,13 @@ impl Hands {
         may_have_disks(&self.dry_run(request)?)?;
         let folder = self.clusters.folder(&request.name);
         self.check_disk(request.topology.nodes())?;
-        let (version, mut runtime) = self.runtime(request, events)?;
+        let (version, runtime) = self.runtime(request, events)?;
         fs::create_dir(&folder).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => StateError::Exists(request.name.clone()).into(),
             _ => ClusterError::io("the state folder")(e),
         })?;
         let lock = self.clusters.lock(&request.name)?;
-        let result = self.up_locked(request, &version, &mut runtime, events);
+        let result = self.up_locked(request, &version, &runtime, events);
         drop(lock);
         match result {
             Err(error) if self.cancel.is_set() => {
@@ -298,8 +301,32 @@ impl Hands {
         &self,
         request: &UpRequest,
         version: &str,
-        runtime: &mut Runtime,
+        runtime: &Runtime,
         events: &mut dyn FnMut(Event),
+    ) -> Result<ClusterState, ClusterError> {
+        let folder = self.clusters.folder(&request.name);
+        let mut state = self.planned(request, version, runtime)?;
+        events(Event::Planned(Box::new(state.plan.clone())));
+        if let Some(wanted) = request.read_ahead {
+            let all = self.clusters.folders();
+            let all = all.map_err(ClusterError::io("the state folder"))?;
+            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
+        }
+        self.provide_network(&state, events)?;
+        if request.archive && request.fake.is_none() {
+            self.provide_archive(&mut state, events)?;
+        }
+        let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
+        self.launch(&mut state, &names, request.ready_within, events)?;
+        Ok(state)
+    }
+
+    /// Takes addresses and writes the cluster's state; the caller holds its lock.
+    fn planned(
+        &self,
+        request: &UpRequest,
+        version: &str,
+        runtime: &Runtime,
     ) -> Result<ClusterState, ClusterError> {
         let folder = self.clusters.folder(&request.name);
         let mut saved = None;
@@ -319,21 +346,9 @@ impl Hands {
                     .take(request.topology.nodes(), &folder, decide)?;
             }
         }
-        let Some(mut state) = saved else {
+        let Some(state) = saved else {
             unreachable!("claims run the closure or fail")
         };
-        events(Event::Planned(Box::new(state.plan.clone())));
-        if let Some(wanted) = request.read_ahead {
-            let all = self.clusters.folders();
-            let all = all.map_err(ClusterError::io("the state folder"))?;
-            host_settings::read_ahead(&self.env.root, &folder, &all, wanted)?;
-        }
-        self.provide_network(&state, events)?;
-        if request.archive && request.fake.is_none() {
-            self.provide_archive(&mut state, events)?;
-        }
-        let names: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
-        self.launch(&mut state, &names, request.ready_within, events)?;
         Ok(state)
     }
 

@@ -3,11 +3,14 @@
 
 use crate::alive;
 use crate::attach::{self, AttachError, JMX_USER, Jmx};
+use crate::env::Env;
 use crate::error::ClusterError;
-use crate::state::{self, ClusterState, NodeCondition};
+use crate::jdk::{self, JdkError};
+use crate::state::{self, ClusterState, NodeCondition, Runtime};
 use fs_err as fs;
 use helenus_model::plan::file_url;
-use std::path::Path;
+use helenus_model::release::Release;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 mod words;
@@ -60,7 +63,7 @@ pub fn url(state: &ClusterState, node: &str) -> Result<String, ClusterError> {
 /// `-D…` before nodetool's verb goes to its JVM.
 ///
 /// # Errors
-/// The node is not running, or its JVM does not open JMX.
+/// The node is not running, its JVM does not open JMX, or no JDK can run the tool.
 pub fn command(
     state: &ClusterState,
     node: &str,
@@ -68,6 +71,8 @@ pub fn command(
 ) -> Result<Command, ClusterError> {
     let plan = state.node(node)?;
     let folder = Path::new(&plan.folder);
+    let runtime = state.runtime_of(node);
+    let (java, module_flags) = java_of(state.release_of(node), runtime, &Env::of_process())?;
     let OpenJmx { jmx, .. } = open(state, node)?;
     let split = arguments.iter().position(|word| !word.starts_with("-D"));
     let (jvm, arguments) = arguments.split_at(split.unwrap_or(arguments.len()));
@@ -76,14 +81,13 @@ pub fn command(
     let tools = folder.join("tmp");
     let logback = folder.join("conf/logback-tools.xml");
     fs::write(&logback, LOGBACK_TOOLS).map_err(AttachError::Tool)?;
-    let runtime = state.runtime_of(node);
     let class_path: Vec<String> = runtime
         .jars
         .iter()
         .map(|j| j.to_string_lossy().into_owned())
         .collect();
-    let mut command = crate::reach::command(state, node, &runtime.java)
-        .map_err(ClusterError::io("this program"))?;
+    let mut command =
+        crate::reach::command(state, node, &java).map_err(ClusterError::io("this program"))?;
     command
         .args([
             "-XX:TieredStopAtLevel=1",
@@ -91,7 +95,7 @@ pub fn command(
             "-Xmx128M",
             "-XX:-UsePerfData",
         ])
-        .args(tool_flags(&runtime.module_flags))
+        .args(tool_flags(&module_flags))
         .args(jvm)
         .arg("-cp")
         .arg(class_path.join(":"))
@@ -117,6 +121,29 @@ pub fn command(
     Ok(command)
 }
 
+/// The program that runs the tool, with its flags about modules: the node's own, or another JDK's where the node's lacks
+/// what a JMX client wants.
+fn java_of(
+    version: &str,
+    runtime: &Runtime,
+    env: &Env,
+) -> Result<(PathBuf, Vec<String>), JdkError> {
+    let own = || (runtime.java.clone(), runtime.module_flags.clone());
+    let home = runtime.java.parent().and_then(Path::parent);
+    let (Some(Ok(jdk)), Ok(release)) = (home.map(jdk::probe), Release::facts_for(version)) else {
+        return Ok(own());
+    };
+    if !jdk.no_jmx_client {
+        return Ok(own());
+    }
+    let other = jdk::for_tools(release, &jdk, &jdk::find(env))?;
+    tracing::info!(node = %jdk, nodetool = %other, "the node's JDK has no JMX client");
+    Ok((
+        other.home.join("bin/java"),
+        release.module_flags(other.feature),
+    ))
+}
+
 /// A tool measures no objects: it wants no agent, and none of the flags that an agent brings.
 fn tool_flags(flags: &[String]) -> impl Iterator<Item = &String> {
     let of_agent = |f: &&String| f.starts_with("-javaagent:") || f.starts_with("-XX:");
@@ -133,3 +160,51 @@ const LOGBACK_TOOLS: &str = r#"<configuration scan="false">
   <root level="WARN"><appender-ref ref="STDERR"/></root>
 </configuration>
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn jdk(root: &Path, name: &str, modules: &str) -> PathBuf {
+        let java = root.join("opt").join(name).join("bin/java");
+        fs::create_dir_all(java.parent().unwrap()).unwrap();
+        fs::write(&java, "").unwrap();
+        fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let release = format!("JAVA_VERSION=\"11.0.2\"\nMODULES=\"{modules}\"\n");
+        fs::write(root.join("opt").join(name).join("release"), release).unwrap();
+        java
+    }
+
+    #[test]
+    fn nodetool_takes_another_jdk_where_the_node_s_has_no_jmx_client() {
+        let root = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(root.path()).unwrap();
+        let env = Env {
+            root: path.clone(),
+            ..Env::default()
+        };
+        let runtime = Runtime {
+            java: jdk(&path, "small", "java.base"),
+            jvm: "11.0.2".to_owned(),
+            jdk_feature: 11,
+            jdk_caution: None,
+            jars: Vec::new(),
+            launcher: PathBuf::new(),
+            archive: None,
+            module_flags: vec!["--own".to_owned()],
+            fake: None,
+        };
+        let of = |runtime: &Runtime| java_of("4.1.10", runtime, &env);
+        assert!(matches!(of(&runtime), Err(JdkError::NoTools { .. })));
+        let whole = jdk(&path, "whole", "java.base jdk.naming.rmi");
+        let (java, flags) = of(&runtime).unwrap();
+        assert_eq!(java, whole);
+        assert_eq!(flags, Release::find("4.1.10").unwrap().module_flags(11));
+        let own = Runtime {
+            java: whole.clone(),
+            ..runtime
+        };
+        assert_eq!(of(&own).unwrap(), (whole, vec!["--own".to_owned()]));
+    }
+}

@@ -5,8 +5,7 @@ use crate::error::ClusterError;
 use crate::observe;
 use crate::old_tables;
 use crate::reach;
-use crate::ready::cql_address;
-use crate::state::ClusterState;
+use crate::state::{self, ClusterState, NodeCondition};
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
@@ -15,56 +14,111 @@ use helenus_model::cql::CqlValue;
 use helenus_model::plan::NodePlan;
 use helenus_model::status::{ClusterView, Keyspace, Node, Reach, State, load_from_gossip};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A node that takes longer to answer `SELECT … FROM system.local` is down for a person.
+/// A node that takes longer to answer `SELECT … FROM system.local` is down for a person, unless its process runs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+/// What a node whose process runs may take: a loaded one is slow, not down.
+const BUSY_WITHIN: Duration = Duration::from_secs(10);
+
+/// A node whose process lives, and which did not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silent {
+    /// Node.
+    pub node: String,
+    /// Whether it was paused.
+    pub paused: bool,
+    /// Why, in a sentence.
+    pub why: String,
+}
 
 /// Asks the first node that answers; whether each of the others answers is asked of itself.
 ///
 /// # Errors
 /// No node answers.
 pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
-    let mut asked: Option<(SocketAddr, ClusterView)> = None;
-    let mut last: Option<(String, ClientError)> = None;
-    let mut up = Vec::new();
-    for node in &state.plan.nodes {
-        let address = cql_address(&state.plan, node);
-        match connect(state, node) {
-            Ok(mut client) => {
-                up.push(IpAddr::from(node.address));
-                if asked.is_none() {
-                    match view(&mut client) {
-                        Ok(view) => asked = Some((address, view)),
-                        Err(error) => last = Some((node.name.clone(), error)),
-                    }
-                }
-            }
-            Err(error) => last = Some((node.name.clone(), error)),
-        }
-    }
-    let Some((_, mut view)) = asked else {
-        let (node, source) = last.unwrap_or_else(|| {
-            (
-                state.plan.name.clone(),
-                ClientError::Closed {
-                    during: "the search for a node",
-                },
-            )
-        });
-        return Err(ClusterError::Silent { node, source });
+    read_with_silent(state, false).map(|(view, _)| view)
+}
+
+/// [`read`], with the nodes that live and did not answer. With `or_planned` the plan stands in where nodes answer and
+/// none tells of the others: of keyspaces it knows nothing.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_silent(
+    state: &ClusterState,
+    or_planned: bool,
+) -> Result<(ClusterView, Vec<Silent>), ClusterError> {
+    let asked = Asked::all(state);
+    let view = match asked.told {
+        Some(view) => view,
+        None if or_planned && !asked.up.is_empty() => planned(state),
+        None => return Err(no_answer(state, asked.last)),
     };
-    for node in &mut view.nodes {
-        let planned = state.plan.nodes.iter();
-        let planned = planned
-            .filter(|plan| IpAddr::from(plan.address) == node.address)
-            .find(|_| node.load_bytes.is_none());
-        if let Some(plan) = planned {
-            node.load_bytes = on_disk(plan);
+    let view = with_our_eyes(view, &state.plan.nodes, &asked.up);
+    Ok((view, asked.silent))
+}
+
+/// What all nodes answered.
+#[derive(Default)]
+struct Asked {
+    /// What the first said that said something.
+    told: Option<ClusterView>,
+    up: Vec<IpAddr>,
+    silent: Vec<Silent>,
+    /// The last failure.
+    last: Option<(String, ClientError)>,
+}
+
+impl Asked {
+    fn all(state: &ClusterState) -> Self {
+        let nodes = &state.plan.nodes;
+        // All at once: one that is slow holds up nobody else.
+        let clients: Vec<Result<Client, ClientError>> = std::thread::scope(|scope| {
+            let asked = nodes.iter().map(|n| scope.spawn(|| connect(state, n)));
+            let asked: Vec<_> = asked.collect();
+            let lost = |_| Err(ClientError::Broken);
+            let ended = asked.into_iter();
+            ended.map(|one| one.join().unwrap_or_else(lost)).collect()
+        });
+        let mut all = Self::default();
+        for (node, client) in nodes.iter().zip(clients) {
+            let said = match client {
+                Ok(mut client) => {
+                    all.up.push(IpAddr::from(node.address));
+                    let of_others = all.told.is_none().then(|| view(&mut client));
+                    of_others.transpose()
+                }
+                Err(error) => {
+                    all.silent.extend(silent_one(state, node, &error));
+                    Err(error)
+                }
+            };
+            match said {
+                Ok(view) => all.told = all.told.or(view),
+                Err(error) => all.last = Some((node.name.clone(), error)),
+            }
         }
-        if is_ours(&state.plan.nodes, node.address) {
+        all
+    }
+}
+
+fn no_answer(state: &ClusterState, last: Option<(String, ClientError)>) -> ClusterError {
+    let (node, source) = last.unwrap_or_else(|| {
+        let during = "the search for a node";
+        (state.plan.name.clone(), ClientError::Closed { during })
+    });
+    ClusterError::Silent { node, source }
+}
+
+/// Whether each node of ours answers, and the size of its files: a peer tells of both what it heard a minute ago.
+fn with_our_eyes(mut view: ClusterView, ours: &[NodePlan], up: &[IpAddr]) -> ClusterView {
+    for node in &mut view.nodes {
+        let of_ours = |plan: &&NodePlan| IpAddr::from(plan.address) == node.address;
+        if let Some(plan) = ours.iter().find(of_ours) {
+            node.load_bytes = on_disk(plan).or(node.load_bytes);
             node.reach = if up.contains(&node.address) {
                 Reach::Up
             } else {
@@ -72,7 +126,32 @@ pub fn read(state: &ClusterState) -> Result<ClusterView, ClusterError> {
             };
         }
     }
-    Ok(view)
+    view
+}
+
+/// A connection to a node that answers on it. One that is paused, or has no process, gets no long wait.
+fn connect(state: &ClusterState, node: &NodePlan) -> Result<Client, ClientError> {
+    let runs = condition_of(state, node) == Some(NodeCondition::Running);
+    let within = if runs { BUSY_WITHIN } else { ANSWER_WITHIN };
+    let mut client = reach::connect(state, node, within)?;
+    client.query("SELECT key FROM system.local", Consistency::One)?;
+    Ok(client)
+}
+
+fn condition_of(state: &ClusterState, node: &NodePlan) -> Option<NodeCondition> {
+    let wanted = state.nodes.get(&node.name)?.wanted;
+    state::condition(node, wanted).ok().map(|(c, _)| c)
+}
+
+/// None where its process is gone: that is what *down* says.
+fn silent_one(state: &ClusterState, node: &NodePlan, error: &ClientError) -> Option<Silent> {
+    let condition = condition_of(state, node)?;
+    let lives = matches!(condition, NodeCondition::Running | NodeCondition::Paused);
+    lives.then(|| Silent {
+        node: node.name.clone(),
+        paused: condition == NodeCondition::Paused,
+        why: error.to_string(),
+    })
 }
 
 /// What is known of a cluster of which no process lives: its plan, with every node down. None where one lives, and
@@ -81,6 +160,11 @@ pub fn of_plan(state: &ClusterState) -> Option<ClusterView> {
     if observe::pids(state).iter().any(|(_, pid)| pid.is_some()) {
         return None;
     }
+    Some(planned(state))
+}
+
+/// The ring as it was planned, with every node down.
+fn planned(state: &ClusterState) -> ClusterView {
     let owners = state.plan.nodes.iter().filter(|node| !node.coordinator);
     let nodes = owners.map(|node| Node {
         address: node.address.into(),
@@ -93,15 +177,15 @@ pub fn of_plan(state: &ClusterState) -> Option<ClusterView> {
         reach: Reach::Down,
         state: State::Normal,
     });
-    Some(ClusterView {
+    ClusterView {
         other_partitioner: None,
         nodes: nodes.collect(),
         keyspaces: Vec::new(),
-    })
+    }
 }
 
-/// Bytes of a node's data files, snapshots and backups left out: what it will tell the others of itself within a minute of
-/// its start. None where it has no file yet.
+/// Bytes of a node's data files, snapshots and backups left out: what it will tell the others of itself within a minute.
+/// None where it has no file yet.
 fn on_disk(node: &NodePlan) -> Option<u64> {
     let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
     let data = Path::new(&node.storage()).join("data");
@@ -110,16 +194,6 @@ fn on_disk(node: &NodePlan) -> Option<u64> {
     let sizes = files.filter_map(|file| file.metadata().ok().filter(std::fs::Metadata::is_file));
     let bytes = sizes.map(|file| file.len()).sum();
     (bytes > 0).then_some(bytes)
-}
-
-fn is_ours(nodes: &[NodePlan], address: IpAddr) -> bool {
-    nodes.iter().any(|n| IpAddr::from(n.address) == address)
-}
-
-fn connect(state: &ClusterState, node: &NodePlan) -> Result<Client, ClientError> {
-    let mut client = reach::connect(state, node, ANSWER_WITHIN)?;
-    client.query("SELECT key FROM system.local", Consistency::One)?;
-    Ok(client)
 }
 
 /// The view of the node behind a connection; everybody it knows counts as up.

@@ -117,6 +117,8 @@ pub struct Beside {
     pub lone: bool,
     /// Nodes of the smallest data centre, where they are known: no keyspace can have more copies there.
     pub nodes: Option<u32>,
+    /// `--tokens`, where it was given: it stands above the file's `num_tokens`.
+    pub tokens: Option<u32>,
 }
 
 /// Why a file cannot be followed.

@@ -10,7 +10,7 @@ use crate::preset::{Heap, HeapRule, Place, PresetName, TIMER_SLACK_US, Written, 
 use crate::release::{KeyError, Release};
 use crate::secret::{without_secrets, word_without_secrets};
 use crate::topology::Topology;
-use crate::units::Bytes;
+use crate::units::{Bytes, lacking};
 use crate::yaml;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -247,7 +247,7 @@ pub enum PlanError {
     },
     /// More than the machine has free.
     #[error(
-        "{nodes} × {each} (heap {heap}, the rest beside it) want {need} of memory, {has} are free for them"
+        "{nodes} × {each} (heap {heap}, the rest beside it) want {} for them", lacking(*need, *has)
     )]
     Memory {
         /// Nodes, of all clusters that were asked for.
@@ -264,7 +264,7 @@ pub enum PlanError {
         largest: String,
     },
     /// The same, where nodes differ.
-    #[error("{nodes} ({each}) want {need} of memory, {has} are free for them")]
+    #[error("{nodes} ({each}) want {} for them", lacking(*need, *has))]
     MixedMemory {
         /// How many nodes there are, in words.
         nodes: String,

@@ -101,6 +101,27 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Two sizes as text with as few digits as tell them apart: `22.0 GiB` and `21.9 GiB`, `22528 MiB` and `22527 MiB`.
+pub fn apart(a: Bytes, b: Bytes) -> (String, String) {
+    let short = (a.to_string(), b.to_string());
+    if a == b || short.0 != short.1 {
+        return short;
+    }
+    let whole = [("MiB", 20), ("KiB", 10)];
+    let longer = whole
+        .into_iter()
+        .find(|(_, shift)| a.0 >> shift != b.0 >> shift);
+    let (unit, shift) = longer.unwrap_or(("B", 0));
+    let text = |bytes: Bytes| format!("{} {unit}", bytes.0 >> shift);
+    (text(a), text(b))
+}
+
+/// `3.6 GiB of memory, 3.4 GiB are free`.
+pub fn lacking(need: Bytes, has: Bytes) -> String {
+    let (need, has) = apart(need, has);
+    format!("{need} of memory, {has} are free")
+}
+
 /// Reads `500ms`, `30s`, `1.5s`, `2m`, `1h`.
 ///
 /// # Errors
@@ -217,6 +238,22 @@ pub fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_sizes_have_as_many_digits_as_tell_them_apart() {
+        let text = |a: u64, b: u64| lacking(Bytes(a), Bytes(b));
+        let mib = 1 << 20;
+        assert_eq!(text(3 << 30, 2 << 30), "3 GiB of memory, 2 GiB are free");
+        assert_eq!(
+            text(22_530 * mib, 22_529 * mib),
+            "22530 MiB of memory, 22529 MiB are free"
+        );
+        assert_eq!(
+            text(22_530 * mib + 4096, 22_530 * mib),
+            "23070724 KiB of memory, 23070720 KiB are free"
+        );
+        assert_eq!(text(5 << 30, 5 << 30), "5 GiB of memory, 5 GiB are free");
+    }
 
     #[test]
     fn sizes_round_trip_and_bare_numbers_are_refused() {

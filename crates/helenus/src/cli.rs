@@ -623,12 +623,15 @@ pub(crate) struct Releases {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleasesVerb {
-    /// Fetch a release into the cache now
+    /// Fetch a release into the cache, and make its class-data archive
     #[command(alias = "install")]
     Fetch {
         /// A series such as 5.0, or any published patch such as 4.1.5
         #[arg(default_value = "5.0")]
         release: String,
+        /// Leave the archive to the first start
+        #[arg(long)]
+        no_archive: bool,
         /// Say what would be fetched, fetch nothing
         #[arg(long)]
         dry_run: bool,

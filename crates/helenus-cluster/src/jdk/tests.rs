@@ -154,6 +154,34 @@ fn a_variable_for_another_release_s_jdk_does_not_displace_the_preferred_one() {
 }
 
 #[test]
+fn a_runtime_without_a_jmx_client_comes_after_its_like_and_lends_nodetool_another() {
+    let mut machine = Machine::new();
+    let small = machine.jdk("opt/17-small", "17.0.15");
+    let release = "JAVA_VERSION=\"17.0.15\"\nMODULES=\"java.base java.rmi\"\n";
+    fs_err::write(small.join("release"), release).unwrap();
+    machine.set("JAVA17_HOME", &small);
+    let own = machine.choose(None).unwrap().jdk;
+    assert_eq!(own.home, small, "it serves, where there is no other");
+    let of = Release::find("5.0.9").unwrap();
+    let error = for_tools(of, &own, &find(&machine.env)).unwrap_err();
+    assert_text(
+        &machine.bare(&format!("{error} | {}", error.hint())),
+        "nodetool of Cassandra 5.0.9 cannot run: JDK 17.0.15 at /opt/17-small has no module \
+         jdk.naming.rmi, and no other JDK for it was found | install JDK 17 (such as apt install \
+         openjdk-17-jre-headless) or set JAVA17_HOME; the nodes need no new start, nodetool takes \
+         another JDK than theirs",
+    );
+    let eleven = machine.jdk("opt/11", "11.0.20");
+    let lent = |machine: &Machine| for_tools(of, &own, &find(&machine.env)).unwrap().home;
+    assert_eq!(lent(&machine), eleven);
+    let whole = machine.jdk("opt/17-whole", "17.0.9");
+    assert_eq!(lent(&machine), whole, "the node's feature number first");
+    assert_eq!(machine.choose(None).unwrap().jdk.home, whole);
+    let whole = probe(&whole).unwrap();
+    assert_eq!(for_tools(of, &whole, &[]).unwrap(), whole);
+}
+
+#[test]
 fn one_that_merely_works_comes_last_and_carries_its_caution() {
     let mut machine = Machine::new();
     let works = machine.jdk("opt/21", "21.0.8");

@@ -55,7 +55,8 @@ impl Hands {
                 facts: files.release.version.to_owned(),
             });
         }
-        let chosen = jdk::choose(files.release, &jdk::find(&self.env), explicit)?;
+        let found = jdk::find(&self.env);
+        let chosen = jdk::choose(files.release, &found, explicit)?;
         let caution = match &chosen.verdict {
             Verdict::Works(caution) => Some(caution.clone()),
             Verdict::Supported | Verdict::Refused(_) => None,
@@ -64,6 +65,9 @@ impl Hands {
             jdk: chosen.jdk.to_string(),
             caution: caution.clone(),
             passed_over: chosen.passed_over.map(|(jdk, why)| format!("{jdk}: {why}")),
+            no_nodetool: jdk::for_tools(files.release, &chosen.jdk, &found)
+                .err()
+                .map(|error| format!("{error}; {}", error.hint())),
         });
         let module_flags = flags_of(&files, chosen.jdk.feature);
         let launcher = archive::launcher(&self.paths.cache, &files.jars, &module_flags)

@@ -34,6 +34,19 @@ impl Store {
         names
     }
 
+    /// The best known release of each series, and before it the patches that were fetched here.
+    pub fn listed(&self) -> Vec<&'static Release> {
+        let recorded = self.recorded_versions();
+        let patches = recorded.iter().filter_map(|v| Release::find(v).ok());
+        let all: Vec<&Release> = patches.filter(|r| r.lock().is_none()).collect();
+        let of_series = |best: &&'static Release| {
+            let others = all.iter().copied();
+            let others = others.filter(|r| r.series == best.series && r.version != best.version);
+            others.chain([*best]).collect::<Vec<_>>()
+        };
+        Release::all().iter().flat_map(of_series).collect()
+    }
+
     pub(super) fn record_of(&self, version: &str) -> PathBuf {
         self.cache.join("releases").join(version).join(RECORD)
     }

@@ -163,7 +163,7 @@ impl ClientError {
             Self::Refused { .. } => Some("is the node up, and is this its native transport port?"),
             Self::Unreachable { .. } => Some("check the address and the network between"),
             Self::TimedOut { .. } => {
-                Some("the node may be busy or paused; look at its log, or allow more time")
+                Some("the node may be busy or paused; look at its log, then ask again")
             }
             Self::Closed { during: "STARTUP" } => {
                 Some("does the server want TLS, or a client certificate? else look at its log")

@@ -15,7 +15,7 @@ pub(super) struct Replaced {
 /// Keys that follow from addresses, folders, tokens and names, by modern name, with the reason.
 const REPLACED: [(&str, &str); 33] = [
     ("cluster_name", "the name that Helenus knows the cluster by"),
-    ("num_tokens", "kept as --tokens"),
+    ("num_tokens", "empty in the file: --tokens holds"),
     (
         "initial_token",
         "tokens are spread evenly over the nodes that there are",

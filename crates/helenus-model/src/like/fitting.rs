@@ -13,6 +13,8 @@ pub(super) struct Fitting<'a> {
     preset: PresetName,
     tls: bool,
     nodes: Option<u32>,
+    /// `--tokens`, where it was given.
+    tokens: Option<u32>,
     pub(super) auth: bool,
     pub(super) initial_tokens: Vec<i64>,
     pub(super) place: Option<ProductionPlace>,
@@ -64,6 +66,7 @@ impl<'a> Fitting<'a> {
             preset,
             tls: beside.tls,
             nodes: beside.nodes,
+            tokens: beside.tokens,
             auth: beside.auth || of_file.is_some_and(classes::asks_for_passwords),
             initial_tokens: if beside.lone {
                 classes::initial_tokens(map)
@@ -115,14 +118,8 @@ impl<'a> Fitting<'a> {
             };
             return self.tell(key, class, value, now, why);
         }
-        if modern == "num_tokens" && !value.is_null() && classes::tokens(value).is_none() {
-            return self.tell(
-                key,
-                Class::Refused,
-                value,
-                None,
-                "it takes 1 to 256; --tokens holds",
-            );
+        if modern == "num_tokens" && !value.is_null() {
+            return self.num_tokens(key, value);
         }
         if self.auth && modern == CREDENTIALS.0 {
             let now = Some(self.written(CREDENTIALS.0, CREDENTIALS.1));
@@ -168,6 +165,21 @@ impl<'a> Fitting<'a> {
                 }
             }
             _ => self.keep(key, value),
+        }
+    }
+
+    /// The plan writes it itself, from the file or from `--tokens`.
+    fn num_tokens(&mut self, key: &str, value: &Value) {
+        let now = |number: u32| Some(format!("num_tokens: {number}"));
+        match (self.tokens, classes::tokens(value)) {
+            (Some(flag), _) => {
+                self.tell(key, Class::Replaced, value, now(flag), "--tokens says so");
+            }
+            (None, Some(number)) => self.tell(key, Class::Kept, value, now(number), ""),
+            (None, None) => {
+                let why = "it takes 1 to 256; --tokens holds";
+                self.tell(key, Class::Refused, value, None, why);
+            }
         }
     }
 

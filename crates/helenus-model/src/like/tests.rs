@@ -15,6 +15,7 @@ fn of(text: &str, release: &str) -> Like {
             tls: false,
             lone: true,
             nodes: Some(1),
+            tokens: None,
         },
     )
     .unwrap()
@@ -70,7 +71,7 @@ fn an_old_dialect_on_5_0() {
     renamed   key_cache_size_in_mb | 0 | key_cache_size: 0MiB | an old name in 5.0.9
     unknown   made_up_key | 1 | - | no release that is known has it
     shrunk    memtable_heap_space_in_mb | 8192 | memtable_heap_space: 8MiB | memory of a machine that is not here
-    replaced  num_tokens | 256 | - | kept as --tokens
+    kept      num_tokens | 256 | num_tokens: 256 | 
     kept      partitioner | org.apache.cassandra.dht.RandomPartitioner | partitioner: org.apache.cassandra.dht.RandomPartitioner | 
     kept      phi_convict_threshold | 12 | phi_convict_threshold: 12 | 
     renamed   read_request_timeout_in_ms | 5000 | read_request_timeout: 5000ms | an old name in 5.0.9
@@ -108,11 +109,28 @@ fn who_may_log_in_follows_the_file_and_the_flag() {
         tls: false,
         lone: false,
         nodes: None,
+        tokens: None,
     };
     let flagged = super::like(open, None, Release::newest(), PresetName::Tiny, beside).unwrap();
     // The plan sets them itself, and refuses a second opinion.
     assert!(flagged.auth && flagged.settings.is_empty());
     assert_eq!(flagged.differences[0].class, Class::Replaced);
+}
+
+#[test]
+fn tokens_are_the_file_s_unless_a_flag_says_otherwise() {
+    let beside = Beside {
+        tokens: Some(4),
+        ..Beside::default()
+    };
+    let like = super::like(
+        "num_tokens: 256\n",
+        None,
+        Release::newest(),
+        PresetName::Tiny,
+        beside,
+    );
+    insta::assert_snapshot!(told(&like.unwrap()), @"replaced  num_tokens | 256 | num_tokens: 4 | --tokens says so");
 }
 
 #[test]
@@ -491,7 +509,7 @@ proptest! {
         let map: Map<String, Value> = entries.into_values().collect();
         let text = yaml::render(&Value::Object(map.clone()));
         let release = Release::all()[which];
-        if let Ok(like) = like(&text, None, release, PresetName::Tiny, Beside { auth, tls: false, lone, nodes: None }) {
+        if let Ok(like) = like(&text, None, release, PresetName::Tiny, Beside { auth, tls: false, lone, nodes: None, tokens: None }) {
             for key in map.keys() {
                 let own: Vec<_> = like.differences.iter()
                     .filter(|d| d.class != Class::Added)

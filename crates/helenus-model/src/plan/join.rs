@@ -6,7 +6,7 @@ use super::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan, places};
 use crate::access::TLS_FOLDER;
 use crate::ring::{Member, newcomer_tokens};
 use crate::topology::{NODES_MAX, check_cluster_name, name_hint};
-use crate::units::Bytes;
+use crate::units::{Bytes, lacking};
 use crate::yaml;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -79,7 +79,7 @@ pub enum JoinError {
     #[error("a cluster has at most {NODES_MAX} nodes")]
     Full,
     /// More memory than there is.
-    #[error("the node wants {need} of memory, {has} are free for it")]
+    #[error("the node wants {} for it", lacking(*need, *has))]
     Memory {
         /// Plan.
         need: Bytes,

@@ -19,7 +19,13 @@ pub struct Jdk {
     pub vendor: Option<String>,
     /// The processor it is for; none for another one, or where it does not say.
     pub arch: Option<Arch>,
+    /// Whether it lists its modules and [`JMX_CLIENT`] is not among them: nodetool finds no node then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_jmx_client: bool,
 }
+
+/// The module by which a JMX client finds the node whose address it was told; runtimes cut to size may lack it.
+pub const JMX_CLIENT: &str = "jdk.naming.rmi";
 
 impl fmt::Display for Jdk {
     /// `JDK 17.0.15+6 (Debian) at /usr/lib/jvm/…`.
@@ -196,6 +202,7 @@ pub fn parse_release_file(text: &str) -> Result<Jdk, JdkParseError> {
         version: value("JAVA_RUNTIME_VERSION").unwrap_or(short),
         vendor: value("IMPLEMENTOR").filter(|v| v != "N/A"),
         arch: value("OS_ARCH").and_then(|a| Arch::parse(&a)),
+        no_jmx_client: value("MODULES").is_some_and(|list| !has_word(&list, JMX_CLIENT)),
     })
 }
 
@@ -224,7 +231,12 @@ pub fn parse_java_version(printed: &str) -> Result<Jdk, JdkParseError> {
         version: full.unwrap_or(short).to_owned(),
         vendor: vendor.map(str::to_owned),
         arch: None,
+        no_jmx_client: false,
     })
+}
+
+fn has_word(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
 }
 
 /// The feature number of `17.0.15`, `1.8.0_402`, `25`, `26-ea`.
@@ -256,6 +268,9 @@ mod tests {
         let bare = parse_release_file("JAVA_VERSION=\"21.0.8\"\nMODULES=\"java.base\"").unwrap();
         assert_eq!((bare.feature, bare.version.as_str()), (21, "21.0.8"));
         assert_eq!((bare.vendor, bare.arch), (None, None));
+        assert!(bare.no_jmx_client && !jdk.no_jmx_client);
+        let whole = "JAVA_VERSION=\"11.0.2\"\nMODULES=\"java.base jdk.naming.rmi\"";
+        assert!(!parse_release_file(whole).unwrap().no_jmx_client);
         let old = parse_release_file("JAVA_VERSION=\"1.8.0_402\"\nOS_ARCH=\"amd64\"").unwrap();
         assert_eq!((old.feature, old.arch), (8, Some(Arch::X86_64)));
         assert_eq!(parse_release_file("X=1"), Err(JdkParseError::NoVersion));

@@ -40,6 +40,8 @@ enum Behaviour {
     NoisyLog,
     /// Listens, and never answers.
     Deaf,
+    /// Answers; from the moment its folder has a file `busy`, three seconds late.
+    Busy,
     /// Answers until its disk is full, and lives on without listening.
     StopWhenFull,
     /// Serves a load, with service times whose distribution is known.
@@ -59,6 +61,7 @@ impl Behaviour {
             "fork" => Self::Fork,
             "noisy-log" => Self::NoisyLog,
             "deaf" => Self::Deaf,
+            "busy" => Self::Busy,
             "stop-when-full" => Self::StopWhenFull,
             "serve" => Self::Serve,
             _ => return None,
@@ -114,7 +117,7 @@ fn live(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
         }
         Behaviour::StopWhenFull => return stop_when_full(&me),
         Behaviour::Serve => return serve::run(me),
-        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf => {}
+        Behaviour::Ready | Behaviour::CrashSecond | Behaviour::Deaf | Behaviour::Busy => {}
     }
     let listener = TcpListener::bind((me.address.as_str(), me.port))?;
     for stream in listener.incoming() {
@@ -122,6 +125,9 @@ fn live(behaviour: Behaviour, folder: &Path) -> std::io::Result<()> {
         let me = me.clone();
         std::thread::spawn(move || {
             // A client that goes away ends its thread, nothing else.
+            if behaviour == Behaviour::Busy && Path::new(&me.node.folder).join("busy").exists() {
+                std::thread::sleep(Duration::from_secs(3));
+            }
             let _client_gone = if behaviour == Behaviour::Deaf {
                 hold(stream)
             } else {

@@ -32,9 +32,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
         }
     }
     if nodes > 1 {
-        let of = plan.nodes.iter().filter_map(|node| plan.memory_of(node));
-        let all = Bytes(of.map(|memory| memory.total().0).sum());
-        text.push_str(&format!("memory of all {nodes} nodes: {all}\n"));
+        text.push_str(&format!("memory of all {nodes} nodes: {}\n", total(plan)));
     }
     if let Some(limits) = plan.limits {
         text.push_str(&format!("limits of each node: {}\n", asked(&limits)));
@@ -46,6 +44,12 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
         blind_heap(ram)
     ));
     text
+}
+
+/// What all nodes of a plan are planned to come to.
+pub(crate) fn total(plan: &ClusterPlan) -> Bytes {
+    let of = plan.nodes.iter().filter_map(|node| plan.memory_of(node));
+    Bytes(of.map(|memory| memory.total().0).sum())
 }
 
 fn kinds(memory: &MemoryPlan) -> String {

@@ -1,12 +1,12 @@
 //! `helenus releases`: what is known, cached and runnable here; `fetch` brings one into the cache.
 
 use crate::cli::{Releases, ReleasesVerb};
-use crate::commands::up::{Watcher, plural};
+use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::jdk;
-use helenus_cluster::lifecycle::{Event, Hands};
+use helenus_cluster::lifecycle::{Event, Hands, Source, with_causes};
 use helenus_cluster::store::Store;
 use helenus_model::format::Format;
 use helenus_model::release::{Arch, Release};
@@ -30,7 +30,12 @@ struct ReleaseView {
     jars: usize,
     bytes: u64,
     cached: Option<String>,
+    /// The class-data archive for the JDK that it runs on; absent until `fetch` or a first start makes it.
+    archive: Option<String>,
     runs_on: Option<String>,
+    /// The JDK for nodetool, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodetool_on: Option<String>,
     problem: Option<String>,
 }
 
@@ -51,17 +56,25 @@ struct Fetched {
     cached: bool,
     /// Where it is; absent where nothing was fetched.
     home: Option<String>,
+    /// Its class-data archive; absent where none was made.
+    archive: Option<String>,
 }
 
 pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    if let Some(ReleasesVerb::Fetch { release, dry_run }) = &flags.verb {
-        return fetch(release, *dry_run, hands, ui);
+    if let Some(ReleasesVerb::Fetch {
+        release,
+        no_archive,
+        dry_run,
+    }) = &flags.verb
+    {
+        return fetch(release, (*no_archive, *dry_run), hands, ui);
     }
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
     let found = jdk::find(&hands.env);
-    let releases = listed(&store)
+    let releases = store
+        .listed()
         .into_iter()
-        .map(|release| view(release, &store, &found))
+        .map(|release| view(release, &store, &found, hands))
         .collect();
     let jdks = found
         .iter()
@@ -79,23 +92,21 @@ pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     Ok(0)
 }
 
-/// The best known release of each series, and before it the patches that were fetched here.
-fn listed(store: &Store) -> Vec<&'static Release> {
-    let recorded = store.recorded_versions();
-    let patches = recorded.iter().filter_map(|v| Release::find(v).ok());
-    let all: Vec<&Release> = patches.filter(|r| r.lock().is_none()).collect();
-    let of_series = |best: &&'static Release| {
-        let others = all.iter().copied();
-        let others = others.filter(|r| r.series == best.series && r.version != best.version);
-        others.chain([*best]).collect::<Vec<_>>()
-    };
-    Release::all().iter().flat_map(of_series).collect()
-}
-
-fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> ReleaseView {
-    let (runs_on, problem) = match jdk::choose(release, found, None) {
-        Ok(chosen) => (Some(chosen.jdk.to_string()), None),
-        Err(error) => (None, Some(error.to_string())),
+fn view(
+    release: &'static Release,
+    store: &Store,
+    found: &[jdk::FoundJdk],
+    hands: &Hands,
+) -> ReleaseView {
+    let (runs_on, nodetool_on, problem) = match jdk::choose(release, found, None) {
+        Ok(chosen) => {
+            let (other, problem) = match jdk::for_tools(release, &chosen.jdk, found) {
+                Ok(jdk) => ((jdk != chosen.jdk).then(|| jdk.to_string()), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            (Some(chosen.jdk.to_string()), other, problem)
+        }
+        Err(error) => (None, None, Some(error.to_string())),
     };
     let lock = store.known_lock(release);
     let artifacts: Vec<_> = lock
@@ -116,14 +127,35 @@ fn view(release: &'static Release, store: &Store, found: &[jdk::FoundJdk]) -> Re
         cached: store
             .cached(release, Arch::here())
             .map(|p| p.to_string_lossy().into_owned()),
+        archive: hands
+            .archive_of(release)
+            .filter(|path| path.exists())
+            .map(|path| path.to_string_lossy().into_owned()),
         runs_on,
+        nodetool_on,
         problem,
     }
+}
+
+fn yes(there: bool) -> String {
+    let word = if there { "yes" } else { "no" };
+    word.to_owned()
 }
 
 /// The text, or nothing where there is nothing to tell.
 fn some(there: bool, text: String) -> String {
     if there { text } else { String::new() }
+}
+
+/// The JDK of its nodes; that of nodetool where it is another one, or why there is none.
+fn here(release: &ReleaseView) -> String {
+    let node = release.runs_on.clone();
+    let tool = release
+        .nodetool_on
+        .iter()
+        .map(|on| format!("nodetool: {on}"));
+    let all = node.into_iter().chain(tool).chain(release.problem.clone());
+    all.collect::<Vec<_>>().join("; ")
 }
 
 fn text(known: &Known) -> String {
@@ -137,6 +169,7 @@ fn text(known: &Known) -> String {
     let mut table = Table::new(&[
         "release",
         "cached",
+        "archive",
         "checksums",
         ">jars",
         ">size",
@@ -147,22 +180,14 @@ fn text(known: &Known) -> String {
     for release in &known.releases {
         table.row([
             release.version.to_owned(),
-            if release.cached.is_some() {
-                "yes"
-            } else {
-                "no"
-            }
-            .to_owned(),
+            yes(release.cached.is_some()),
+            yes(release.archive.is_some()),
             release.checksums.unwrap_or("at first use").to_owned(),
             some(release.jars > 0, release.jars.to_string()),
             some(release.jars > 0, Bytes(release.bytes).to_string()),
             list(release.supported_jdks),
             list(release.works_on_jdks),
-            release
-                .runs_on
-                .clone()
-                .or_else(|| release.problem.clone())
-                .unwrap_or_default(),
+            here(release),
         ]);
     }
     let mut text = table.render();
@@ -179,7 +204,12 @@ fn text(known: &Known) -> String {
     text
 }
 
-fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn fetch(
+    name: &str,
+    (no_archive, dry_run): (bool, bool),
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
     let release =
         Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
@@ -188,6 +218,7 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let jars = store.known_lock(release).map(jars);
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
+        tell_unfetched(&Source::Known(name.to_owned()), hands, ui);
         let what = if cached {
             "is cached already"
         } else {
@@ -199,6 +230,7 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             jars,
             cached,
             home: None,
+            archive: None,
         };
         ui.result(&answer, || {
             format!(
@@ -218,6 +250,10 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
             watcher.see(&Event::Store(event));
         })
         .map_err(ClusterError::from)?;
+    let archive = match no_archive {
+        true => None,
+        false => archive(release, hands, &mut watcher, ui)?,
+    };
     drop(watcher);
     let answer = Fetched {
         format: Format::new("release-fetched", 1),
@@ -225,13 +261,38 @@ fn fetch(name: &str, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         jars: Some(files.jars.len()),
         cached,
         home: Some(files.home.to_string_lossy().into_owned()),
+        archive,
     };
     ui.result(&answer, || {
+        let (version, home) = (&answer.version, files.home.display());
+        let archive = answer.archive.as_ref();
+        let archive = archive.map(|path| format!("its class-data archive is {path}\n"));
         format!(
-            "Cassandra {} is in {}\n",
-            answer.version,
-            files.home.display()
+            "Cassandra {version} is in {home}\n{}",
+            archive.unwrap_or_default()
         )
     });
     Ok(0)
+}
+
+/// The archive; what stands in its way is a caution, because the release is there and its first start tries again.
+fn archive(
+    release: &'static Release,
+    hands: &Hands,
+    watcher: &mut Watcher<'_>,
+    ui: &Ui,
+) -> Result<Option<String>, CommandError> {
+    match hands.make_archive(release, &mut |event| watcher.see(&event)) {
+        Ok(path) => Ok(path.map(|path| path.to_string_lossy().into_owned())),
+        Err(error) if hands.cancel.is_set() => Err(error.into()),
+        Err(error) => {
+            let why = with_causes(&error);
+            let cure = error.hint().map(|hint| format!("; {hint}"));
+            ui.caution(&format!(
+                "no class-data archive was made, the first start will try: {why}{}",
+                cure.unwrap_or_default()
+            ));
+            Ok(None)
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::echo::Echo;
-use helenus_cluster::ring_view;
+use helenus_cluster::ring_view::{self, Silent};
 use helenus_cluster::state::ClusterState;
 use helenus_model::status::{ClusterView, Printed, Report, StatusError};
 use serde::Serialize;
@@ -19,8 +19,9 @@ const SAMPLES: u32 = 7;
 pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let state = hands.clusters.resolve(flags.named.name.as_deref())?;
     let keyspace = flags.keyspace.as_deref();
-    let view = match (ring_view::read(&state), keyspace) {
-        (Err(error), None) => ring_view::of_plan(&state).ok_or(error)?,
+    let read = ring_view::read_with_silent(&state, keyspace.is_none());
+    let (view, silent) = match (read, keyspace) {
+        (Err(error), None) => (ring_view::of_plan(&state).ok_or(error)?, Vec::new()),
         (read, _) => read?,
     };
     let shown = Shown::of(&view, keyspace).map_err(|error| not_told(&error, &view))?;
@@ -37,7 +38,16 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         let notes = fault::notes(&state.plan.name, &faults);
         printed.stdout + &matrix(&state, &round_trips) + &notes
     });
+    silent.iter().for_each(|one| ui.caution(&silent_text(one)));
     Ok(printed.exit)
+}
+
+/// A node that is shown as down although its process lives.
+fn silent_text(Silent { node, paused, why }: &Silent) -> String {
+    if *paused {
+        return format!("{node} is paused: it is shown as down (DN), and its process lives");
+    }
+    format!("{node} is shown as down (DN), but its process lives: {why}")
 }
 
 /// A cluster as data, and as nodetool prints it.

@@ -65,6 +65,7 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     if flags.dry_run {
         let plan = hands.dry_run(&request)?;
         tell_fits(schema.as_ref(), &plan, ui);
+        tell_unfetched(&request.source, hands, ui);
         if let Some(like) = &like {
             ui.result(like, || like::text(like) + NOTHING);
             return Ok(0);
@@ -74,7 +75,8 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     }
     if let Some(like) = &like {
         // On standard error: the result is the cluster.
-        like::text(like).lines().for_each(|line| ui.note(line));
+        ui.note(&like::counts(like));
+        ui.note("note: --dry-run shows what became of each key");
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
@@ -101,6 +103,36 @@ pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui
     for note in schema.into_iter().flat_map(|s| s.notes(plan)) {
         ui.note(&format!("note: {}: {}", note.place, note.fitted));
     }
+}
+
+/// Tells of a patch that was never fetched here: a dry run fetches nothing, so nobody has looked whether there is one.
+pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
+    let Source::Known(name) = source else { return };
+    let Ok(release) = Release::find(name) else {
+        return;
+    };
+    // Opening the store would make its folder.
+    let cache = Some(&hands.paths.cache).filter(|cache| cache.exists());
+    let store = cache.and_then(|cache| Store::open(cache, &hands.env).ok());
+    let recorded = store.is_some_and(|store| store.known_lock(release).is_some());
+    if recorded || release.lock().is_some() {
+        return;
+    }
+    let version = release.version;
+    let fetch = format!("`helenus releases fetch {version}`");
+    // A patch that is known has facts of its own, others those of the series.
+    if release.facts == version {
+        ui.note(&format!(
+            "note: the jars of Cassandra {version} are not fetched and no checksums are recorded yet; {fetch} does both"
+        ));
+        return;
+    }
+    let nearest = release.nearest_patches().into_iter();
+    let nearest: Vec<&str> = nearest.take(3).collect();
+    ui.caution(&format!(
+        "this helenus knows no Cassandra {version} (the nearest are {}), and no jars of it are fetched or recorded: {fetch} proves that it exists",
+        nearest.join(", ")
+    ));
 }
 
 /// The answer of `up` and `start`.
@@ -357,6 +389,7 @@ impl<'a> Watcher<'a> {
             Event::Jdk {
                 caution,
                 passed_over,
+                no_nodetool,
                 ..
             } => {
                 if let Some(passed_over) = passed_over {
@@ -364,6 +397,9 @@ impl<'a> Watcher<'a> {
                 }
                 if let Some(caution) = caution {
                     self.ui.caution(caution);
+                }
+                if let Some(no_nodetool) = no_nodetool {
+                    self.ui.caution(no_nodetool);
                 }
             }
             Event::Inexact { version, facts } => self.ui.caution(&format!(

@@ -2,7 +2,10 @@
 //! Refuses to hide one that failed behind those that are ready.
 
 use crate::cli::Up;
-use crate::commands::up::{NOTHING, Watcher, plan_text, plural, request, schema, tell_fits};
+use crate::commands::memory;
+use crate::commands::up::{
+    NOTHING, Watcher, plan_text, plural, request, schema, tell_fits, tell_unfetched,
+};
 use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::given::{self, SchemaFile};
@@ -11,9 +14,10 @@ use helenus_cluster::machine;
 use helenus_cluster::many::{Outcome, at_once, names};
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
+use helenus_cluster::room;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::units::{Bytes, human_duration};
+use helenus_model::units::{Bytes, apart, human_duration};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -21,6 +25,10 @@ use std::time::Instant;
 struct Plans {
     format: Format,
     at_once: usize,
+    /// Memory that all nodes are planned to come to.
+    planned_bytes: u64,
+    /// Memory that is free for them.
+    free_bytes: u64,
     plans: Vec<ClusterPlan>,
 }
 
@@ -67,18 +75,19 @@ pub(crate) fn run(
         None => at_once(machine::read().cores),
     };
     if flags.dry_run {
+        let plans = hands.dry_run_many(&request, &names)?;
         let plans = Plans {
             format: Format::new("cluster-plan-list", 1),
             at_once,
-            plans: hands.dry_run_many(&request, &names)?,
+            planned_bytes: plans.iter().map(|plan| memory::total(plan).0).sum(),
+            free_bytes: room::available(&hands.clusters).0,
+            plans,
         };
+        tell_unfetched(&request.source, hands, ui);
         if let Some(first) = plans.plans.first() {
             tell_fits(schema.as_ref(), first, ui);
         }
-        ui.result(&plans, || {
-            let texts: Vec<String> = plans.plans.iter().map(plan_text).collect();
-            texts.join("\n") + NOTHING
-        });
+        ui.result(&plans, || plans_text(&plans) + NOTHING);
         return Ok(0);
     }
     let begin = Instant::now();
@@ -93,6 +102,31 @@ pub(crate) fn run(
     }
     drop(shared);
     answer(&outcomes, begin, at_once, ui)
+}
+
+/// The first plan, in what the others differ from it, and what all take.
+fn plans_text(all: &Plans) -> String {
+    let mut text = all.plans.first().map(plan_text).unwrap_or_default();
+    text.push_str("\nso is each, with a name, folders and addresses of its own:\n");
+    let mut table = Table::new(&["node", "address"]);
+    for plan in &all.plans {
+        for node in &plan.nodes {
+            table.row([
+                format!("{}/{}", plan.name, node.name),
+                format!("{}:{}", node.address, plan.ports.cql),
+            ]);
+        }
+    }
+    let nodes = all.plans.iter().map(|plan| plan.nodes.len()).sum();
+    let (planned, free) = apart(Bytes(all.planned_bytes), Bytes(all.free_bytes));
+    text.push_str(&table.render());
+    text.push_str(&format!(
+        "\n{} with {} in all, {} at a time: {planned} of memory planned, {free} are free\n",
+        plural(all.plans.len(), "cluster"),
+        plural(nodes, "node"),
+        plural(all.at_once, "node"),
+    ));
+    text
 }
 
 /// Gives each cluster that is ready its schema; one where that fails has failed.

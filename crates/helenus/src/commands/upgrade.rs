@@ -3,10 +3,10 @@
 
 use crate::cli::upgrade::Upgrade;
 use crate::commands::disturb;
-use crate::commands::up::{Watcher, plural};
+use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::lifecycle::{Hands, Source};
 use helenus_cluster::upgrade::{UpgradeEvent, UpgradeLook, UpgradeRequest};
 use helenus_model::format::Format;
 use helenus_model::units::human_duration;
@@ -54,6 +54,7 @@ pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, Command
     let look = hands.upgrade_plan(&request)?;
     if flags.dry_run {
         let answer = answer(&look, &look.plan, &[], true);
+        tell_unfetched(&Source::Known(answer.to.clone()), hands, ui);
         ui.result(&answer, || dry_text(&answer));
         return Ok(0);
     }

@@ -371,7 +371,7 @@ fn releases() {
     Usage: helenus releases [OPTIONS] [COMMAND]
 
     Commands:
-      fetch  Fetch a release into the cache now
+      fetch  Fetch a release into the cache, and make its class-data archive
       help   Print this message or the help of the given subcommand(s)
 
     Options:
@@ -461,7 +461,7 @@ fn releases_fetch() {
     shot!(TestLab::new().run(&["releases", "fetch", "--help"]), @"
     exit code: 0
     --- standard output
-    Fetch a release into the cache now
+    Fetch a release into the cache, and make its class-data archive
 
     Usage: helenus releases fetch [OPTIONS] [RELEASE]
 
@@ -469,9 +469,10 @@ fn releases_fetch() {
       [RELEASE]  A series such as 5.0, or any published patch such as 4.1.5 [default: 5.0]
 
     Options:
-          --dry-run          Say what would be fetched, fetch nothing
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
+          --no-archive       Leave the archive to the first start
+          --dry-run          Say what would be fetched, fetch nothing
       -v, --verbose...       More detail on standard error; twice for everything. The log file has it
                              always
       -q, --quiet            Nothing on standard error but errors

@@ -310,6 +310,7 @@ fn releases() {
       ],
       "releases": [
         {
+          "archive": "null",
           "bytes": "number",
           "cached": "null",
           "checksums": "null",

@@ -113,7 +113,12 @@ fn every_key_of_ten_shapes_has_one_fate() {
 fn what_a_file_leaves_out_is_not_the_preset_s() {
     let lab = TestLab::fake("ready");
     lab.write("one.yaml", "max_hint_window: 3h\n");
-    lab.done(&["up", "c", "--like", "one.yaml"]);
+    let up = lab.run(&["up", "c", "--like", "one.yaml"]);
+    assert_eq!(up.code, "0", "{up}");
+    // The table is the dry run's; here its counts are enough.
+    let told: Vec<&str> = up.err.lines().collect();
+    assert_eq!(told.len(), 2, "{up}");
+    assert!(told[0].contains("preset tiny: 1 kept"), "{up}");
     let node = lab.cluster("c").join("node1/conf/cassandra.yaml");
     let yaml = fs_err::read_to_string(node).expect("its file");
     assert!(
@@ -131,6 +136,15 @@ fn what_a_file_leaves_out_is_not_the_preset_s() {
         assert!(!yaml.contains(key), "{key}: {yaml}");
     }
     lab.leave();
+}
+
+#[test]
+fn a_pipe_gets_values_whole() {
+    let lab = TestLab::fake("ready");
+    let long = "x".repeat(300);
+    lab.write("long.yaml", &format!("cluster_name: {long}\n"));
+    let table = lab.done(&["up", "c", "--like", "long.yaml", "--dry-run"]);
+    assert!(table.contains(&long), "{table}");
 }
 
 #[test]

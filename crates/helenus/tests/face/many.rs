@@ -55,7 +55,7 @@ fn many_want_a_number_and_a_prefix() {
 }
 
 #[test]
-fn a_dry_run_of_many_shows_each_and_makes_none() {
+fn a_dry_run_of_many_shows_one_and_the_sum_and_makes_none() {
     let lab = TestLab::new();
     let mut plans = lab.json(&[
         "up",
@@ -80,6 +80,8 @@ fn a_dry_run_of_many_shows_each_and_makes_none() {
     {
       "at_once": "number",
       "format": "helenus.cluster-plan-list/1",
+      "free_bytes": "number",
+      "planned_bytes": "number",
       "plans": [
         {
           "folder": "text",
@@ -140,12 +142,16 @@ fn a_dry_run_of_many_shows_each_and_makes_none() {
     let text = lab.done(&["up", "--count", "2", "--prefix", "dev", "--dry-run"]);
     for line in [
         "cluster dev1: ",
-        "cluster dev2: ",
+        "\ndev1/node1  127.",
+        "\ndev2/node1  127.",
+        "\n2 clusters with 2 nodes in all, ",
+        " at a time: 497 MiB of memory planned, ",
         "limits of each node: memory ",
         "left blank, Cassandra would take ",
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
+    assert_eq!(text.matches("cassandra.yaml:").count(), 1, "{text}");
     assert!(
         text.ends_with("nothing was started (--dry-run)\n"),
         "{text}"

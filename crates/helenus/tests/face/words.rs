@@ -124,12 +124,29 @@ fn releases_without_a_cache() {
     shot!(said, @"
     exit code: 0
     --- standard output
-    release  cached  checksums     jars      size  supports JDK  works on  runs here on
-    3.11.5   no      at first use                  8             11        JDK 1.8.0_402 (Lab) at [LAB]/jdk-1.8.0_402
-    4.0.19   no      pinned          60  45.1 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
-    4.1.10   no      pinned          65  47.6 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
-    5.0.9    no      pinned          89  61.5 MiB  11, 17        21        JDK 17.0.12 (Lab) at [LAB]/jdk-17.0.12
+    release  cached  archive  checksums     jars      size  supports JDK  works on  runs here on
+    3.11.5   no      no       at first use                  8             11        JDK 1.8.0_402 (Lab) at [LAB]/jdk-1.8.0_402
+    4.0.19   no      no       pinned          60  45.1 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
+    4.1.10   no      no       pinned          65  47.6 MiB  8, 11         17        JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13
+    5.0.9    no      no       pinned          89  61.5 MiB  11, 17        21        JDK 17.0.12 (Lab) at [LAB]/jdk-17.0.12
     ");
+}
+
+#[test]
+fn releases_names_the_jdk_of_nodetool_where_the_node_s_cannot_run_it() {
+    let mut lab = TestLab::new();
+    let small = lab.jdk("11.0.1");
+    let modules = "JAVA_VERSION=\"11.0.1\"\nMODULES=\"java.base java.rmi\"\n";
+    lab.write("jdk-11.0.1/release", modules);
+    lab.set("JAVA_HOME", small);
+    lab.set("JAVA11_HOME", lab.jdk("11.0.13"));
+    let table = lab.done(&["releases"]);
+    let row = table
+        .lines()
+        .find(|l| l.starts_with("4.1.10"))
+        .expect("4.1");
+    let here = "  JDK 11.0.1 at [LAB]/jdk-11.0.1; nodetool: JDK 11.0.13 (Lab) at [LAB]/jdk-11.0.13";
+    assert!(row.ends_with(here), "{row}");
 }
 
 #[test]

@@ -97,6 +97,29 @@ fn a_patch_is_told_only_what_its_own_classes_know() {
 }
 
 #[test]
+fn a_dry_run_tells_of_a_patch_that_nobody_has_fetched() {
+    let lab = TestLab::fake("ready");
+    let told = |words: &[&str]| lab.run(&[words, &["--dry-run"]].concat()).err;
+    let unknown = "caution: this helenus knows no Cassandra 4.1.77 (the nearest are 4.1.10, 4.1.9, 4.1.8), and no jars \
+                   of it are fetched or recorded: `helenus releases fetch 4.1.77` proves that it exists\n";
+    let of = ["--cassandra", "4.1.77"];
+    for words in [
+        &["up", "c"][..],
+        &["up", "--count", "2", "--prefix", "c"],
+        &["bench"],
+    ] {
+        assert_eq!(told(&[words, &of].concat()), unknown, "{words:?}");
+    }
+    assert_eq!(told(&["releases", "fetch", "4.1.77"]), unknown);
+    let known = "note: the jars of Cassandra 4.1.5 are not fetched and no checksums are recorded yet; \
+                 `helenus releases fetch 4.1.5` does both\n";
+    assert_eq!(told(&["up", "c", "--cassandra", "4.1.5"]), known);
+    assert_eq!(told(&["up", "c", "--cassandra", "4.1"]), "");
+    lab.done(&["up", "c", "--cassandra", "4.1"]);
+    assert_eq!(told(&["upgrade", "c", "--to", "4.1.77"]), unknown);
+}
+
+#[test]
 fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
     let lab = TestLab::fake("ready");
     let plan = |value: &str| {

@@ -178,6 +178,27 @@ fn signals_to_a_node_that_does_not_run() {
 }
 
 #[test]
+fn status_of_busy_nodes_after_a_kill_has_its_table() {
+    let lab = TestLab::fake("busy");
+    lab.done(&["up", "c", "-n", "3"]);
+    lab.done(&["kill", "c/node3"]);
+    for node in ["node1", "node2"] {
+        fs_err::write(lab.cluster("c").join(node).join("busy"), "").expect("a file");
+    }
+    let status = lab.run(&["status", "c"]);
+    assert_eq!(status.code, "0", "{status}");
+    let rows = |word: &str| status.out.lines().filter(|l| l.starts_with(word)).count();
+    assert_eq!((rows("UN  "), rows("DN  ")), (2, 1), "{status}");
+    // A dead process is down, and that is all there is to say of it.
+    assert!(!status.err.contains("node3"), "{status}");
+    lab.done(&["pause", "c/node2"]);
+    let status = lab.run(&["status", "c"]);
+    let rows = |word: &str| status.out.lines().filter(|l| l.starts_with(word)).count();
+    assert_eq!((rows("UN  "), rows("DN  ")), (1, 2), "{status}");
+    shot!(status.err, @"caution: node2 is paused: it is shown as down (DN), and its process lives");
+}
+
+#[test]
 fn a_paused_node_can_be_stopped_and_killed_and_removed() {
     let lab = TestLab::fake("ready");
     lab.done(&["up", "c"]);

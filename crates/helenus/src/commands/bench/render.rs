@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::commands::bench::faults;
+use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
@@ -497,6 +498,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         Where::Ephemeral(up) => {
             let plan = hands.dry_run(up)?;
             known(&plan)?;
+            tell_unfetched(&up.source, hands, ui);
             (
                 Some(plan),
                 format!("an ephemeral cluster named {}", up.name),

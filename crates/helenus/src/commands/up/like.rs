@@ -7,9 +7,10 @@ use crate::ui::Table;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
 use helenus_model::like::{Beside, Class, Like, like};
+use std::io::IsTerminal as _;
 use std::path::Path;
 
-/// Longest value in the table; JSON has all of it.
+/// Longest value in the table on a terminal; a pipe and JSON get all of it.
 const WIDEST: usize = 48;
 
 /// Reads the file, and the cassandra-rackdc.properties beside it; a person's own flags stay above both.
@@ -30,6 +31,7 @@ pub(super) fn follow(
         tls: flags.tls,
         lone: request.topology.nodes() == 1 && flags.tokens == 1,
         nodes: request.topology.smallest_data_center(),
+        tokens: (flags.tokens != 1).then_some(flags.tokens),
     };
     let like = like(&text, rackdc.as_deref(), release, request.preset, beside).map_err(|e| {
         CommandError::of(code::USAGE, &e)
@@ -53,13 +55,16 @@ pub(super) fn follow(
     Ok(like)
 }
 
-/// Counts, then every key that is not simply kept, class by class.
+/// Every key, class by class, then the counts.
 pub(super) fn text(like: &Like) -> String {
+    let widest = match std::io::stdout().is_terminal() {
+        true => WIDEST,
+        false => usize::MAX,
+    };
+    let cut = |text: &str| cut(text, widest);
     let mut table = Table::new(&["class", "key", "in the file", "here", "why"]);
-    let mut counts = Vec::new();
     for class in Class::ALL {
         let of_class = like.differences.iter().filter(|d| d.class == class);
-        counts.push(format!("{} {}", of_class.clone().count(), class.as_str()));
         for difference in of_class {
             table.row([
                 class.as_str().to_owned(),
@@ -70,19 +75,25 @@ pub(super) fn text(like: &Like) -> String {
             ]);
         }
     }
-    let preset = like.preset.as_str();
+    format!("{}\n{}\n", table.render(), counts(like))
+}
+
+/// How many keys of each class there are.
+pub(super) fn counts(like: &Like) -> String {
+    let of = |class: Class| like.differences.iter().filter(move |d| d.class == class);
+    let counts = Class::ALL.map(|class| format!("{} {}", of(class).count(), class.as_str()));
     format!(
-        "{}\nCassandra {}, sizes and JVM flags of preset {preset}: {}\n",
-        table.render(),
+        "Cassandra {}, sizes and JVM flags of preset {}: {}",
         like.release,
+        like.preset.as_str(),
         counts.join(", ")
     )
 }
 
-fn cut(text: &str) -> String {
-    if text.chars().count() <= WIDEST {
+fn cut(text: &str, widest: usize) -> String {
+    if text.chars().count() <= widest {
         return text.to_owned();
     }
-    let head: String = text.chars().take(WIDEST - 1).collect();
+    let head: String = text.chars().take(widest - 1).collect();
     format!("{head}…")
 }

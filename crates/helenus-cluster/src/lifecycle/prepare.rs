@@ -1,0 +1,91 @@
+//! A release made ready for a start without a network: its class-data archive, by a cluster of one node made for it alone.
+//! Refuses to leave that cluster behind.
+
+use super::{Event, Hands, Source, UpRequest};
+use crate::archive;
+use crate::error::ClusterError;
+use crate::remove;
+use crate::store::Store;
+use fs_err as fs;
+use helenus_model::access::Security;
+use helenus_model::preset::PresetName;
+use helenus_model::release::{Arch, Release};
+use helenus_model::topology::Topology;
+use std::path::PathBuf;
+use std::time::Duration;
+
+impl Hands {
+    /// The archive that the next start of a cached release maps, there or not. None where the release is not cached, or
+    /// no JDK that is found runs it, or that JDK has no archives.
+    pub fn archive_of(&self, release: &'static Release) -> Option<PathBuf> {
+        let store = Store::open(&self.paths.cache, &self.env).ok()?;
+        store.cached(release, Arch::here())?;
+        let request = alone(release).ok()?;
+        let plan = self.dry_run(&request).ok()?;
+        let (version, runtime) = self.runtime(&request, &mut |_| {}).ok()?;
+        let key = archive::key(&runtime, &plan.nodes.first()?.jvm);
+        archive::can(runtime.jdk_feature).then(|| archive::path(&self.paths.cache, &version, &key))
+    }
+
+    /// Makes that archive unless it is there; every preset maps it. None where there can be none, or where its training
+    /// failed, which an event tells.
+    ///
+    /// # Errors
+    /// The release cannot be had, no JDK runs it, there is no room for a node, or the person asked to stop.
+    pub fn make_archive(
+        &self,
+        release: &'static Release,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Option<PathBuf>, ClusterError> {
+        if let Some(there) = self.archive_of(release).filter(|path| path.exists()) {
+            return Ok(Some(there));
+        }
+        let request = alone(release)?;
+        self.dry_run(&request)?;
+        let (version, runtime) = self.runtime(&request, events)?;
+        if !archive::can(runtime.jdk_feature) {
+            return Ok(None);
+        }
+        let folder = self.clusters.folder(&request.name);
+        fs::create_dir(&folder).map_err(ClusterError::io("the state folder"))?;
+        let lock = self.clusters.lock(&request.name)?;
+        let made = self.planned(&request, &version, &runtime);
+        let made = made.and_then(|mut state| {
+            self.provide_archive(&mut state, events)?;
+            Ok(state.runtime.archive)
+        });
+        drop(lock);
+        remove::remove(self, &request.name)?;
+        made
+    }
+}
+
+/// One node of the smallest preset, ephemeral: what a `kill -9` leaves is abandoned, and told so.
+fn alone(release: &Release) -> Result<UpRequest, ClusterError> {
+    Ok(UpRequest {
+        name: format!("archive-{}", std::process::id()),
+        topology: Topology::single(1)?,
+        preset: PresetName::Tiny,
+        heap: None,
+        new_heap: None,
+        tokens: 1,
+        initial_tokens: Vec::new(),
+        set: Vec::new(),
+        like: false,
+        jvm: Vec::new(),
+        security: Security::default(),
+        source: Source::Known(release.version.to_owned()),
+        java_home: None,
+        ephemeral: true,
+        archive: true,
+        ready_within: Duration::ZERO,
+        fake: None,
+        clusters: 1,
+        memory_limit: None,
+        cpus: None,
+        disk: None,
+        disk_speed: None,
+        read_ahead: None,
+        by_node: Vec::new(),
+    })
+}
