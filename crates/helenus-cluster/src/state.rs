@@ -251,7 +251,12 @@ impl StateError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownCluster { name, known } => Some(name_hint(name, known)),
+            Self::UnknownCluster { name, known } => match name.split_once('/') {
+                Some((cluster, _)) if known.iter().any(|one| one == cluster) => Some(format!(
+                    "here a whole cluster is meant, not one of its nodes: {cluster}"
+                )),
+                _ => Some(name_hint(name, known)),
+            },
             Self::UnknownNode { node, known, .. } => Some(name_hint(node, known)),
             Self::Ambiguous { known } if known.is_empty() => {
                 Some("bring one up with `helenus up`".into())

@@ -154,7 +154,7 @@ pub enum UpgradeError {
     #[error(transparent)]
     Release(#[from] ReleaseError),
     /// From or to a series before 4.0.
-    #[error("{release} cannot be upgraded in place: Helenus upgrades from {FIRST} on")]
+    #[error("{release} is too old to be upgraded from or to in place: that begins with {FIRST}")]
     TooOld {
         /// Release.
         release: String,
@@ -196,7 +196,7 @@ pub enum UpgradeError {
         release: String,
     },
     /// Nodes that do not run.
-    #[error("{} of the cluster do not run: {}", nodes.len(), nodes.join(", "))]
+    #[error("not every node of the cluster runs; down: {}", nodes.join(", "))]
     Down {
         /// Which.
         nodes: Vec<String>,

@@ -272,8 +272,12 @@ fn may_leave(
         let wanted = kept.map_or(crate::state::Wanted::Stopped, |kept| kept.wanted);
         let now = condition(&node, wanted).map_err(ClusterError::io("the node's claim"))?;
         if now.0 != NodeCondition::Running {
-            let node = node.name;
-            return Err(ClusterError::NotRunning { cluster, node });
+            return Err(MemberError::Down {
+                cluster,
+                nodes: vec![node.name],
+                may_force: false,
+            }
+            .into());
         }
     }
     if joins || node.coordinator {

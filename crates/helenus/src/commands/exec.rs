@@ -37,7 +37,12 @@ pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
         command.env("PATH", path.unwrap_or_else(|_| bin.into()));
     }
     let error = command.args(arguments).envs(variables).exec();
-    Err(CommandError::of(code::USAGE, &error).within(&program.to_string_lossy()))
+    let failure = CommandError::of(code::USAGE, &error).within(&program.to_string_lossy());
+    let is_flag = program.to_string_lossy().starts_with('-');
+    Err(failure.hint(is_flag.then(|| {
+        let cluster = &target.cluster;
+        format!("behind NAME comes the program; a data centre or a node belongs to the name: {cluster}/DC, {cluster}/node1")
+    })))
 }
 
 /// The namespace of a data centre's clients or of a node.

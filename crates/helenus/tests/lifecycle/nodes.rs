@@ -213,7 +213,7 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     exit code: 4
     --- standard error
     error: node2 of c is not running
-    hint: `helenus start c` starts it
+    hint: `helenus start c` starts it; a dead node is taken out with `helenus node remove c/node2` or `helenus node replace c/node2`
     ");
     shot!(lab.run(&["node", "add", "c"]), @"
     exit code: 4

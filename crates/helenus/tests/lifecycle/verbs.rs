@@ -178,6 +178,27 @@ fn signals_to_a_node_that_does_not_run() {
 }
 
 #[test]
+fn a_node_where_a_cluster_is_meant_and_a_flag_where_a_program_is() {
+    let lab = TestLab::fake("ready");
+    lab.done(&["up", "c"]);
+    shot!(lab.run(&["node", "add", "c/node1"]), @"
+    exit code: 2
+    --- standard error
+    error: there is no cluster named c/node1
+    hint: here a whole cluster is meant, not one of its nodes: c
+    ");
+    shot!(lab.run(&["exec", "c", "--dc", "DC1", "--", "true"]), @"
+    exit code: 2
+    --- standard error
+    error: --dc: No such file or directory (os error 2)
+    hint: behind NAME comes the program; a data centre or a node belongs to the name: c/DC, c/node1
+    ");
+    lab.done(&["kill", "c/node1"]);
+    let dead = lab.run(&["node", "decommission", "c/node1"]);
+    assert!(dead.err.contains("`helenus node remove c/node1`"), "{dead}");
+}
+
+#[test]
 fn status_of_busy_nodes_after_a_kill_has_its_table() {
     let lab = TestLab::fake("busy");
     lab.done(&["up", "c", "-n", "3"]);

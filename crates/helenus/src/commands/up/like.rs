@@ -7,7 +7,6 @@ use crate::ui::Table;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
 use helenus_model::like::{Beside, Class, Like, like};
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 /// Longest value in the table on a terminal; a pipe and JSON get all of it.
@@ -57,7 +56,7 @@ pub(super) fn follow(
 
 /// Every key, class by class, then the counts.
 pub(super) fn text(like: &Like) -> String {
-    let widest = match std::io::stdout().is_terminal() {
+    let widest = match rustix::termios::isatty(rustix::stdio::stdout()) {
         true => WIDEST,
         false => usize::MAX,
     };
