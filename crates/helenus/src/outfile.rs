@@ -6,6 +6,10 @@ use fs_err as fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the reader of a named pipe may take to come.
+const READER_WITHIN: Duration = Duration::from_secs(3);
 
 /// What stands where something is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +70,41 @@ pub(crate) fn is_output(path: &Path) -> bool {
 pub(crate) fn open(path: &Path) -> Result<fs::File, CommandError> {
     let opened = match standing(path)? {
         Standing::Nothing | Standing::File => fs::File::create(path),
-        Standing::Stream => fs::OpenOptions::new().write(true).open(path),
+        Standing::Stream => return stream(path),
         // Its descriptor: opened by name, a file behind it would be written from its beginning.
         Standing::Output => rustix::stdio::stdout()
             .try_clone_to_owned()
             .map(|same| fs::File::from_parts(same.into(), path)),
     };
     opened.map_err(|e| unwritable(path, &e))
+}
+
+/// A device, or a named pipe that somebody reads: opening one that nobody reads would wait for ever.
+fn stream(path: &Path) -> Result<fs::File, CommandError> {
+    use rustix::fs::{Mode, OFlags};
+    let begin = Instant::now();
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = loop {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NXIO) if begin.elapsed() < READER_WITHIN => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(rustix::io::Errno::NXIO) => {
+                let text = format!(
+                    "cannot write {}: it is a named pipe that nobody reads",
+                    path.display()
+                );
+                let hint = "start its reader first, or name a regular file".to_owned();
+                return Err(CommandError::new(code::USAGE, text).hint(hint));
+            }
+            opened => break opened,
+        }
+    };
+    let opened = opened.and_then(|opened| {
+        rustix::fs::fcntl_setfl(&opened, OFlags::empty())?;
+        Ok(fs::File::from_parts(opened.into(), path))
+    });
+    opened.map_err(|e| unwritable(path, &e.into()))
 }
 
 /// Writes `data`. A regular file is replaced whole: whoever is killed here leaves at most a file beside it.
@@ -195,5 +227,11 @@ mod tests {
         });
         assert!(write(&pipe, b"text").is_ok());
         assert_eq!(reader.join().expect("ends"), "text");
+        let (code, text) = said(write(&pipe, b"x"));
+        assert_eq!(code, code::USAGE, "{text}");
+        assert!(
+            text.ends_with("it is a named pipe that nobody reads"),
+            "{text}"
+        );
     }
 }
