@@ -69,7 +69,7 @@ const HUGE: u64 = (256 << 20) + 1;
 fn named_pipe(lab: &TestLab, name: &str) {
     let made = rustix::fs::mknodat(
         rustix::fs::CWD,
-        &lab.path(name),
+        lab.path(name),
         rustix::fs::FileType::Fifo,
         rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
         0,
