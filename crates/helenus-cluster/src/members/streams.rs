@@ -98,6 +98,11 @@ fn sum(rows: &Rows, since_ms: i64) -> Streamed {
         Some(CqlValue::Bigint(n)) => u64::try_from(*n).unwrap_or(0),
         _ => 0,
     };
+    // A node that leaves sends to several peers in one plan: a stream is one peer's.
+    let peers = |row: usize| match rows.value(row, "peers") {
+        Some(CqlValue::List(peers)) => peers.len().max(1) as u64,
+        _ => 1,
+    };
     let moved = |row: usize| MOVED.iter().find_map(|column| rows.value(row, column));
     let recent =
         |row: &usize| matches!(moved(*row), Some(CqlValue::Timestamp(ms)) if *ms >= since_ms);
@@ -108,8 +113,43 @@ fn sum(rows: &Rows, since_ms: i64) -> Streamed {
             Streamed {
                 done_bytes: number(row, "bytes_sent"),
                 total_bytes,
-                streams: u64::from(total_bytes > 0),
+                streams: if total_bytes > 0 { peers(row) } else { 0 },
             }
         })
         .fold(Streamed::default(), Streamed::and)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_cql::codec::result::ColumnSpec;
+    use helenus_model::cql::CqlType;
+
+    #[test]
+    fn a_plan_with_three_peers_is_three_streams() {
+        let columns = ["last_updated_at", "bytes_to_send", "bytes_sent", "peers"];
+        let row = |at: i64, bytes: i64| {
+            let peers = ["a", "b", "c"].map(|peer| CqlValue::Text(peer.into()));
+            vec![
+                Some(CqlValue::Timestamp(at)),
+                Some(CqlValue::Bigint(bytes)),
+                Some(CqlValue::Bigint(bytes)),
+                Some(CqlValue::List(peers.into())),
+            ]
+        };
+        let rows = Rows {
+            columns: columns
+                .map(|name| ColumnSpec {
+                    keyspace: "system_views".into(),
+                    table: "streaming".into(),
+                    name: name.into(),
+                    ty: CqlType::Text,
+                })
+                .into(),
+            // The second moved before, the third sends nothing.
+            rows: vec![row(20, 555), row(5, 9), row(21, 0)],
+        };
+        let told = sum(&rows, 10);
+        assert_eq!((told.streams, told.done_bytes), (3, 555));
+    }
 }
