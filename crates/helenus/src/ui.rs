@@ -101,7 +101,9 @@ impl Ui {
         (error.kind() != io::ErrorKind::BrokenPipe).then(|| {
             let text = format!("cannot write to standard output: {error}");
             CommandError::new(code::ENVIRONMENT, text).hint(
-                "what was printed is cut off: repeat the command once there is room".to_owned(),
+                "what was printed is cut off; a run is in the history all the same (`helenus history show @newest`), \
+                 anything else is printed again by the same command"
+                    .to_owned(),
             )
         })
     }
