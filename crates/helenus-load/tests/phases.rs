@@ -196,7 +196,9 @@ fn a_range_ends_the_phase_with_its_last_position() {
     let told = run(paced, |_| 1, |_| 0);
     assert_eq!(told.positions(), (100..600).collect::<Vec<_>>());
     let phase = &told.result.phases[0];
-    assert_eq!((phase.total.offered, phase.backlog), (500, 0), "{phase:#?}");
+    assert_eq!(phase.total.offered, 500, "{phase:#?}");
+    // A busy machine may start its last operations after the schedule's end; the rest of a minute's would be 299,500.
+    assert!(phase.backlog <= 500, "{phase:#?}");
 }
 
 #[test]
