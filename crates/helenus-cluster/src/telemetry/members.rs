@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// Behind the name of a node that leaves.
+const LEAVES: &str = " leaves";
+
 /// The nodes of a cluster that is looked at.
 #[derive(Debug)]
 pub(super) struct Members {
@@ -63,20 +66,26 @@ impl Members {
 
     /// Takes what is under way now; tells what has ended.
     fn follow(&mut self, at_ns: u64, now: &BTreeMap<String, String>) -> Vec<Reading> {
+        // A node that has joined may leave before the next look.
+        let goes_on = |node: &String, before: &String| {
+            let words = now.get(node);
+            words.is_some_and(|words| words == before || !words.ends_with(LEAVES))
+        };
         let ended: Vec<String> = self
             .under_way
-            .keys()
-            .filter(|node| !now.contains_key(*node))
-            .cloned()
+            .iter()
+            .filter(|(node, (_, before))| !goes_on(node, before))
+            .map(|(node, _)| node.clone())
+            .collect();
+        let events = ended
+            .into_iter()
+            .filter_map(|node| self.end(node, at_ns))
             .collect();
         for (node, words) in now {
             let known = self.under_way.entry(node.clone());
             known.or_insert_with(|| (at_ns, words.clone()));
         }
-        ended
-            .into_iter()
-            .filter_map(|node| self.end(node, at_ns))
-            .collect()
+        events
     }
 
     /// What is still under way, as far as it got.
@@ -113,7 +122,7 @@ fn words(state: &ClusterState) -> BTreeMap<String, String> {
             None if kept.leaving => {
                 let lives = alive::holder(Path::new(&node.folder)).is_ok_and(|h| h.is_some());
                 match lives {
-                    true => format!("{name} leaves"),
+                    true => format!("{name}{LEAVES}"),
                     false => format!("{name} is removed"),
                 }
             }
@@ -158,5 +167,20 @@ mod tests {
         assert_eq!(told, [event(1, 5, "node4", "node4 joins")]);
         assert_eq!(members.finish(9), [event(5, 9, "node2", "node2 leaves")]);
         assert_eq!(members.finish(9), []);
+        // It leaves as soon as it has joined, and its process ends before it is gone.
+        assert_eq!(members.follow(10, &joins), []);
+        let leaves = now(&[("node4", "node4 leaves")]);
+        assert_eq!(
+            members.follow(12, &leaves),
+            [event(10, 12, "node4", "node4 joins")]
+        );
+        assert_eq!(
+            members.follow(14, &now(&[("node4", "node4 is removed")])),
+            []
+        );
+        assert_eq!(
+            members.follow(15, &now(&[])),
+            [event(12, 15, "node4", "node4 leaves")]
+        );
     }
 }

@@ -649,3 +649,29 @@ fn a_disk_on_which_a_fresh_node_could_not_begin_is_refused() {
     r.disk = Some(Bytes::mib(94));
     assert!(plan(&r).is_ok());
 }
+
+#[test]
+fn a_commit_log_that_is_not_synced_by_time_has_no_time_of_the_preset() {
+    let yaml = |release: &str, set: &[(&str, &str)]| {
+        let mut request = request(1, PresetName::Tiny);
+        request.release = release.into();
+        let own = set.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v)));
+        request.set = own.collect();
+        let yaml = plan(&request).unwrap().nodes[0].yaml.clone();
+        let lines = yaml.lines().filter(|l| l.starts_with("commitlog_sync"));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("; ")
+    };
+    let batch = ("commitlog_sync", "batch");
+    assert_eq!(
+        yaml("5.0.9", &[batch]),
+        "commitlog_sync: batch; commitlog_sync_period: \"0ms\""
+    );
+    assert_eq!(
+        yaml("4.0.19", &[batch]),
+        "commitlog_sync: batch; commitlog_sync_period_in_ms: 0"
+    );
+    assert_eq!(
+        yaml("5.0.9", &[("commitlog_sync", "periodic")]),
+        "commitlog_sync: periodic; commitlog_sync_period: \"10s\""
+    );
+}
