@@ -71,7 +71,7 @@ where
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     Cli::try_parse_from(&words).map_err(|error| {
         if error.use_stderr() {
-            wrong::with_cure(error, &words).exit();
+            wrong::end(error, &words);
         }
         error.render()
     })
