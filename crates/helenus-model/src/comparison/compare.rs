@@ -299,7 +299,7 @@ impl Comparison {
         let needed = self.rows.iter().filter(|row| self.governs(row));
         let needed = needed.filter_map(|row| {
             let first = row.estimate.as_ref()?;
-            let pairs = second_stage(first.log_sd, first.degrees + 1, half, ALPHA);
+            let pairs = second_stage(first.log_sd, first.degrees, half, ALPHA);
             // A row that misses a pair still needs all pairs of the first stage.
             let pairs = pairs.max(self.pairs.len());
             let governed_by = row.name();
