@@ -12,7 +12,7 @@ use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
 use super::untold::Untold;
-use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure};
+use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct BarCell {
     pub label: String,
     /// Geometric mean over the blocks, in the measure's unit.
     pub value: Option<f64>,
-    /// Its interval.
+    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
     pub interval: Option<[f64; 2]>,
     /// Whether it holds.
     pub answer: BarAnswer,
@@ -272,7 +272,7 @@ fn bars(
             };
             let behind = facts.iter().filter(own).filter(|fact| fact.behind).count();
             let each = logs.each(place);
-            let interval = interval(&each).map(|i| i.ends(ALPHA).map(f64::exp));
+            let interval = interval(&each).map(|i| i.ends(ONE_SIDED).map(f64::exp));
             let answer = match interval {
                 _ if !held => BarAnswer::CannotTell,
                 // Who cannot keep up has no time at all, and the runs that could are those with luck.
