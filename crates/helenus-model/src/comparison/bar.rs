@@ -2,7 +2,7 @@
 //! Refuses to guess: a bar that can be read in two ways, or that is about nothing, is an error.
 
 use super::rows::{Computed, ONE_SIDED, shared};
-use super::{ALL, Bar, BarAnswer, Claim, Measure};
+use super::{ALL, Bar, BarAnswer, Measure};
 use crate::nearest::nearest;
 
 /// A bar as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
@@ -436,7 +436,8 @@ pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, Ba
     }
     let level = shared(ONE_SIDED, asked.len());
     let answered = asked.iter().map(|(bar, one)| {
-        let answerable = one.interval.filter(|_| one.row.claim != Claim::None);
+        let is_enough = one.row.estimate.is_some_and(|e| e.is_enough());
+        let answerable = one.interval.filter(|_| is_enough);
         let ends = answerable.map(|interval| interval.ends(level).map(f64::exp));
         Bar {
             text: bar.text.clone(),

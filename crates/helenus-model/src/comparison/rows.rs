@@ -118,7 +118,7 @@ fn row(
             two_stage_interval(&ratios, first)
         }
     };
-    let estimate = interval.map(|interval| estimate(&interval));
+    let estimate = interval.map(|interval| estimate(&interval, 1));
     Some(Computed {
         row: Row {
             phase: phase.to_owned(),
@@ -131,15 +131,16 @@ fn row(
                 .map(|l| l.as_ref().map(|b| ratio(b).exp()))
                 .collect(),
             estimate,
-            claim: claim(estimate.as_ref()),
+            claim: Claim::None,
         },
         interval,
     })
 }
 
-/// An interval of log ratios as ratios.
-pub(crate) fn estimate(of: &Interval) -> Estimate {
-    let [low, high] = of.ends(ALPHA).map(f64::exp);
+/// An interval of log ratios as ratios, told together with so many in all: all of them hold in 95 of 100 cases (Bonferroni).
+pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
+    let level = shared(ALPHA, together);
+    let [low, high] = of.ends(level).map(f64::exp);
     Estimate {
         ratio: of.mean.exp(),
         low,
@@ -149,28 +150,30 @@ pub(crate) fn estimate(of: &Interval) -> Estimate {
         log_sd: of.sd,
         p: of.p(0.0),
         p_holm: None,
-        detectable: detectable(of.sd, of.count, of.degrees, ALPHA, POWER).exp(),
-        pairs_for_5_percent: pairs_needed(of.sd, FIVE_PERCENT.ln(), ALPHA),
+        detectable: detectable(of.sd, of.count, of.degrees, level, POWER).exp(),
+        pairs_for_5_percent: pairs_needed(of.sd, FIVE_PERCENT.ln(), level),
     }
 }
 
-fn claim(estimate: Option<&Estimate>) -> Claim {
-    match estimate {
-        Some(e) if e.is_enough() => {
-            if e.low > 1.0 {
-                Claim::Higher
-            } else if e.high < 1.0 {
-                Claim::Lower
-            } else {
-                Claim::NoDifference
-            }
+impl Estimate {
+    /// The same told together with so many in all.
+    pub(crate) fn told_with(&self, together: usize) -> Self {
+        let of = Interval {
+            mean: self.ratio.ln(),
+            sd: self.log_sd,
+            count: self.pairs,
+            degrees: self.degrees,
+        };
+        Self {
+            ratio: self.ratio,
+            p: self.p,
+            ..estimate(&of, together)
         }
-        _ => Claim::None,
     }
 }
 
-/// Corrects the rows of the headline family, their claims too: of each phase, all operations together: p50 and p99 of
-/// the response time (of the service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it.
+/// Tells the rows that may be claims as one family: of each phase, all operations together: p50 and p99 of the response time (of the
+/// service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it. All others are exploratory.
 fn adjust(rows: &mut [Computed]) {
     let scheduled: Vec<String> = rows
         .iter()
@@ -186,19 +189,16 @@ fn adjust(rows: &mut [Computed]) {
                 _ => false,
             }
     };
-    let mut family: Vec<&mut Row> = rows
-        .iter_mut()
-        .map(|one| &mut one.row)
-        .filter(|row| row.estimate.is_some() && headline(row))
+    let family = rows.iter_mut().filter(|one| headline(&one.row));
+    let mut family: Vec<(&mut Row, Interval)> = family
+        .filter_map(|one| Some((&mut one.row, one.interval?)))
         .collect();
-    let p: Vec<f64> = family
-        .iter()
-        .filter_map(|row| Some(row.estimate?.p))
-        .collect();
-    for (row, adjusted) in family.iter_mut().zip(holm(&p)) {
-        if let Some(estimate) = &mut row.estimate {
-            estimate.p_holm = Some(adjusted);
-        }
+    let p: Vec<f64> = family.iter().map(|(_, interval)| interval.p(0.0)).collect();
+    for ((row, interval), adjusted) in family.iter_mut().zip(holm(&p)) {
+        row.estimate = Some(Estimate {
+            p_holm: Some(adjusted),
+            ..estimate(interval, p.len())
+        });
         row.claim = row.corrected();
     }
 }
