@@ -111,14 +111,11 @@ impl Stopwatch {
     /// The stopwatch of a phase that begins at `origin_ns`, with its random numbers from `root`.
     pub fn new(phase: &Phase, root: Seed, origin_ns: u64) -> Self {
         let pace = match phase.schedule(root) {
-            Some(mut schedule) => {
-                let warmup = phase.warmup_operations();
-                Pace::Open {
-                    from_ns: from_ns(&mut schedule, warmup),
-                    schedule,
-                    warmup,
-                }
-            }
+            Some(schedule) => Pace::Open {
+                from_ns: schedule.measured_from_ns(),
+                schedule,
+                warmup: phase.warmup_operations(),
+            },
             None => {
                 let warmup_ns = phase.warmup_ms * 1_000_000;
                 let limit = match phase.extent {
@@ -157,10 +154,10 @@ impl Stopwatch {
             from_ns,
         } = self.pace
         {
-            let mut schedule = schedule.at_most(operations);
+            let schedule = schedule.at_most(operations);
             self.pace = Pace::Open {
                 from_ns: match warmup > operations {
-                    true => self::from_ns(&mut schedule, operations),
+                    true => schedule.measured_from_ns(),
                     false => from_ns,
                 },
                 warmup: warmup.min(operations),
@@ -401,14 +398,6 @@ impl Stopwatch {
     /// The counts so far; `offered` as of the last [`Self::newly_offered`].
     pub fn counts(&self) -> Counts {
         self.counts
-    }
-}
-
-/// When the operation behind the warm-up is due.
-fn from_ns(schedule: &mut Schedule, warmup: u64) -> u64 {
-    match warmup {
-        0 => 0,
-        warmup => schedule.intended_ns(warmup),
     }
 }
 

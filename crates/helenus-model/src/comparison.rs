@@ -14,7 +14,7 @@ pub use bar::{BarError, FailOn};
 pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
 pub use conclusion::{Conclusion, Finding, Tone, change};
 pub use measure::ALL;
-pub(crate) use rows::{ALPHA, ONE_SIDED, estimate};
+pub(crate) use rows::{ALPHA, ONE_SIDED, estimate, shared};
 
 use crate::format::Format;
 use crate::sample::StartMeans;
@@ -170,7 +170,7 @@ pub struct Row {
     pub ratios: Vec<Option<f64>>,
     /// The interval; none below two pairs.
     pub estimate: Option<Estimate>,
-    /// What may be said: in the rows that have a Holm p value after that correction, in all others by the interval.
+    /// What may be said, by the Holm p value; nothing of rows without one, which are exploratory.
     pub claim: Claim,
 }
 
@@ -186,7 +186,7 @@ impl Row {
 pub struct Estimate {
     /// B over A: the geometric mean over the pairs.
     pub ratio: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval of 95 %: with a Holm p value of 95 % for the whole family together (Bonferroni).
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
@@ -198,9 +198,9 @@ pub struct Estimate {
     pub log_sd: f64,
     /// Two-sided p value of *no difference*.
     pub p: f64,
-    /// The same, adjusted by Holm over all rows of the comparison's headline family.
+    /// The same, adjusted by Holm over all that the report may call different; none of what is exploratory.
     pub p_holm: Option<f64>,
-    /// The smallest difference, as a ratio above 1, that so many pairs of such noise find in 8 of 10 cases.
+    /// The smallest difference, as a ratio above 1, that so many pairs of such noise find in 8 of 10 cases at the interval's level.
     pub detectable: f64,
     /// Pairs that an interval of ±5 % would need.
     pub pairs_for_5_percent: usize,
@@ -210,7 +210,7 @@ pub struct Estimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Two single runs, or too few pairs: side by side only.
+    /// Two single runs, too few pairs, or exploratory: side by side only.
     None,
     /// No significant difference.
     NoDifference,

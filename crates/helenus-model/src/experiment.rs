@@ -8,6 +8,7 @@ mod design;
 mod disk;
 mod effects;
 mod facts;
+mod family;
 mod file;
 mod growth;
 mod limit;

@@ -418,13 +418,14 @@ impl Phase {
         let rate = self.rate_per_s?;
         let total = self.warmup_operations() + self.measured_operations();
         let seed = root.derive(&format!("arrivals/{}", self.name));
-        Some(match self.ramp {
+        let schedule = match self.ramp {
             None => Schedule::new(rate, total, self.arrivals, seed),
             Some(ramp) => {
                 let pace = self.pace(rate, ramp);
                 Schedule::ramped(pace, total, self.arrivals, seed)
             }
-        })
+        };
+        Some(schedule.warmed_by(self.warmup_operations()))
     }
 
     /// The warm-up at the ramp's beginning, the ramp, and the rate from there on.

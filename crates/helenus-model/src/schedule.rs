@@ -11,8 +11,8 @@ pub enum Arrivals {
     /// Evenly: one operation every 1/rate seconds.
     #[default]
     Constant,
-    /// As independent users come: a Poisson process, given its count. The starts are uniform order statistics over the
-    /// whole table, so counts of any stretch scatter as those of independent users do.
+    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measured stretch. The starts
+    /// are uniform order statistics over each, so the counts of any part of it scatter as those of independent users do.
     Poisson,
 }
 
@@ -117,6 +117,8 @@ impl RampedPace {
 pub struct Schedule {
     rate_per_s: f64,
     ramp: Option<RampedPace>,
+    /// Operations before the measured stretch.
+    warmup: u64,
     total: u64,
     arrivals: Arrivals,
     seed: Seed,
@@ -131,6 +133,7 @@ impl Schedule {
         Self {
             rate_per_s,
             ramp: None,
+            warmup: 0,
             total,
             arrivals,
             seed,
@@ -145,6 +148,21 @@ impl Schedule {
             ramp: Some(pace),
             ..Self::new(pace.to_per_s, total, arrivals, seed)
         }
+    }
+
+    /// The same table with so many operations before the measured stretch, which begins on time: both stretches have as many
+    /// operations as their length says.
+    #[must_use]
+    pub fn warmed_by(self, operations: u64) -> Self {
+        Self {
+            warmup: operations,
+            ..self
+        }
+    }
+
+    /// The end of the warm-up in nanoseconds after the table's start.
+    pub fn measured_from_ns(&self) -> u64 {
+        self.even_ns(self.warmup.min(self.total))
     }
 
     /// The same table with at most so many operations.
@@ -220,24 +238,56 @@ impl Schedule {
     }
 
     fn poisson_ns(&mut self, index: u64) -> u64 {
-        let wanted = index / POISSON_BLOCK;
+        let (stretch, offset) = if index < self.warmup {
+            (
+                Arrived::new(self.seed, 0, self.warmup.min(self.total)),
+                index,
+            )
+        } else {
+            let after = self.total.saturating_sub(self.warmup);
+            let seed = self.seed.derive_at(u64::MAX);
+            (Arrived::new(seed, self.warmup, after), index - self.warmup)
+        };
+        let first = offset - offset % POISSON_BLOCK;
+        let wanted = stretch.before + first;
         if self.block.as_ref().is_none_or(|(have, _)| *have != wanted) {
-            self.block = Some((wanted, self.poisson_block(wanted)));
+            let shares = stretch.block(first);
+            let starts = shares.iter().map(|share| self.at_ns(*share)).collect();
+            self.block = Some((wanted, starts));
         }
-        let offset = usize::try_from(index % POISSON_BLOCK).unwrap_or(0);
+        let offset = usize::try_from(offset - first).unwrap_or(0);
         self.block
             .as_ref()
             .and_then(|(_, starts)| starts.get(offset))
             .copied()
             .unwrap_or_else(|| self.even_ns(index))
     }
+}
 
-    /// The starts of one block. Arrival number `n` (from 1) of `total` stands at the `n`-th of as many uniform order
-    /// statistics; their shares of the table are brought to time by the rate.
+/// Poisson arrivals of a stretch with a given count.
+#[derive(Debug, Clone, Copy)]
+struct Arrived {
+    seed: Seed,
+    /// Operations before the stretch.
+    before: u64,
+    /// Operations in it.
+    count: u64,
+}
+
+impl Arrived {
+    fn new(seed: Seed, before: u64, count: u64) -> Self {
+        Self {
+            seed,
+            before,
+            count,
+        }
+    }
+
+    /// The places of a block's arrivals, from the one behind `first` on, as numbers of evenly spaced operations. Arrival
+    /// number `n` (from 1) stands at the `n`-th of `count` uniform order statistics.
     #[expect(clippy::cast_precision_loss, reason = "indexes below 2^53")]
-    fn poisson_block(&self, block: u64) -> Vec<u64> {
-        let first = block * POISSON_BLOCK;
-        let behind = (first + POISSON_BLOCK).min(self.total + 1);
+    fn block(&self, first: u64) -> Vec<f64> {
+        let behind = (first + POISSON_BLOCK).min(self.count + 1);
         let (from, to) = (self.share_of(first), self.share_of(behind));
         let mut sum = 0.0_f64;
         let sums: Vec<f64> = (first..behind)
@@ -246,16 +296,16 @@ impl Schedule {
                 sum
             })
             .collect();
-        let total = self.total as f64;
-        let at = |gaps: &f64| self.at_ns((from + (to - from) * gaps / sum) * total);
+        let (before, count) = (self.before as f64, self.count as f64);
+        let at = |gaps: &f64| before + (from + (to - from) * gaps / sum) * count;
         sums.iter().map(at).collect()
     }
 
-    /// Where arrival number `n` stands, as a share of the table: 0 before the first, 1 behind the last. Found by
+    /// Where arrival number `n` stands, as a share of the stretch: 0 before the first, 1 behind the last. Found by
     /// halving, in multiples of a block: between two that are known, the middle one has a beta distribution.
     #[expect(clippy::cast_precision_loss, reason = "indexes below 2^53")]
     fn share_of(&self, n: u64) -> f64 {
-        let (mut low, mut high) = ((0, 0.0), (self.total + 1, 1.0));
+        let (mut low, mut high) = ((0, 0.0), (self.count + 1, 1.0));
         if n == 0 {
             return low.1;
         }
@@ -348,6 +398,15 @@ mod tests {
     }
 
     #[test]
+    fn the_measured_stretch_begins_on_time_and_has_its_count() {
+        let mut s = Schedule::new(100.0, 1300, Arrivals::Poisson, Seed(5)).warmed_by(300);
+        assert_eq!(s.measured_from_ns(), 3_000_000_000);
+        assert!(s.intended_ns(299) < 3_000_000_000);
+        assert!(s.intended_ns(300) >= 3_000_000_000);
+        assert!(s.intended_ns(1299) <= s.end_ns());
+    }
+
+    #[test]
     fn counts_of_long_stretches_scatter_as_those_of_independent_users() {
         for each in [30, 3000] {
             let even = |seed| Schedule::new(1000.0, each * 10, Arrivals::Poisson, Seed(seed));
@@ -398,14 +457,14 @@ mod tests {
 
         #[test]
         fn starts_never_decrease_and_stay_inside_and_are_pure(
-            rate in 1.0_f64..100_000.0, total in 1_u64..5000, poisson: bool, seed: u64
+            rate in 1.0_f64..100_000.0, total in 1_u64..5000, warmup in 0_u64..6000, poisson: bool, seed: u64
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
-            let mut s = Schedule::new(rate, total, arrivals, Seed(seed));
+            let mut s = Schedule::new(rate, total, arrivals, Seed(seed)).warmed_by(warmup);
             let starts: Vec<u64> = (0..total).map(|i| s.intended_ns(i)).collect();
             prop_assert!(starts.windows(2).all(|w| w[0] <= w[1]));
             prop_assert!(starts.iter().all(|at| *at <= s.end_ns()));
-            let mut again = Schedule::new(rate, total, arrivals, Seed(seed));
+            let mut again = Schedule::new(rate, total, arrivals, Seed(seed)).warmed_by(warmup);
             for i in [total - 1, 0, total / 2] {
                 prop_assert_eq!(again.intended_ns(i), starts[usize::try_from(i).expect("small")]);
             }

@@ -4,7 +4,7 @@
 use super::{ExperimentError, ExperimentEvent, Sitting};
 use helenus_model::comparison::{Claim, LEAST_PAIRS};
 use helenus_model::experiment::{
-    Analysis, Experiment, Fact, NotLonger, Planned, Stage, Whole, analyse, lengthened, more,
+    Analysis, Experiment, Fact, NotLonger, Planned, Stage, analyse, lengthened, more,
 };
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
@@ -131,7 +131,7 @@ impl Sitting<'_> {
         (self.events)(ExperimentEvent::Again {
             winner: &answer.winner_label,
         });
-        let wholes = of_answer(of, [&answer.reference, &answer.winner]);
+        let wholes = of.wholes_of(&[&answer.reference, &answer.winner]);
         let mut plan = self.plan();
         more(
             &mut plan,
@@ -143,16 +143,4 @@ impl Sitting<'_> {
         );
         Some(plan)
     }
-}
-
-/// The restarts of these settings, each with those of its combinations that are of them.
-fn of_answer(of: &Experiment, settings: [&Vec<usize>; 2]) -> Vec<Whole> {
-    let all = of.combinations();
-    let mut wholes = of.wholes(&all);
-    for whole in &mut wholes {
-        let wanted = |place: &usize| settings.contains(&&of.chosen(&all, &all[*place]));
-        whole.combinations.retain(wanted);
-    }
-    wholes.retain(|whole| !whole.combinations.is_empty());
-    wholes
 }

@@ -298,7 +298,7 @@ impl Comparison {
             return None;
         }
         let level = match self.bars.len() {
-            0 => ALPHA,
+            0 => shared(ALPHA, self.family().count()),
             bars => shared(ONE_SIDED, bars),
         };
         let needed = self.rows.iter().filter(|row| self.governs(row));

@@ -29,24 +29,18 @@ pub enum Tone {
     Crossed,
 }
 
-/// What a row says, and what its correction left of it.
+/// What a row says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// Too few pairs for a claim.
     NoClaim,
-    /// The interval includes 1.
+    /// None of the rows that may be claims.
+    Exploratory,
+    /// Not told apart from chance.
     NotSignificant,
-    /// B is higher, but not after correction.
-    HigherBeforeCorrection,
-    /// B is lower, but not after correction.
-    LowerBeforeCorrection,
-    /// B is higher by the row's own interval; the row is none of those that are corrected.
-    HigherUncorrected,
-    /// B is lower by the row's own interval; the row is none of those that are corrected.
-    LowerUncorrected,
-    /// B is higher, after correction.
+    /// B is higher.
     Higher,
-    /// B is lower, after correction.
+    /// B is lower.
     Lower,
 }
 
@@ -55,17 +49,14 @@ impl Finding {
     pub fn words(self) -> &'static str {
         match self {
             Self::NoClaim => "no claim",
+            Self::Exploratory => "exploratory",
             Self::NotSignificant => "not significant",
-            Self::HigherBeforeCorrection => "B higher only before correction",
-            Self::LowerBeforeCorrection => "B lower only before correction",
-            Self::HigherUncorrected => "B higher, uncorrected",
-            Self::LowerUncorrected => "B lower, uncorrected",
             Self::Higher => "B higher",
             Self::Lower => "B lower",
         }
     }
 
-    /// Whether it is a claim: of a difference that survived the correction.
+    /// Whether it is a claim of a difference.
     pub fn is_claim(self) -> bool {
         matches!(self, Self::Higher | Self::Lower)
     }
@@ -74,31 +65,24 @@ impl Finding {
 impl Row {
     /// What it says.
     pub fn finding(&self) -> Finding {
-        let Some(estimate) = self.estimate.filter(|_| self.claim != Claim::None) else {
+        let Some(estimate) = self.estimate.filter(Estimate::is_enough) else {
             return Finding::NoClaim;
         };
-        let higher = match (estimate.low > 1.0, estimate.high < 1.0) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => return Finding::NotSignificant,
-        };
-        match (estimate.p_holm, higher) {
-            (None, true) => Finding::HigherUncorrected,
-            (None, false) => Finding::LowerUncorrected,
-            (Some(p), true) if p > ALPHA => Finding::HigherBeforeCorrection,
-            (Some(p), false) if p > ALPHA => Finding::LowerBeforeCorrection,
-            (Some(_), true) => Finding::Higher,
-            (Some(_), false) => Finding::Lower,
+        match estimate.p_holm {
+            None => Finding::Exploratory,
+            Some(p) if p > ALPHA => Finding::NotSignificant,
+            Some(_) if estimate.ratio > 1.0 => Finding::Higher,
+            Some(_) => Finding::Lower,
         }
     }
 
     /// Its claim after correction.
     pub(super) fn corrected(&self) -> Claim {
         match self.finding() {
-            Finding::NoClaim => Claim::None,
-            Finding::Higher | Finding::HigherUncorrected => Claim::Higher,
-            Finding::Lower | Finding::LowerUncorrected => Claim::Lower,
-            _ => Claim::NoDifference,
+            Finding::NoClaim | Finding::Exploratory => Claim::None,
+            Finding::NotSignificant => Claim::NoDifference,
+            Finding::Higher => Claim::Higher,
+            Finding::Lower => Claim::Lower,
         }
     }
 }
@@ -149,6 +133,23 @@ impl Estimate {
 }
 
 impl Comparison {
+    /// How many looks were taken, and what may be said of each, in one sentence; none where nothing may be claimed.
+    pub fn rule(&self) -> Option<String> {
+        let family = self.family().filter(|e| e.is_enough()).count();
+        (family > 0).then(|| {
+            format!(
+                "Claims are made of {family} rows only, by Holm's p at 5 % over them, and their intervals hold together in 95 of \
+                 100 cases (Bonferroni); all other rows are exploratory, with an interval of 95 % each."
+            )
+        })
+    }
+
+    /// Rows that may be claims.
+    pub(super) fn family(&self) -> impl Iterator<Item = Estimate> {
+        let each = self.rows.iter().filter_map(|row| row.estimate);
+        each.filter(|estimate| estimate.p_holm.is_some())
+    }
+
     /// What it says. Whoever shows a comparison shows these words.
     pub fn conclusion(&self) -> Conclusion {
         let (badge, tone) = self.badge();
@@ -159,10 +160,17 @@ impl Comparison {
         }
     }
 
-    /// The same with claims that survive the correction: what was stored by a version that did not correct them.
+    /// The same by today's rule: what was stored by a version that did not correct claims, or the intervals beside them.
     #[must_use]
     pub fn corrected(mut self) -> Self {
+        let family = self.family().count();
         for row in &mut self.rows {
+            if let Some(known) = row.estimate.as_mut().filter(|e| e.p_holm.is_some()) {
+                *known = Estimate {
+                    p_holm: known.p_holm,
+                    ..known.told_with(family)
+                };
+            }
             row.claim = row.corrected();
         }
         self
@@ -272,8 +280,7 @@ impl Comparison {
         }
     }
 
-    /// The headline's measures: those that are significant, else those that are so only before correction, else what
-    /// is open. Those of `crossed` bars are told already.
+    /// The headline's measures: those that are significant, else what is open. Those of `crossed` bars are told already.
     fn differences_sentence(&self, crossed: &[&Bar]) -> String {
         let told = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
         let rows = || self.rows.iter().filter(|row| !told(row));
@@ -289,24 +296,9 @@ impl Comparison {
         }
         let other = if crossed.is_empty() { "" } else { "other " };
         let none = format!("no {other}significant difference after correction ({pairs})");
-        let before = list(|finding| {
-            matches!(
-                finding,
-                Finding::HigherBeforeCorrection | Finding::LowerBeforeCorrection
-            )
-        });
-        if !before.is_empty() {
-            return format!("{none}; significant only before correction: {before}");
-        }
         let open = self.usual().filter(|row| !told(row));
         match open.and_then(|row| Some((row, row.estimate?))) {
-            Some((row, estimate)) => {
-                format!(
-                    "{none}; {} is {}",
-                    self.whose(row),
-                    estimate.interval_words()
-                )
-            }
+            Some((row, estimate)) => format!("{none}; {}", self.difference(row, &estimate)),
             None => none,
         }
     }

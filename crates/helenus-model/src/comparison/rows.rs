@@ -47,7 +47,7 @@ impl Computed {
         let mut intervals = self.intervals.iter();
         intervals
             .next()
-            .is_some_and(|one| estimate(one).is_enough())
+            .is_some_and(|one| estimate(one, 1).is_enough())
     }
 
     /// The largest p of these intervals against this log ratio; 1 where they lie on both sides of it.
@@ -212,17 +212,17 @@ fn row(
     };
     // Where one side fell behind more often, the pairs that are left are those in which it had luck.
     if behind[0] == behind[1] {
-        computed.row.estimate = computed.estimate();
-        computed.row.claim = claim(computed.row.estimate.as_ref());
+        computed.row.estimate = computed.estimate(1);
     }
     Some(computed)
 }
 
 impl Computed {
-    /// The estimate of what was recorded, with ends and p that hold whatever the generator's lateness hides.
-    fn estimate(&self) -> Option<Estimate> {
-        let recorded = estimate(self.intervals.first()?);
-        let [low, high] = self.ends(ALPHA)?;
+    /// The estimate of what was recorded, with ends and p that hold whatever the generator's lateness hides; told together
+    /// with so many in all.
+    fn estimate(&self, together: usize) -> Option<Estimate> {
+        let recorded = estimate(self.intervals.first()?, together);
+        let [low, high] = self.ends(shared(ALPHA, together))?;
         let p = self.p(0.0);
         Some(Estimate {
             low,
@@ -233,9 +233,10 @@ impl Computed {
     }
 }
 
-/// An interval of log ratios as ratios.
-pub(crate) fn estimate(of: &Interval) -> Estimate {
-    let [low, high] = of.ends(ALPHA).map(f64::exp);
+/// An interval of log ratios as ratios, told together with so many in all: all of them hold in 95 of 100 cases (Bonferroni).
+pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
+    let level = shared(ALPHA, together);
+    let [low, high] = of.ends(level).map(f64::exp);
     Estimate {
         ratio: of.mean.exp(),
         low,
@@ -245,28 +246,30 @@ pub(crate) fn estimate(of: &Interval) -> Estimate {
         log_sd: of.sd,
         p: of.p(0.0),
         p_holm: None,
-        detectable: detectable(of.sd, of.count, of.degrees, ALPHA, POWER).exp(),
-        pairs_for_5_percent: pairs_needed(of.sd, FIVE_PERCENT.ln(), ALPHA),
+        detectable: detectable(of.sd, of.count, of.degrees, level, POWER).exp(),
+        pairs_for_5_percent: pairs_needed(of.sd, FIVE_PERCENT.ln(), level),
     }
 }
 
-fn claim(estimate: Option<&Estimate>) -> Claim {
-    match estimate {
-        Some(e) if e.is_enough() => {
-            if e.low > 1.0 {
-                Claim::Higher
-            } else if e.high < 1.0 {
-                Claim::Lower
-            } else {
-                Claim::NoDifference
-            }
+impl Estimate {
+    /// The same told together with so many in all.
+    pub(crate) fn told_with(&self, together: usize) -> Self {
+        let of = Interval {
+            mean: self.ratio.ln(),
+            sd: self.log_sd,
+            count: self.pairs,
+            degrees: self.degrees,
+        };
+        Self {
+            ratio: self.ratio,
+            p: self.p,
+            ..estimate(&of, together)
         }
-        _ => Claim::None,
     }
 }
 
-/// Corrects the rows of the headline family, their claims too: of each phase, all operations together: p50 and p99 of
-/// the response time (of the service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it.
+/// Tells the rows that may be claims as one family: of each phase, all operations together: p50 and p99 of the response time (of the
+/// service time without a schedule), the nodes' CPU, and the throughput where no rate fixed it. All others are exploratory.
 fn adjust(rows: &mut [Computed]) {
     let scheduled: Vec<String> = rows
         .iter()
@@ -282,19 +285,14 @@ fn adjust(rows: &mut [Computed]) {
                 _ => false,
             }
     };
-    let mut family: Vec<&mut Row> = rows
-        .iter_mut()
-        .map(|one| &mut one.row)
-        .filter(|row| row.estimate.is_some() && headline(row))
-        .collect();
-    let p: Vec<f64> = family
-        .iter()
-        .filter_map(|row| Some(row.estimate?.p))
-        .collect();
-    for (row, adjusted) in family.iter_mut().zip(holm(&p)) {
-        if let Some(estimate) = &mut row.estimate {
-            estimate.p_holm = Some(adjusted);
-        }
-        row.claim = row.corrected();
+    let told = |one: &&mut Computed| headline(&one.row) && one.row.estimate.is_some();
+    let mut family: Vec<&mut Computed> = rows.iter_mut().filter(told).collect();
+    let p: Vec<f64> = family.iter().map(|one| one.p(0.0)).collect();
+    for (one, adjusted) in family.iter_mut().zip(holm(&p)) {
+        one.row.estimate = one.estimate(p.len()).map(|estimate| Estimate {
+            p_holm: Some(adjusted),
+            ..estimate
+        });
+        one.row.claim = one.row.corrected();
     }
 }

@@ -173,9 +173,20 @@ fn a_difference_is_claimed_with_its_interval() {
     assert_eq!(row(&lower, "write all node CPU").claim, Claim::Lower);
     let same = compared(&A, &times_of(1.0), &[]);
     assert_eq!(
-        row(&same, "write all service p99").claim,
+        row(&same, "write all response p99").claim,
         Claim::NoDifference
     );
+    // Rows that nothing is claimed of have an interval of their own level, the others one that holds for all three.
+    let alone = row(&same, "write all service p99");
+    assert_eq!(
+        (alone.claim, alone.finding()),
+        (Claim::None, Finding::Exploratory)
+    );
+    let t = |of: &Estimate| (of.high / of.low).ln() / 2.0 / of.log_sd * 8_f64.sqrt();
+    let quantile = |level: f64| crate::stats::t_quantile(1.0 - level / 2.0, 7);
+    assert!((t(&alone.estimate.unwrap()) - quantile(0.05)).abs() < 1e-9);
+    let together = row(&same, "write all response p50").estimate.unwrap();
+    assert!((t(&together) - quantile(0.05 / 3.0)).abs() < 1e-9);
     assert!(same.cautions.is_empty(), "{:?}", same.cautions);
     assert!(same.pairs.iter().all(|pair| pair.a_first));
     let json = serde_json::to_string(&found).unwrap();
@@ -276,13 +287,12 @@ fn a_family_wise_level_is_kept_without_any_difference() {
         let [a, b] = in_turn(&a, &b);
         let found = compare(&a, &b, &options(&bars)).unwrap();
         let outside = |e: &Estimate| e.low > 1.0 || e.high < 1.0;
-        let p50 = row(&found, "write all response p50").estimate;
-        wrong[0] += usize::from(p50.is_some_and(|e| outside(&e)));
+        wrong[0] += usize::from(found.family().any(|e| outside(&e)));
         wrong[1] += usize::from(found.answer() == Some(BarAnswer::Crossed));
         wrong[2] += usize::from(found.rows.iter().any(|row| row.finding().is_claim()));
     }
     // 30 are expected, with a standard error of 5.3.
-    assert!((18..=42).contains(&wrong[0]), "{wrong:?} of 600");
+    assert!((8..=42).contains(&wrong[0]), "{wrong:?} of 600");
     assert!((16..=42).contains(&wrong[1]), "{wrong:?} of 600");
     // p50 and p99 move together here: three measures are corrected for two.
     assert!((8..=42).contains(&wrong[2]), "{wrong:?} of 600");
@@ -604,11 +614,11 @@ fn the_first_stage_says_how_many_pairs_and_keeps_its_spread() {
             .map(|_| 400.0 * (0.05 * draw.normal()).exp())
             .collect()
     };
-    let (a, b) = (noisy(40), noisy(40));
+    let (a, b) = (noisy(80), noisy(80));
     let first = compared(&a[..6], &b[..6], &[]);
     let needed = first.pairs_needed(1.05).unwrap();
     assert_eq!(needed.governed_by, "write all response p50");
-    assert!((7..=40).contains(&needed.pairs), "{needed:?}");
+    assert!((7..=80).contains(&needed.pairs), "{needed:?}");
     assert_eq!(first.pairs_needed(4.0).unwrap().pairs, 6);
     assert_eq!(first.pairs_needed(1.0), None);
     assert_eq!(compared(&a[..1], &b[..1], &[]).pairs_needed(1.05), None);

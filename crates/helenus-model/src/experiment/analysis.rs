@@ -5,6 +5,7 @@ use super::Experiment;
 use super::answer::{Answer, answer};
 use super::effects::{Effect, Interaction, effects, interactions, withhold};
 use super::facts::Fact;
+use super::family::judge;
 use super::growth::{Growth, growth};
 use super::limit::generator_limit;
 use super::logs::Logs;
@@ -12,7 +13,7 @@ use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
 use super::untold::Untold;
-use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED};
+use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED, shared};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Analysis {
     pub not_testable: Option<String>,
     /// The answer.
     pub answer: Option<Answer>,
+    /// Contrasts on the measure that it is about, of which a difference may be claimed: they are judged together.
+    pub family: usize,
     /// Each bar by combination.
     pub bars: Vec<BarCell>,
     /// Effects: on the measure that it is about, then on others.
@@ -116,6 +119,18 @@ impl Cell {
 }
 
 impl Analysis {
+    /// How many looks were taken, and what may be said of each, in one sentence; none where nothing may be claimed.
+    pub fn rule(&self) -> Option<String> {
+        let (family, measure) = (self.family, self.measure.words());
+        (family > 0).then(|| {
+            format!(
+                "claims are made of {measure} only, by Holm's p at 5 % over all {family} contrasts of it, whose intervals hold \
+                 together in 95 of 100 cases (Bonferroni); effects on other measures are exploratory, with an interval of \
+                 95 % each, and each settings' bar is answered for itself"
+            )
+        })
+    }
+
     /// Settles the promises without numbers by what became of all planned runs.
     pub fn settle_tips(&mut self, of: &Experiment, facts: &[Fact], fates: &[Fate<'_>]) {
         for tip in &mut self.tips {
@@ -150,14 +165,17 @@ pub fn analyse(
     let untold = Untold::of(of, facts, not_testable);
     let why_of = |factor: &str| untold.why_of(of, factor).map(str::to_owned);
     withhold(&mut found, &mut together, |factor| why_of(factor).is_some());
-    let tips = tips(of, &found, measure, &why_of);
     let held = untold.settings_held();
+    let mut answer = answer(of, &all, facts, &logs, (&phase, measure));
+    answer = answer.filter(|_| !untold.is_any());
+    let family = judge(measure, &mut found, &mut together, answer.as_mut());
+    let tips = tips(of, &found, measure, &why_of);
     let not_testable = untold.why();
-    let answer = answer(of, &all, facts, &logs, (&phase, measure));
     let combinations = cells(of, &all, facts, &phase);
     Some(Analysis {
         blocks: logs.blocks().len(),
-        answer: answer.filter(|_| not_testable.is_none()),
+        answer,
+        family,
         tips,
         not_testable,
         bars: bars(of, &all, facts, (scheduled, held), &phase),
@@ -203,14 +221,15 @@ fn others(measure: Measure, scheduled: bool) -> Vec<Measure> {
 }
 
 impl Analysis {
-    /// Blocks in all that intervals of this half-width (a share) need for the measure that it is about, by Stein's
-    /// second stage; and the level that governs.
+    /// Blocks in all that the intervals of effects, as they are shown, need for this half-width (a share) on the measure
+    /// that it is about, by Stein's second stage; and the level that governs.
     pub fn blocks_needed(&self, wanted: f64) -> (usize, String) {
         let half = wanted.ln_1p();
         let own = self.effects.iter().filter(|e| e.measure == self.measure);
         let each = own.filter_map(|effect| {
             let estimate = effect.estimate?;
-            let blocks = second_stage(estimate.log_sd, estimate.degrees, half, ALPHA);
+            let level = shared(ALPHA, self.family);
+            let blocks = second_stage(estimate.log_sd, estimate.degrees, half, level);
             Some((blocks, format!("{}={}", effect.factor, effect.to)))
         });
         each.max_by_key(|(blocks, _)| *blocks)
@@ -249,7 +268,7 @@ fn noise(
     let found = interval(&values)?;
     let single = interval(&each.concat()).map(|all| all.sd.exp_m1());
     Some(Noise {
-        estimate: crate::comparison::estimate(&found),
+        estimate: crate::comparison::estimate(&found, 1),
         of_two_runs: single,
     })
 }

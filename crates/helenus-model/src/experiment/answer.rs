@@ -1,9 +1,9 @@
 //! Which settings are best: chosen by the mean over blocks, compared with the first of the file and with each other.
-//! Refuses to let the luck of being chosen speak: p counts how many there were to choose from, and a second look decides.
+//! Refuses to let the luck of being chosen speak: all that there were to choose from are judged, and a second look decides.
 
 use super::Experiment;
-use super::effects::{judge, judge_chosen, judge_pairs};
 use super::facts::Fact;
+use super::family::said;
 use super::logs::Logs;
 use super::order::Stage;
 use crate::comparison::{Claim, Estimate, Measure};
@@ -20,7 +20,7 @@ pub struct Answer {
     pub reference: Vec<usize>,
     /// In words.
     pub reference_label: String,
-    /// Winner over reference, by block; none where both are the same. Its adjusted p counts all that it was chosen from.
+    /// Winner over reference; none where both are the same.
     pub estimate: Option<Estimate>,
     /// What may be said of it.
     pub claim: Claim,
@@ -32,6 +32,9 @@ pub struct Answer {
     pub rivals: Vec<Rival>,
     /// Blocks in which all of them have numbers.
     pub blocks: usize,
+    /// p values of all settings against the first, the winner's first.
+    #[serde(skip)]
+    pub(super) against_reference: Vec<f64>,
 }
 
 /// Settings that are not the best, or not surely.
@@ -39,9 +42,9 @@ pub struct Answer {
 pub struct Rival {
     /// In words.
     pub label: String,
-    /// They over the best, by block.
+    /// They over the best.
     pub estimate: Option<Estimate>,
-    /// What may be said of it, by Holm over all rivals.
+    /// What may be said of it.
     pub claim: Claim,
 }
 
@@ -146,51 +149,40 @@ pub(super) fn answer(
         ])
     };
     let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
-    let levels = found.iter().filter_map(|one| {
-        let is_first = one.levels == reference.levels;
-        let ratio = match is_first {
-            true => 1.0,
-            false => over(logs, one, reference)?.ratio,
-        };
-        Some((ratio.ln() * sign, one))
-    });
-    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let ((estimate, claim), (again, again_claim)) = if winner.levels == reference.levels {
-        ((None, Claim::None), (None, Claim::None))
-    } else {
-        let second = Logs::of(of, facts, Stage::Again, (phase, measure), None);
-        let of_logs = |logs: &Logs, out_of: usize| {
-            let mut estimate = over(logs, winner, reference);
-            let claim = judge_chosen(&mut estimate, out_of);
-            (estimate, claim)
-        };
-        (of_logs(logs, found.len() - 1), of_logs(&second, 1))
+    let mut against: Vec<(f64, f64, &Candidate)> = found
+        .iter()
+        .skip(1)
+        .filter_map(|one| over(logs, one, reference).map(|e| (e.ratio.ln() * sign, e.p, one)))
+        .collect();
+    against.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let winner = match against.first() {
+        Some((gain, _, best)) if *gain < 0.0 => best,
+        _ => reference,
     };
+    let other = (winner.levels != reference.levels).then_some(winner);
+    // Nothing was chosen by the second look.
+    let second = || Logs::of(of, facts, Stage::Again, (phase, measure), None);
+    let again = other.and_then(|winner| over(&second(), winner, reference));
+    let again = again.map(|estimate| said(&estimate, 1, estimate.p));
     let others = found.iter().filter(|one| one.levels != winner.levels);
-    let mut rivals: Vec<Rival> = others
+    let rivals: Vec<Rival> = others
         .map(|one| Rival {
             label: of.chosen_label(all, &one.levels),
             estimate: over(logs, one, winner),
             claim: Claim::None,
         })
         .collect();
-    let judged = rivals.iter_mut();
-    let judged = judged.map(|one| (&mut one.estimate, &mut one.claim));
-    judge(judged.collect());
-    // Which of them is the best was seen in the same numbers: any two of them might have been these.
-    for one in &mut rivals {
-        judge_pairs(&mut one.estimate, &mut one.claim, found.len());
-    }
     Some(Answer {
         winner_label: of.chosen_label(all, &winner.levels),
         winner: winner.levels.clone(),
         reference_label: of.chosen_label(all, &reference.levels),
         reference: reference.levels.clone(),
-        estimate,
-        claim,
-        again,
-        again_claim,
+        estimate: other.and_then(|winner| over(logs, winner, reference)),
+        claim: Claim::None,
+        again: again.map(|(estimate, _)| estimate),
+        again_claim: again.map_or(Claim::None, |(_, claim)| claim),
         rivals,
+        against_reference: against.iter().map(|(_, p, _)| *p).collect(),
         blocks: logs.whole_blocks(
             found
                 .iter()

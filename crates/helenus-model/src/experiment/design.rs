@@ -149,6 +149,16 @@ impl Experiment {
         wholes
     }
 
+    /// The restarts in which these settings are run, each with all of its combinations: what is measured again is measured
+    /// at the places in the life of the nodes, and among the runs, that it had the first time.
+    pub fn wholes_of(&self, settings: &[&[usize]]) -> Vec<Whole> {
+        let all = self.combinations();
+        let mut wholes = self.wholes(&all);
+        let wanted = |place: &usize| settings.contains(&self.chosen(&all, &all[*place]).as_slice());
+        wholes.retain(|whole| whole.combinations.iter().any(wanted));
+        wholes
+    }
+
     /// The levels of a combination's restart.
     pub fn whole_levels(&self, levels: &[usize]) -> Vec<usize> {
         let each = self.factors.iter().zip(levels);

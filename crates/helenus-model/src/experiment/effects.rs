@@ -1,11 +1,10 @@
 //! Effects of factors: what a level changes, compared with the first one by like and like.
-//! Refuses to call several things different by the chance of many looks: Holm over all levels of a measure.
+//! Refuses to say what is different: that is judged over all effects together.
 
 use super::Experiment;
 use super::analysis::LEAST_OF_A_MEAN;
 use super::logs::{Logs, Term};
-use crate::comparison::{ALPHA, Claim, Estimate, Measure};
-use crate::stats::holm;
+use crate::comparison::{Claim, Estimate, Measure};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub struct Effect {
     pub measure: Measure,
     /// The level over the first one; none below two blocks.
     pub estimate: Option<Estimate>,
-    /// What may be said.
+    /// What may be said; nothing on measures that the experiment is not about: they are exploratory.
     pub claim: Claim,
     /// Whether this machine can answer at all; where it cannot, nothing is claimed.
     pub testable: bool,
@@ -95,8 +94,6 @@ pub(super) fn effects(
             });
         }
     }
-    let judged = effects.iter_mut();
-    judge(judged.map(|e| (&mut e.estimate, &mut e.claim)).collect());
     effects
 }
 
@@ -198,8 +195,6 @@ pub(super) fn interactions(
             }
         }
     }
-    let judged = found.iter_mut();
-    judge(judged.map(|i| (&mut i.estimate, &mut i.claim)).collect());
     found
 }
 
@@ -267,62 +262,16 @@ fn unlike_corners(
     (even && live).then(|| signs.into_iter().zip(corners).collect())
 }
 
-/// Takes back what was said of factors of the disk: it did not answer.
+/// Marks what is of factors of the disk: it did not answer.
 pub(super) fn withhold(
     effects: &mut [Effect],
     interactions: &mut [Interaction],
     withholds: impl Fn(&str) -> bool,
 ) {
-    for effect in effects.iter_mut().filter(|e| withholds(&e.factor)) {
-        (effect.claim, effect.testable) = (Claim::None, false);
+    for effect in effects {
+        effect.testable = !withholds(&effect.factor);
     }
     for both in interactions {
-        if withholds(&both.one[0]) || withholds(&both.other[0]) {
-            (both.claim, both.testable) = (Claim::None, false);
-        }
-    }
-}
-
-/// What may be said of the one that was chosen out of so many because it looked best: its p value times their number
-/// (Bonferroni, which is what Holm asks of the first).
-pub(super) fn judge_chosen(estimate: &mut Option<Estimate>, out_of: usize) -> Claim {
-    let Some(estimate) = estimate else {
-        return Claim::None;
-    };
-    #[expect(clippy::cast_precision_loss, reason = "settings of an experiment")]
-    let times = out_of.max(1) as f64;
-    estimate.p_holm = Some((estimate.p * times).min(1.0));
-    said(estimate)
-}
-
-/// Makes the judgement of one of `of` settings against the best of them as strict as one of all pairs of them.
-pub(super) fn judge_pairs(estimate: &mut Option<Estimate>, claim: &mut Claim, of: usize) {
-    let Some(estimate) = estimate else { return };
-    #[expect(clippy::cast_precision_loss, reason = "settings of an experiment")]
-    let times = (of as f64 / 2.0).max(1.0);
-    estimate.p_holm = estimate.p_holm.map(|p| (p * times).min(1.0));
-    *claim = said(estimate);
-}
-
-/// Holm's p values, and what may be said by them.
-pub(super) fn judge(all: Vec<(&mut Option<Estimate>, &mut Claim)>) {
-    let p: Vec<f64> = all.iter().filter_map(|(e, _)| e.map(|e| e.p)).collect();
-    let mut adjusted = holm(&p).into_iter();
-    for (estimate, claim) in all {
-        let Some(estimate) = estimate else { continue };
-        estimate.p_holm = adjusted.next();
-        *claim = said(estimate);
-    }
-}
-
-/// What an interval with its adjusted p value lets one say.
-fn said(of: &Estimate) -> Claim {
-    if !of.is_enough() {
-        return Claim::None;
-    }
-    match of.p_holm.unwrap_or(of.p) {
-        p if p > ALPHA => Claim::NoDifference,
-        _ if of.ratio > 1.0 => Claim::Higher,
-        _ => Claim::Lower,
+        both.testable = !withholds(&both.one[0]) && !withholds(&both.other[0]);
     }
 }

@@ -156,6 +156,6 @@ impl Logs {
         let blocks = self.whole_blocks(terms.iter().flat_map(|(_, c)| c.iter().copied()));
         let (strata, residuals) = self.fit();
         let found = strata.contrast(&weights, residuals, blocks)?;
-        (blocks > 1).then(|| estimate(&found))
+        (blocks > 1).then(|| estimate(&found, 1))
     }
 }

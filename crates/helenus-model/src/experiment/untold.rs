@@ -47,6 +47,13 @@ impl Untold {
         self.unheld.is_none()
     }
 
+    /// Whether the experiment's question has no answer.
+    pub(super) fn is_any(&self) -> bool {
+        [&self.unheld, &self.unread, &self.unwritten]
+            .iter()
+            .any(|why| why.is_some())
+    }
+
     /// Why the experiment's question has no answer; none where it has one.
     pub(super) fn why(self) -> Option<String> {
         self.unheld.or(self.unread).or(self.unwritten)

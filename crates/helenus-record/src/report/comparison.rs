@@ -83,7 +83,7 @@ fn bars(c: &Comparison) -> String {
                 BarAnswer::Crossed => "invalid",
             };
             let interval = bar.low.zip(bar.high).map(|(low, high)| {
-                format!("; the interval is {} to {}", words::change(low), words::change(high))
+                format!("; one-sided bounds {} and {}", words::change(low), words::change(high))
             });
             format!(
                 "<li class=\"{style}\"><span class=\"tag\">{answer}</span> <code>{}</code> {}{}</li>",
@@ -114,12 +114,11 @@ fn role(row: &Row) -> &'static str {
     }
 }
 
-/// The place of a row among the kinds of [`forest`]: its claim, or what would be one without the correction.
+/// The place of a row among the kinds of [`forest`]: its claim, or that it may be none.
 fn kind(row: &Row) -> &'static str {
-    match (role(row), row.finding()) {
-        ("same", Finding::NoClaim | Finding::NotSignificant) => "same",
-        ("same", _) => "uncorrected",
-        (claims, _) => claims,
+    match row.finding() {
+        Finding::Exploratory => "exploratory",
+        _ => role(row),
     }
 }
 
@@ -187,7 +186,7 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
     let kinds = [
         ("better", "better", "better", "diamond"),
         ("worse", "worse", "worse", "square"),
-        ("uncorrected", "same", "before correction", "circle"),
+        ("exploratory", "same", "exploratory", "circle"),
         ("same", "same", "not significant", "circle-open"),
     ];
     for (wanted, colour, said, symbol) in kinds {
@@ -221,9 +220,8 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
     chart.set("shapes", json!([{"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "name": "one"}]));
     let estimates = || rows.iter().filter_map(|row| row.estimate);
     let note = if estimates().any(|e| e.is_enough()) {
-        "Diamonds are significantly better for a user, squares significantly worse, after correction. Filled circles \
-         are significant only before correction, or not corrected; open circles are not significant. Small strokes \
-         are single pairs."
+        "Diamonds are significantly better for a user, squares significantly worse, after correction; open circles are \
+         not significant, filled ones exploratory. Small strokes are single pairs."
     } else {
         "Small strokes are single pairs; fewer than six have no interval that says anything."
     };
@@ -282,8 +280,8 @@ fn table(c: &Comparison) -> String {
          <tbody>{rows}</tbody></table></div>\
          <p class=\"note\">A and B are geometric means over restarts. <em>Detectable</em> is the smallest difference \
          that so many pairs of such noise find in 8 of 10 cases; <em>pairs for ±5 %</em> is how many an interval of \
-         that width would take. Rows with a <em>p by Holm</em> are corrected together; what the others say is \
-         uncorrected.</p>\n"
+         that width would take. {}</p>\n",
+        html(&c.rule().unwrap_or_default())
     )
 }
 

@@ -73,6 +73,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 )
             }));
             lines.extend(found.noise.map(|noise| noise_line(found, &noise)));
+            lines.extend(found.rule());
         }
     }
     if progress.died > 0 {
@@ -158,14 +159,8 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
             )
         }
         _ => {
-            let excludes_one = (estimate.low - 1.0) * (estimate.high - 1.0) > 0.0;
-            let before = if excludes_one {
-                " only before correction"
-            } else {
-                ""
-            };
             format!(
-                "no settings are surely better than {reference}; {winner} looks best{before}, {against}"
+                "no settings are surely better than {reference}; {winner} looks best, {against}"
             )
         }
     }

@@ -151,7 +151,7 @@ fn sortable(table: &str) -> String {
 fn forest(found: &Analysis) -> Chart {
     let title = format!("What each level changes: {}", words::measure(found.measure));
     let mut chart = Chart::plain("effects", &title).note(
-        "Each level against the first of its factor; the line is the 95 % interval before correction, from three blocks on, and 0 is no difference. What is significant after correction is in the table of effects.",
+        "Each level against the first of its factor; the line is its interval, from three blocks on, which holds together with all others in 95 of 100 cases; 0 is no difference.",
     );
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);

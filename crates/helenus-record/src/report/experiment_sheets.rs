@@ -5,7 +5,7 @@ use crate::report::experiment::ExperimentReport;
 use crate::report::words;
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use helenus_model::doubt::Verdict;
-use helenus_model::experiment::{Analysis, Effect, Interaction, Kept, Stage, Tip};
+use helenus_model::experiment::{Analysis, Interaction, Kept, Stage, Tip};
 
 /// A table of a report. A head that begins with `>` is set to the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
     let mut sheets = Vec::new();
     if let Some(found) = report.analysis {
         sheets.push(tips(&found.tips));
-        sheets.push(effects(&found.effects));
+        sheets.push(effects(found));
         sheets.push(interactions(&found.interactions));
         sheets.push(bar_cells(found));
         sheets.push(combinations(found));
@@ -46,9 +46,8 @@ fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
 }
 
 /// How to read a table of changes.
-const OF_CHANGES: &str = "The interval is that of this row alone; p and the claim count that several rows were looked \
-                          at (Holm). So many blocks find a difference of the size under finds in four of five such \
-                          rows, looked at alone.";
+const OF_CHANGES: &str =
+    "So many blocks find a difference of the size under finds in four of five such rows.";
 
 fn said(claim: Claim, testable: bool) -> String {
     match claim {
@@ -118,8 +117,8 @@ fn tips(tips: &[Tip]) -> Sheet {
     sheet("Tips", &heads, rows.collect())
 }
 
-fn effects(effects: &[Effect]) -> Sheet {
-    let rows = effects.iter().map(|effect| {
+fn effects(found: &Analysis) -> Sheet {
+    let rows = found.effects.iter().map(|effect| {
         let [change, interval, p, finds] = numbers(effect.estimate.as_ref());
         let level = format!("{} against {}", effect.to, effect.from);
         let measure = words::measure(effect.measure).to_owned();
@@ -130,7 +129,10 @@ fn effects(effects: &[Effect]) -> Sheet {
         };
         let [over, of] = effect.settings;
         let over = format!("{over} of {of}");
-        let said = said(effect.claim, effect.testable);
+        let said = match effect.testable && effect.measure != found.measure {
+            true => "exploratory".to_owned(),
+            false => said(effect.claim, effect.testable),
+        };
         vec![
             measure,
             effect.factor.clone(),

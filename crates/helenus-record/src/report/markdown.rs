@@ -156,6 +156,9 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
             words::value(row.measure, row.b)
         );
     }
+    if let Some(rule) = c.rule() {
+        let _infallible = writeln!(out, "\n{}", text(&rule));
+    }
     for command in report.repeat {
         let _infallible = writeln!(out, "\nRepeat: {}", code(command));
     }

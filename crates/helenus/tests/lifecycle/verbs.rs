@@ -435,10 +435,9 @@ fn jmx_of_a_process_that_is_no_jvm_is_an_error_in_one_sentence() {
         "{said}"
     );
     lab.done(&["stop", "c"]);
-    shot!(lab.run(&["jmx", "c", "--format", "json"]), @"
+    shot!(lab.run(&["jmx", "c", "--format", "json"]), @r#"
     exit code: 4
     --- standard error
-    error: node1 of c is not running
-    hint: `helenus start c` starts it
-    ");
+    {"format":"helenus.error/1","exit_code":4,"error":"node1 of c is not running","caused_by":[],"log":[],"hint":"`helenus start c` starts it"}
+    "#);
 }

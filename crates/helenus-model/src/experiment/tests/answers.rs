@@ -20,6 +20,45 @@ fn the_best_of_many_that_are_alike_is_seldom_called_better() {
     assert!(called <= 4 && alone > 12, "{called} and {alone} of 200");
 }
 
+/// What is measured again of these settings, as runs by life of the nodes, in blocks of one seed.
+fn lives_again(of: &Experiment, settings: &[&[usize]]) -> Vec<Vec<usize>> {
+    let mut plan = order(Seed(1), &of.wholes(&of.combinations()), 6);
+    let main = plan.len();
+    more(&mut plan, Seed(1), &of.wholes_of(settings), 7, Stage::Again);
+    let lives = plan[main..].chunk_by(|a, b| a.restart == b.restart);
+    lives
+        .map(|life| life.iter().map(|run| run.combination).collect())
+        .collect()
+}
+
+#[test]
+fn what_is_measured_again_has_the_lives_that_it_had() {
+    // One restart has all settings: each life has all twelve runs again, in orders of its own.
+    let of = clients();
+    let lives = lives_again(&of, &[&[0, 0, 0], &[0, 3, 0]]);
+    assert_eq!(lives.len(), 7);
+    let sorted = |life: &Vec<usize>| {
+        let mut sorted = life.clone();
+        sorted.sort_unstable();
+        sorted
+    };
+    assert!(
+        lives
+            .iter()
+            .all(|life| sorted(life) == (0..12).collect::<Vec<_>>())
+    );
+    assert!(lives.windows(2).any(|two| two[0] != two[1]));
+    // Settings of restarts: those two, each with all of its runs.
+    let of = read(WHOLE).unwrap();
+    let lives = lives_again(&of, &[&[0, 0, 0], &[1, 0, 0]]);
+    assert_eq!(lives.len(), 14);
+    assert!(
+        lives
+            .iter()
+            .all(|life| [vec![0, 1], vec![4, 5]].contains(&sorted(life)))
+    );
+}
+
 #[test]
 fn what_is_not_told_apart_from_the_best_is_named() {
     let of = of_levels(&[4], "full");

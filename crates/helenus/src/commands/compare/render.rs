@@ -74,6 +74,9 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
             "– is what fewer than {LEAST_PAIRS} pairs cannot tell; at least {LEAST_PAIRS} are needed"
         ));
     }
+    if let Some(rule) = of.rule() {
+        line(&rule);
+    }
     for bar in &of.bars {
         let interval = match (bar.low, bar.high) {
             (Some(low), Some(high)) => format!(" ({} to {})", signed(low), signed(high)),
