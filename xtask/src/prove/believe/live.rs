@@ -29,6 +29,16 @@ pub(super) struct Kind {
     real: bool,
 }
 
+impl Kind {
+    /// Pairs of a trial.
+    pub(super) fn pairs(&self) -> &'static str {
+        let at = self.flags.iter().position(|flag| *flag == "--pairs");
+        at.and_then(|at| self.flags.get(at + 1))
+            .copied()
+            .unwrap_or("–")
+    }
+}
+
 /// As a workflow of continuous integration would have it: short runs, eight pairs, two bars.
 const WORKFLOW: &[&str] = &[
     "--pairs",
