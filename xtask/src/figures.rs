@@ -36,10 +36,11 @@ struct Call<'a> {
 type Generator = fn(&Call<'_>) -> Result<String, Box<dyn Error>>;
 
 /// Every kind of block.
-const GENERATORS: [(&str, Generator); 7] = [
+const GENERATORS: [(&str, Generator); 8] = [
     ("proof", proof::text),
     ("stress", journals::stress),
     ("believe", journals::believe),
+    ("like", journals::like),
     ("levels", levels::text),
     ("experiment", experiment::text),
     ("lives", lives::text),

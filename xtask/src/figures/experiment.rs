@@ -24,7 +24,8 @@ pub(super) type Row = BTreeMap<String, String>;
 pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
     let file = call.file()?;
     let own = experiment(call.root, file)?;
-    let report = report(&own, &rows(file)?)?;
+    // A page shows it as well as its escape, and is read as text, too.
+    let report = report(&own, &rows(file)?)?.replace("&lt;", "<");
     match call.words.as_slice() {
         ["answer"] => Ok(answer(&report)),
         ["plot", number] => {

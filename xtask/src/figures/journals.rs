@@ -1,7 +1,7 @@
 //! Blocks that are a campaign's own table. Refuses to render what the campaign renders itself.
 
 use super::Call;
-use crate::prove::figures::Journal;
+use crate::prove::figures::{self, Journal};
 use std::error::Error;
 
 /// The twenty lines of cassandra-stress beside the real one.
@@ -18,4 +18,9 @@ pub(super) fn believe(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
         ["nothing-differs"] => Ok(journal.believe_nothing()),
         words => Err(format!("believe knows pool, live and nothing-differs, not {words:?}").into()),
     }
+}
+
+/// Files of productions, and what nodes reported of them.
+pub(super) fn like(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
+    figures::like(call.file()?)
 }

@@ -77,10 +77,21 @@ fn more(row: &Value, reference: &str) -> [String; 3] {
     [ms(&difference["mean_ms"]), interval, repeats.to_string()]
 }
 
+/// The mean difference with its interval in brackets, or of how many repeats it is where there is none.
+fn with_interval(row: &Value, reference: &str) -> String {
+    let [more, interval, repeats] = more(row, reference);
+    match (more.as_str(), interval.as_str()) {
+        ("" | "–", _) => more,
+        (_, "–") => format!("{more} (n {repeats})"),
+        _ => format!("{more} ({interval})"),
+    }
+}
+
 /// Medians at 0 ms beside those with the links, with what a level takes more than the reference.
 fn distances(file: &Value) -> String {
     let mut text = String::from(
-        "| | at 0 ms | with the links | more | 95 % interval | repeats | predicted |\n|---|--:|--:|--:|--:|--:|--:|\n",
+        "| | at 0 ms | more there | with the links | more | 95 % interval | repeats | predicted |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     let reference = word(file, "reference");
     let far = rows(file).filter(|row| row["distance"] == "links" && row["operation"] != "all");
@@ -92,6 +103,7 @@ fn distances(file: &Value) -> String {
                     .all(|key| near[*key] == row[*key])
         };
         let near = rows(file).find(same);
+        let there = near.map_or(String::new(), |near| with_interval(near, reference));
         let near = near.map_or("–".to_owned(), |near| ms(&near["latency"]["median_ms"]));
         let [more, interval, repeats] = more(row, reference);
         let predicted = match row["predicted"]["low_us"].as_f64() {
@@ -100,7 +112,7 @@ fn distances(file: &Value) -> String {
         };
         let _infallible = writeln!(
             text,
-            "| {} {} | {near} | {} | {more} | {interval} | {repeats} | {predicted} |",
+            "| {} {} | {near} | {there} | {} | {more} | {interval} | {repeats} | {predicted} |",
             operation(row),
             level(row),
             ms(&row["latency"]["median_ms"]),
@@ -119,11 +131,9 @@ fn two_clusters([(one, a), (other, b)]: [(&str, &Value); 2]) -> Result<String, B
             |there: &&Value| there["level"] == row["level"] && there["again"] == row["again"];
         let there = rows(b).find(same).ok_or("a level of one cluster only")?;
         let cells = [row, there].map(|row| {
-            let [more, interval, repeats] = more(row, word(a, "reference"));
-            let more = match more.as_str() {
-                "" => String::new(),
-                more => format!("{more} ({interval})"),
-            };
+            let reference = word(a, "reference");
+            let [_, _, repeats] = more(row, reference);
+            let more = with_interval(row, reference);
             format!("{} | {more} | {repeats}", ms(&row["latency"]["median_ms"]))
         });
         let _infallible = writeln!(text, "| {} | {} |", level(row), cells.join(" | "));
@@ -189,18 +199,18 @@ mod tests {
         ]});
         let shown = distances(&file);
         assert!(
-            shown.contains("| write LOCAL_QUORUM | – | 4.0 |  |  |  |  |\n"),
+            shown.contains("| write LOCAL_QUORUM | – |  | 4.0 |  |  |  |  |\n"),
             "{shown}"
         );
         assert!(
-            shown.contains("| write QUORUM | 5.0 | 24.3 | 20.2 | – | 1 | 20 |\n"),
+            shown.contains("| write QUORUM | 5.0 | – | 24.3 | 20.2 | – | 1 | 20 |\n"),
             "{shown}"
         );
         let other = json!({"rows": [row("links", "QUORUM", 90.0, json!({"mean_ms": 80.5}))]});
         let said = apart("QUORUM", [("a", &file), ("b", &other)]);
-        assert!(
-            said.is_err(),
-            "the first row of the first file has no difference"
-        );
+        let said = said.expect("both have a difference");
+        let wanted =
+            "QUORUM took 20.2 ms more than LOCAL_QUORUM in the cluster *a* and 80.5 ms more";
+        assert!(said.starts_with(wanted), "{said}");
     }
 }

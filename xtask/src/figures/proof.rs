@@ -78,6 +78,11 @@ fn figure(asked: &str, journals: &[Journal]) -> Result<String, Box<dyn Error>> {
         "n" => series(0)?.len().to_string(),
         "ratio" => Shape::parse(&rest[2..])?.number(middle(0)? / middle(1)?),
         "less" => Shape::parse(&rest[2..])?.number(middle(0)? - middle(1)?),
+        "above" => {
+            let bound: f64 = rest.get(1).ok_or("above what?")?.parse()?;
+            let above = series(0)?.iter().filter(|value| **value > bound).count();
+            above.to_string()
+        }
         // Of so many values, those that are 0.
         "zeros" => series(0)?
             .iter()
@@ -197,6 +202,7 @@ mod tests {
         let told = |template: &str| filled(template, &journals).unwrap();
         assert_eq!(told("x {spread a.wall_s .2} s"), "x 2.50 (1.00 to 3.00) s");
         assert_eq!(told("{range a.wall_s .1} {n a.wall_s}"), "1.0 to 3.0 3");
+        assert_eq!(told("{above a.wall_s 2} {zeros a.wall_s}"), "2 0");
         assert_eq!(told("{ratio a.wall_s b.wall_s .2}"), "0.25");
         assert_eq!(told("{less b.wall_s a.wall_s + .1}"), "+7.5");
         assert_eq!(told("{median 2#a.wall_s *1000}"), "7,250");

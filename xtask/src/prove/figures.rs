@@ -4,6 +4,9 @@
 use super::campaign::Campaign;
 use super::journal::{self, Journal as Written, Line};
 use super::{CAMPAIGNS, believe, report, stress};
+
+pub(crate) use super::like::sentence as like;
+
 use std::error::Error;
 use std::path::Path;
 

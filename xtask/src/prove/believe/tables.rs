@@ -73,7 +73,7 @@ pub(super) fn pool(journal: &Journal, pool: &pool::Pool) -> Result<(String, bool
 /// A measure of the journal in words.
 fn words(measure: &str) -> String {
     match measure {
-        "node_cpu_us" => "nodes' CPU an operation".to_owned(),
+        "node_cpu_us" | "node_cpu" => "nodes' CPU an operation".to_owned(),
         "generator_cpu_us" => "generator's CPU an operation".to_owned(),
         time => time.trim_end_matches("_us").replace('_', " "),
     }
