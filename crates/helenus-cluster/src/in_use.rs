@@ -38,10 +38,13 @@ impl Hold {
     /// Holds a cluster, in the words of the command that runs on it.
     ///
     /// # Errors
-    /// The cluster's folder cannot be written.
+    /// There is no such cluster, or its folder cannot be written.
     pub fn take(clusters: &Clusters, cluster: &str, command: &str) -> io::Result<Self> {
         let folder = clusters.folder(cluster);
-        fs::create_dir_all(folder.join(FOLDER))?;
+        match fs::create_dir(folder.join(FOLDER)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
         // A number of its own: one process may run several things at once.
         let (mut locked, path) = tempfile::Builder::new()
             .prefix("run-")

@@ -206,7 +206,7 @@ impl Hands {
 
     /// Refuses a cluster that cannot take a node now.
     fn may_grow(&self, state: &ClusterState, force: bool) -> Result<(), ClusterError> {
-        of_a_person(state)?;
+        may_change(state)?;
         state.baseline.clone().may_start(&state.plan.name)?;
         if let Some(node) = state.nodes.iter().find(|(_, kept)| kept.joining.is_some()) {
             return Err(MemberError::HalfJoined {
@@ -322,7 +322,7 @@ impl Hands {
     }
 
     fn may_replace(&self, state: &ClusterState, node: &str) -> Result<NodePlan, ClusterError> {
-        of_a_person(state)?;
+        may_change(state)?;
         state.baseline.clone().may_start(&state.plan.name)?;
         let dead = state.node(node)?.clone();
         let cluster = state.plan.name.clone();
@@ -441,7 +441,7 @@ fn number(name: &str) -> u32 {
 }
 
 /// Nodes of a cluster that belongs to a command come and go with it; Cassandra streams between nodes of one release only.
-fn of_a_person(state: &ClusterState) -> Result<(), ClusterError> {
+fn may_change(state: &ClusterState) -> Result<(), ClusterError> {
     let cluster = state.plan.name.clone();
     if state.ephemeral {
         return Err(StateError::Busy(cluster).into());

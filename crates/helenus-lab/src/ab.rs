@@ -9,7 +9,7 @@ use helenus_model::comparison::{
     CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, LEAST_PAIRS, Options, RunFacts,
     Stopping, compare,
 };
-use helenus_model::doubt::{Doubt, Severity, Verdict};
+use helenus_model::doubt::{Doubt, Severity};
 use helenus_model::pairing::{NextRun, Pairing, SideName};
 use helenus_model::result::RunResult;
 use helenus_model::seed::Seed;
@@ -196,6 +196,18 @@ impl AbRequest {
                 other_workload,
             });
         }
+        let spread = [a, b].map(|bench| bench.shape.arrivals().filter(|_| !bench.closed));
+        if let [Some(one), Some(two)] = spread
+            && one != two
+        {
+            return Err(CompareError::Arrivals {
+                first,
+                other,
+                what: "arrivals".to_owned(),
+                first_value: one.word().to_owned(),
+                other_value: two.word().to_owned(),
+            });
+        }
         let (a, b) = (a.shape.kinds(), b.shape.kinds());
         let common: Vec<PhaseKind> = a.iter().copied().filter(|p| b.contains(p)).collect();
         if common.is_empty() {
@@ -379,7 +391,7 @@ impl Ab<'_> {
             side,
             finished: &finished,
         });
-        let good = finished.result.verdict != Verdict::Invalid;
+        let good = finished.result.is_comparable();
         for phase in &finished.result.phases {
             let bad = |doubt: &&Doubt| doubt.severity == Severity::Disqualifying;
             for doubt in phase.doubts.iter().filter(bad) {

@@ -3,7 +3,7 @@
 
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::comparison::{
-    CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, compare,
+    ARRIVALS, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, compare,
 };
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
@@ -187,6 +187,10 @@ pub(crate) fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Ve
             Extent::Count(n) => format!("{n} operations"),
             Extent::Until(target) => format!("until the rate is known to {}", target.error),
         };
+        if phase.rate_per_s.is_some() {
+            let spread = phase.arrivals.word().to_owned();
+            facts.push(fact(&format!("{ARRIVALS}{name}"), spread));
+        }
         let in_flight = phase.in_flight.to_string();
         facts.push(fact(&format!("in flight of {name}"), in_flight));
         facts.push(fact(&format!("length of {name}"), extent));

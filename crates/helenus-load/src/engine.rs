@@ -24,6 +24,13 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+/// Operations that are counted as offered at one look, beside those that start: as many as can become due between two
+/// looks of a generator that keeps up, few enough to delay nothing.
+const COUNTED_AT_ONCE: u64 = 64;
+
+/// The same ten times a second, for what is offered while every slot is taken.
+const COUNTED_IN_A_SWEEP: u64 = 4096;
+
 /// What the tasks of one phase share. One thread, so cells and no locks.
 struct Running<E> {
     endpoint: Rc<E>,
@@ -310,6 +317,9 @@ impl<E: Endpoint> Running<E> {
             slot.handed.set(Some(start));
             slot.wake();
         }
+        drop(stopwatch);
+        self.count_offered(now_ns, COUNTED_AT_ONCE);
+        let mut stopwatch = self.stopwatch.borrow_mut();
         let awaited =
             self.conductor_waits_for_slot.get() && matches!(stopwatch.next_wake(), Wake::At(_));
         if awaited || stopwatch.is_done() {
@@ -320,6 +330,8 @@ impl<E: Endpoint> Running<E> {
 
     /// Cuts operations that are older than the time-out.
     fn sweep(&self, now_ns: u64) {
+        // While nothing ends nothing is started, and what is offered meanwhile is counted here.
+        self.count_offered(now_ns, COUNTED_IN_A_SWEEP);
         for slot in self.slots.iter().filter(|slot| slot.busy.get()) {
             let age = now_ns.saturating_sub(slot.stamp.start_ns().unwrap_or(now_ns));
             if age >= self.timeout_ns {
@@ -329,13 +341,13 @@ impl<E: Endpoint> Running<E> {
         }
     }
 
-    /// Counts what the schedule has offered up to now.
-    fn count_offered(&self, now_ns: u64) {
+    /// Counts what the schedule has offered up to now: all that started, and at most so many others.
+    fn count_offered(&self, now_ns: u64, most: u64) {
         let mut stopwatch = self.stopwatch.borrow_mut();
-        let newly = stopwatch.newly_offered(now_ns);
         if stopwatch.is_closed() {
             return;
         }
+        let newly = stopwatch.newly_offered(now_ns, most);
         let mut recorder = self.recorder.borrow_mut();
         for index in newly {
             let operation = self.choices.operation(self.number(index));
@@ -355,8 +367,7 @@ pub(crate) async fn run_phase<E: Endpoint + 'static>(
     stop: &Arc<Stop>,
 ) -> std::io::Result<PhaseEnd> {
     let phase = &plan.phases[at];
-    let paced = phase.rate_per_s.is_some() && plan.pacing == Pacing::Sleep;
-    let standing = sys::stand(plan.raise_priority, paced);
+    let standing = sys::stand(plan.raise_priority, plan.pacing == Pacing::Sleep);
     let timer = Timer::new()?;
     if let Some(moment) = begins_ns {
         timer.until(moment).await?;

@@ -94,14 +94,14 @@ impl Recorder {
                 to.completed += 1;
                 to.partitions += u64::from(partitions);
                 to.rows += u64::from(rows);
+                to.service.record(timing.service_ns);
+                if let Some(ns) = timing.response_ns {
+                    to.response.record(ns);
+                }
             }
             Outcome::Failed(kind) => *to.failed.entry(kind).or_default() += 1,
         }
-        to.service.record(timing.service_ns);
         to.lateness.record(timing.lateness_ns);
-        if let Some(ns) = timing.response_ns {
-            to.response.record(ns);
-        }
         if let Some(ns) = timing.slot_wait_ns {
             to.slot_wait.record(ns);
             to.wait.record(ns + timing.lateness_ns);
@@ -166,5 +166,34 @@ impl Recorder {
                 }))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_operations_that_completed() {
+        let mut recorder = Recorder::new(0, vec!["read".to_owned()], 0);
+        let timing = |service_ns| Timing {
+            index: 0,
+            stretch: Stretch::Measured,
+            service_ns,
+            response_ns: Some(2 * service_ns),
+            lateness_ns: 5,
+            slot_wait_ns: Some(0),
+        };
+        recorder.ended(0, &timing(1000), Outcome::Completed, 10, (1, 1));
+        let late = Outcome::Failed(FailureKind::ClientTimeout);
+        recorder.ended(0, &timing(9_000_000), late, 20, (0, 0));
+        let lines = recorder.rotate(100, Stretch::Measured, 0);
+        let SampleLine::Interval(interval) = &lines[0] else {
+            panic!("{lines:?}");
+        };
+        let read = &interval.operations["read"];
+        assert_eq!((read.completed, read.failures()), (1, 1));
+        assert_eq!((read.service.count(), read.response.count()), (1, 1));
+        assert_eq!(read.lateness.count(), 2);
     }
 }

@@ -301,13 +301,15 @@ impl Stopwatch {
         })
     }
 
-    /// The operations offered up to `now_ns` that no earlier call has returned, by index.
-    pub fn newly_offered(&mut self, now_ns: u64) -> Range<u64> {
+    /// The operations offered up to `now_ns` that no earlier call has returned, by index: those that started, and at most
+    /// so many others. What is more is left to the next call.
+    pub fn newly_offered(&mut self, now_ns: u64, most: u64) -> Range<u64> {
         let from = self.offered;
+        let until = from.saturating_add(most);
         let now_ns = now_ns.min(self.ended_at_ns.unwrap_or(now_ns));
         match &mut self.pace {
             Pace::Open { schedule, .. } => {
-                while self.offered < schedule.total()
+                while self.offered < schedule.total().min(until)
                     && self.origin_ns + schedule.intended_ns(self.offered) <= now_ns
                 {
                     self.offered += 1;

@@ -82,7 +82,7 @@ fn simulate(
             timings.push(timing);
         }
     }
-    let offered = watch.newly_offered(now);
+    let offered = watch.newly_offered(now, u64::MAX);
     sum.offered = offered.end - offered.start;
     (watch, sum, timings)
 }
@@ -187,7 +187,10 @@ fn an_overload_is_a_backlog() {
         while watch.start_due(now).is_some() {}
     }
     assert_eq!(watch.next_wake(), Wake::Completion);
-    assert_eq!(watch.newly_offered(S), 0..80_000);
+    // What started, and no more than is asked for beside it.
+    assert_eq!(watch.newly_offered(S, 10), 0..7993);
+    assert_eq!(watch.newly_offered(S, 10), 7993..8003);
+    assert_eq!(watch.newly_offered(S, u64::MAX), 8003..80_000);
     // The very first moment offers one operation only: 1 + 999 × 8 have started.
     assert_eq!(watch.backlog(S), 80_000 - 1 - 999 * 8);
     watch.stop();

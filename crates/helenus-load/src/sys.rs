@@ -70,10 +70,10 @@ pub(crate) fn cpus() -> Vec<u32> {
 /// Makes the calling thread wake exactly and, when `raise` is set and the system allows it, soon.
 /// What is not allowed is left as it was; the answer says what holds.
 ///
-/// Real-time priority is asked for only where there is a schedule (`paced`): such a thread runs at once when
-/// its timer fires, whatever group or session the other work belongs to (nice values count only within one).
-/// In a closed loop there is nothing to be late for, and a real-time thread that never waits would starve the node.
-pub fn stand(raise: bool, paced: bool) -> Standing {
+/// Real-time priority lets a thread run at once when its timer fires or an answer is there, whatever group or session the
+/// other work belongs to (nice values count only within one). Paced loads and closed loops get it alike, so that their
+/// numbers can be compared; one that spins (`sleeps` is false) does not, since it never waits.
+pub fn stand(raise: bool, sleeps: bool) -> Standing {
     // One nanosecond instead of the default 50 µs, by which the kernel may delay a timer. Always allowed.
     let slack = set_current_timer_slack(NonZeroU64::new(1)).and_then(|()| current_timer_slack());
     let me = Some(gettid());
@@ -87,7 +87,7 @@ pub fn stand(raise: bool, paced: bool) -> Standing {
         let _refused = setpriority_process(me, NICE);
         let wanted = SchedAttr::fair(getpriority_process(me).unwrap_or(0));
         standing.slice_ns = set_scheduler(&wanted).ok().map(|()| SLICE_NS);
-        if paced && set_scheduler(&SchedAttr::round_robin()).is_ok() {
+        if sleeps && set_scheduler(&SchedAttr::round_robin()).is_ok() {
             standing.policy = SchedulingPolicy::RoundRobin;
             standing.slice_ns = None;
         }

@@ -88,6 +88,14 @@ impl Shape {
         }
     }
 
+    /// How the arrivals of a bench at a rate are spread; none of phases that say it themselves.
+    pub fn arrivals(&self) -> Option<Arrivals> {
+        match self {
+            Self::Bench(shape) => Some(shape.arrivals),
+            Self::Phases(_) => None,
+        }
+    }
+
     /// What finds the rate of a bench; none where each phase has its own.
     pub fn probe(&self) -> Option<Phase> {
         match self {

@@ -35,6 +35,10 @@ pub const DEFAULT_PAIRS: usize = 8;
 /// The fact of a run that says whether its nodes used a class-data archive; a difference in it is a caution.
 pub const CLASS_ARCHIVE: &str = "class archive";
 
+/// How the fact of a run begins that says how a phase spreads its arrivals; the phase follows. Runs that differ in it are
+/// not compared.
+pub const ARRIVALS: &str = "arrivals of ";
+
 /// The fact of a run that names its JDK; a difference in it is a caution.
 pub const JDK: &str = "JDK";
 
@@ -63,6 +67,9 @@ pub struct Comparison {
     /// What stands against the comparison as a whole, in words with a cure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
+    /// In how many pairs a side fell behind its schedule; none where neither did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
     /// How the number of pairs was fixed; none where it was just given.
     pub stopping: Option<Stopping>,
     /// By phase, operation and measure.
@@ -90,6 +97,16 @@ pub struct Pair {
     pub b: Vec<String>,
     /// True where A ran first.
     pub a_first: bool,
+}
+
+/// Pairs in which the nodes of a side fell behind the schedule: the run exceeds every latency threshold, and has no
+/// response times that could be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Behind {
+    /// On A's side.
+    pub a: usize,
+    /// On B's side.
+    pub b: usize,
 }
 
 /// A run that is not part of any pair.

@@ -62,7 +62,8 @@ pub enum DoubtKind {
     BehindSchedule,
     /// The generator was the bottleneck.
     GeneratorSaturated,
-    /// The generator started operations too late.
+    /// The generator started operations late: the response times are interval-censored. Without its delay they lie
+    /// between the service and the response times.
     GeneratorLate,
     /// Too many operations failed.
     Errors,
@@ -114,14 +115,14 @@ impl DoubtKind {
         match self {
             Self::BehindSchedule
             | Self::GeneratorSaturated
-            | Self::GeneratorLate
             | Self::Errors
             | Self::NodeDied
             | Self::ClockStepped
             | Self::StoppedEarly
             | Self::FaultNotMade
             | Self::Disturbed => Severity::Disqualifying,
-            Self::Short
+            Self::GeneratorLate
+            | Self::Short
             | Self::FewSamples
             | Self::WideInterval
             | Self::NotSteady
@@ -146,7 +147,9 @@ impl DoubtKind {
                 "behind its schedule: more operations were offered than were completed, and those that wait grew to the end"
             }
             Self::GeneratorSaturated => "the generator's thread had no CPU to spare",
-            Self::GeneratorLate => "the generator started operations late by its own fault",
+            Self::GeneratorLate => {
+                "the generator started operations late: response times without its delay lie between service and response"
+            }
             Self::Errors => "too many operations failed",
             Self::NodeDied => "a node died or restarted",
             Self::ClockStepped => "the wall clock was stepped",
@@ -271,6 +274,17 @@ pub struct Doubt {
 }
 
 impl Doubt {
+    /// True where the nodes fell behind the schedule, and not the generator.
+    pub fn nodes_fell_behind(&self) -> bool {
+        self.kind == DoubtKind::BehindSchedule && self.about.as_deref() != Some(THE_GENERATOR)
+    }
+
+    /// True where it keeps a run out of a comparison. A run in which the nodes fell behind stays: it exceeds every
+    /// threshold of latency. The severity is today's, whatever was stored.
+    pub fn spoils(&self) -> bool {
+        self.kind.severity() == Severity::Disqualifying && !self.nodes_fell_behind()
+    }
+
     /// The fixed text, and whom it is about.
     pub fn line(&self) -> String {
         let about = self.about.as_ref();
@@ -409,6 +423,10 @@ pub struct PhaseFacts {
     pub growth_s: Option<f64>,
     /// Share of the stretch that the generator's thread was on CPU.
     pub thread_busy: f64,
+    /// Mean wait for a free slot, in nanoseconds; none in a closed loop.
+    pub slot_wait_mean_ns: Option<f64>,
+    /// Mean lateness, in nanoseconds.
+    pub lateness_mean_ns: Option<f64>,
     /// Lateness p99 in nanoseconds.
     pub lateness_p99_ns: Option<u64>,
     /// Response p99 in nanoseconds (in a closed loop: service p99).
@@ -434,6 +452,9 @@ pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
     doubts.sort_by(|a, b| b.severity.cmp(&a.severity).then(a.kind.cmp(&b.kind)));
     doubts
 }
+
+/// Whom a doubt is about that the generator itself fell behind.
+const THE_GENERATOR: &str = "the generator";
 
 /// What helps where nodes were down, for doubts that follow from it.
 const OUTAGE_CURE: &str =
@@ -501,6 +522,12 @@ fn judge_generator(facts: &PhaseFacts, doubts: &mut Vec<Doubt>) {
             raise(doubts, K::BehindSchedule, grown_s.max(seconds), allowed);
         } else {
             above(doubts, K::BehindSchedule, seconds, threshold::BACKLOG_S);
+        }
+        // Slots were free while operations were due: it was not the nodes that could not keep up.
+        let own = facts.lateness_mean_ns > facts.slot_wait_mean_ns;
+        for behind in doubts.iter_mut().filter(|_| own) {
+            behind.about = Some(THE_GENERATOR.to_owned());
+            behind.cure = K::GeneratorSaturated.cure().to_owned();
         }
     }
     above(

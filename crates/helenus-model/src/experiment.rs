@@ -11,9 +11,11 @@ mod facts;
 mod file;
 mod growth;
 mod limit;
+mod logs;
 mod order;
 mod progress;
 mod promise;
+mod strata;
 #[cfg(test)]
 mod tests;
 mod untold;

@@ -524,13 +524,16 @@ fn node_plans(
             let security: Vec<(String, Value)> =
                 security::keys(request, &name).into_iter().collect();
             let own = request.by_node.get(index);
+            let own_set = own.map(|own| own.set.as_slice()).unwrap_or_default();
+            let persons: Vec<&(String, Value)> = set.iter().chain(own_set).collect();
             let policy = disk::policy(disk, request.like);
             let settings = policy
                 .iter()
-                .chain(own_of(written, Place::Yaml))
+                .chain(
+                    own_of(written, Place::Yaml).filter(|own| settings::goes_with(own, &persons)),
+                )
                 .chain(&security)
-                .chain(set)
-                .chain(own.map(|own| own.set.as_slice()).unwrap_or_default());
+                .chain(persons.iter().copied());
             let yaml = yaml::render(&cassandra_yaml(request, settings, index, &storage, &tokens));
             let mut jvm = jvm_flags(request, written, heap, address);
             jvm.extend(own.map(|own| own.jvm.clone()).unwrap_or_default());

@@ -382,6 +382,8 @@ impl PhaseResult {
             backlog: end.backlog,
             growth_s,
             thread_busy,
+            slot_wait_mean_ns: total.slot_wait.mean_ns(),
+            lateness_mean_ns: total.lateness.mean_ns(),
             lateness_p99_ns: total.lateness.rough_percentile_ns(0.99),
             response_p99_ns: slow.rough_percentile_ns(0.99),
             clock_step_ns: end.clock_step_ns,
@@ -427,6 +429,17 @@ impl PhaseResult {
 }
 
 impl PhaseResult {
+    /// True where the nodes fell behind the schedule.
+    pub fn nodes_fell_behind(&self) -> bool {
+        self.doubts.iter().any(Doubt::nodes_fell_behind)
+    }
+
+    /// True where the generator was late: without its delay the response times lie between service and response.
+    pub fn is_censored(&self) -> bool {
+        let late = |doubt: &Doubt| doubt.kind == DoubtKind::GeneratorLate;
+        self.rate_per_s.is_some() && self.doubts.iter().any(late)
+    }
+
     /// What speaks against calling the phase steady although its service times kept one level: a node died, the backlog
     /// grew, another command changed the cluster, or a fault held for a part of it.
     pub fn against_steady(&self) -> Option<&Doubt> {
@@ -468,6 +481,12 @@ fn merged(blocks: &[&BTreeMap<String, OperationInterval>]) -> BTreeMap<String, O
 }
 
 impl RunResult {
+    /// Whether a comparison may use it: it counts where the nodes fell behind the schedule, too.
+    pub fn is_comparable(&self) -> bool {
+        let mut doubts = self.phases.iter().flat_map(|phase| &phase.doubts);
+        !doubts.any(Doubt::spoils)
+    }
+
     /// The result of a run from its phases. `ended` counts every operation that ended, warm-ups included.
     #[expect(
         clippy::cast_precision_loss,

@@ -194,9 +194,9 @@ pub struct OperationInterval {
     /// Rows that the completed operations wrote or read; 0 in what was recorded before they were counted.
     #[serde(default)]
     pub rows: u64,
-    /// Start to end, of every operation that ended.
+    /// Start to end, of the operations that completed.
     pub service: Histogram,
-    /// Intended start to end; empty in a closed loop.
+    /// Intended start to end, of the operations that completed; empty in a closed loop.
     pub response: Histogram,
     /// Start − max(intended start, slot free): the generator's own delay.
     pub lateness: Histogram,

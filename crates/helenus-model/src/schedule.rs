@@ -11,9 +11,19 @@ pub enum Arrivals {
     /// Evenly: one operation every 1/rate seconds.
     #[default]
     Constant,
-    /// As independent users come: a Poisson process, given its count. In every block of
-    /// [`POISSON_BLOCK`] arrivals the block's span is exact and the order inside is random.
+    /// As independent users come: a Poisson process, given its count. The starts are uniform order statistics over the
+    /// whole table, so counts of any stretch scatter as those of independent users do.
     Poisson,
+}
+
+impl Arrivals {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Poisson => "poisson",
+        }
+    }
 }
 
 /// One of several generator processes that share a run: of all operations it takes every so-many-th, from its place on.
@@ -38,8 +48,8 @@ impl Process {
     }
 }
 
-/// Arrivals in one block of the Poisson table.
-pub const POISSON_BLOCK: u64 = 1024;
+/// Arrivals of the Poisson table that are drawn together: few, so that drawing them delays nothing.
+const POISSON_BLOCK: u64 = 64;
 
 /// A rate that goes along a straight line from one to another, and stays there.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -191,16 +201,21 @@ impl Schedule {
         }
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "indexes below 2^53")]
+    fn even_ns(&self, index: u64) -> u64 {
+        self.at_ns(index as f64)
+    }
+
+    /// When so many operations are due, in nanoseconds.
     #[expect(
-        clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "indexes and nanoseconds below 2^53"
+        reason = "nanoseconds below 2^53"
     )]
-    fn even_ns(&self, index: u64) -> u64 {
+    fn at_ns(&self, number: f64) -> u64 {
         match &self.ramp {
-            None => (index as f64 * 1e9 / self.rate_per_s) as u64,
-            Some(ramp) => ramp.at_ns(index as f64),
+            None => (number * 1e9 / self.rate_per_s) as u64,
+            Some(ramp) => ramp.at_ns(number),
         }
     }
 
@@ -217,35 +232,70 @@ impl Schedule {
             .unwrap_or_else(|| self.even_ns(index))
     }
 
-    /// The starts of one block: uniform order statistics, made from normalised exponential gaps.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a block's span is far below 2^53 ns"
-    )]
+    /// The starts of one block. Arrival number `n` (from 1) of `total` stands at the `n`-th of as many uniform order
+    /// statistics; their shares of the table are brought to time by the rate.
+    #[expect(clippy::cast_precision_loss, reason = "indexes below 2^53")]
     fn poisson_block(&self, block: u64) -> Vec<u64> {
         let first = block * POISSON_BLOCK;
-        let after = (first + POISSON_BLOCK).min(self.total.max(first + 1));
-        let (from, to) = (self.even_ns(first), self.even_ns(after));
+        let behind = (first + POISSON_BLOCK).min(self.total + 1);
+        let (from, to) = (self.share_of(first), self.share_of(behind));
         let mut sum = 0.0_f64;
-        let sums: Vec<f64> = (first..=after)
+        let sums: Vec<f64> = (first..behind)
             .map(|i| {
-                let uniform = ((self.seed.at(i) >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
-                sum -= uniform.ln();
+                sum -= uniform(self.seed, i).ln();
                 sum
             })
             .collect();
-        // The last gap closes the block: its sum belongs to no arrival.
-        let arrived = &sums[..sums.len() - 1];
-        if let Some(ramp) = &self.ramp {
-            // Random in numbers, then brought to time: the rate inside a block is that of its moment.
-            let span = (after - first) as f64 / sum;
-            let at = |s: &f64| ramp.at_ns(first as f64 + s * span).clamp(from, to);
-            return arrived.iter().map(at).collect();
+        let total = self.total as f64;
+        let at = |gaps: &f64| self.at_ns((from + (to - from) * gaps / sum) * total);
+        sums.iter().map(at).collect()
+    }
+
+    /// Where arrival number `n` stands, as a share of the table: 0 before the first, 1 behind the last. Found by
+    /// halving, in multiples of a block: between two that are known, the middle one has a beta distribution.
+    #[expect(clippy::cast_precision_loss, reason = "indexes below 2^53")]
+    fn share_of(&self, n: u64) -> f64 {
+        let (mut low, mut high) = ((0, 0.0), (self.total + 1, 1.0));
+        if n == 0 {
+            return low.1;
         }
-        let span = (to - from) as f64 / sum;
-        arrived.iter().map(|s| from + (s * span) as u64).collect()
+        while n < high.0 {
+            let blocks = (high.0 - low.0).div_ceil(POISSON_BLOCK);
+            let middle = low.0 + blocks.div_ceil(2) * POISSON_BLOCK;
+            let draws = self.seed.derive_at(middle);
+            let left = gamma((middle - low.0) as f64, draws, 0);
+            let right = gamma((high.0 - middle) as f64, draws, 1 << 32);
+            let share = low.1 + (high.1 - low.1) * left / (left + right);
+            match n.cmp(&middle) {
+                std::cmp::Ordering::Less => high = (middle, share),
+                std::cmp::Ordering::Equal => return share,
+                std::cmp::Ordering::Greater => low = (middle, share),
+            }
+        }
+        high.1
+    }
+}
+
+/// The random number at a position, above 0 and up to 1.
+#[expect(clippy::cast_precision_loss, reason = "53 bits")]
+fn uniform(seed: Seed, position: u64) -> f64 {
+    ((seed.at(position) >> 11) as f64 + 1.0) / (1_u64 << 53) as f64
+}
+
+/// A number with a gamma distribution of this shape (at least 1) and scale 1, from the seed's numbers from `position` on:
+/// Marsaglia and Tsang, *A simple method for generating gamma variables*, 2000.
+fn gamma(shape: f64, seed: Seed, mut position: u64) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let radius = (-2.0 * uniform(seed, position).ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * uniform(seed, position + 1)).cos();
+        let v = (1.0 + c * normal).powi(3);
+        let limit = 0.5 * normal * normal + d - d * v + d * v.ln();
+        if v > 0.0 && uniform(seed, position + 2).ln() < limit {
+            return d * v;
+        }
+        position += 3;
     }
 }
 
@@ -275,6 +325,35 @@ mod tests {
         assert!((mean - 1e6).abs() < 1e4, "mean gap {mean}");
         // An exponential gap is longer than its mean with probability 1/e.
         assert!((longer - (-1.0_f64).exp()).abs() < 0.01, "{longer}");
+    }
+
+    /// Variance of the counts in stretches of `each` arrivals over their mean: 1 where they are independent.
+    fn dispersion(each: u64, schedule: impl Fn(u64) -> Schedule) -> f64 {
+        let (seeds, total) = (100_u64, each * 10);
+        let counts: Vec<f64> = (0..seeds)
+            .flat_map(|seed| {
+                let mut s = schedule(seed);
+                let mut counts = [0.0; 10];
+                for i in 0..total {
+                    let stretch = s.intended_ns(i) * 10 / s.end_ns();
+                    counts[usize::try_from(stretch.min(9)).expect("small")] += 1.0;
+                }
+                counts
+            })
+            .collect();
+        let mean = each as f64;
+        let sum: f64 = counts.iter().map(|n| (n - mean).powi(2)).sum();
+        // Given the count of all ten, each stretch varies by nine tenths of its mean.
+        sum / counts.len() as f64 / mean / 0.9
+    }
+
+    #[test]
+    fn counts_of_long_stretches_scatter_as_those_of_independent_users() {
+        for each in [30, 3000] {
+            let even = |seed| Schedule::new(1000.0, each * 10, Arrivals::Poisson, Seed(seed));
+            let found = dispersion(each, even);
+            assert!((found - 1.0).abs() < 0.15, "{each}: {found}");
+        }
     }
 
     #[test]

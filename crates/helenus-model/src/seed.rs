@@ -20,6 +20,11 @@ impl Seed {
         Seed(u64::from_le_bytes(first))
     }
 
+    /// The sub-seed of a position.
+    pub fn derive_at(self, position: u64) -> Seed {
+        Seed(mix(self.at(position)))
+    }
+
     /// The random 64 bits at a position: a pure function of seed and position.
     pub fn at(self, position: u64) -> u64 {
         mix(self.0 ^ mix(position))

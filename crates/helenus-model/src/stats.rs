@@ -8,6 +8,7 @@ mod change;
 mod draw;
 mod mser;
 mod pairs;
+mod squares;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ pub use pairs::{
     Interval, detectable, holm, holm_levels, interval, pairs_needed, second_stage,
     two_stage_interval,
 };
+pub use squares::{LeastSquares, Observation, Sum};
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

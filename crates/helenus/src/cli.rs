@@ -71,7 +71,7 @@ where
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     Cli::try_parse_from(&words).map_err(|error| {
         if error.use_stderr() {
-            wrong::with_cure(error, &words).exit();
+            wrong::end(error, &words);
         }
         error.render()
     })
@@ -385,7 +385,7 @@ pub(crate) struct LoadFlags {
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
     /// How arrivals are spread at the rate
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Constant)]
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
     /// How the generator waits; spin wants a core of its own
     #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]

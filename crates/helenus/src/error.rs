@@ -3,6 +3,7 @@
 
 use helenus_cluster::error::{Class, ClusterError};
 use helenus_cluster::lifecycle::with_causes;
+use helenus_model::format::Format;
 use std::fmt::Write as _;
 
 /// Exit codes, as `helenus --help` and docs/errors.md tell them.
@@ -95,6 +96,46 @@ impl CommandError {
     /// Its first line, for the log: hints may quote what a person typed.
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The error of a line that cannot be read, with the cure that it has.
+    pub(crate) fn of_line(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let mut parts = text.trim().split("\n\n").map(|part| {
+            let lines: Vec<&str> = part.lines().map(str::trim).collect();
+            lines.join(" ")
+        });
+        let first = parts.next().unwrap_or_default();
+        let cures = |part: &String| !part.starts_with("Usage:") && !part.starts_with("For more");
+        let hints = parts.filter(cures);
+        let hints: Vec<String> = hints
+            .map(|part| part.trim_start_matches("tip: ").to_owned())
+            .collect();
+        Self::new(code::USAGE, first.trim_start_matches("error: "))
+            .hint((!hints.is_empty()).then(|| hints.join("; ")))
+    }
+
+    /// As a program reads it: one line of JSON on standard error.
+    pub(crate) fn json(&self) -> String {
+        #[derive(serde::Serialize)]
+        struct Told<'a> {
+            format: Format,
+            exit_code: u8,
+            error: &'a str,
+            caused_by: &'a [String],
+            log: &'a [String],
+            hint: Option<&'a str>,
+        }
+        let told = Told {
+            format: Format::new("error", 1),
+            exit_code: self.code,
+            error: &self.message,
+            caused_by: &self.causes,
+            log: &self.lines,
+            hint: self.hint.as_deref(),
+        };
+        let line = serde_json::to_string(&told).unwrap_or_else(|error| error.to_string());
+        format!("{line}\n")
     }
 
     /// As it is written to standard error.

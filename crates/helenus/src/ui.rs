@@ -124,9 +124,13 @@ impl Ui {
         }
     }
 
-    /// A failure, always.
+    /// A failure, always: words for people, a line of JSON for programs.
     pub(crate) fn error(&self, failure: &CommandError) {
-        let _reader_gone = write!(anstream::stderr(), "{}", failure.render());
+        let text = match self.json() {
+            true => failure.json(),
+            false => failure.render(),
+        };
+        let _reader_gone = write!(anstream::stderr(), "{text}");
     }
 
     /// A line that moves while something takes time; invisible when nobody looks.

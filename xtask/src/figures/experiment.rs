@@ -228,6 +228,8 @@ fn fact(planned: Planned, verdict: Verdict, rows: &[&Row]) -> Fact {
     Fact {
         run: cell(first, "run").to_owned(),
         planned,
+        // The CSV does not know where a restart had two lives.
+        life: u32::try_from(planned.restart).unwrap_or_default(),
         verdict,
         behind: cell(first, "behind") == "true",
         generator_was_limit: verdict == Verdict::Invalid && doubts.iter().any(|d| d == LIMIT),

@@ -18,6 +18,9 @@ use std::time::Duration;
 impl Hands {
     /// Starts the named nodes and waits until all that run are ready together; those that have not joined yet one
     /// after the other, when the others are there.
+    ///
+    /// A new node that only coordinates waits for the ring as well. It makes only a part of the schema itself, and where
+    /// its peers announce theirs while it starts, Cassandra may lose the announcement and never pull the rest.
     pub(crate) fn launch(
         &self,
         state: &mut ClusterState,
@@ -27,12 +30,19 @@ impl Hands {
     ) -> Result<(), ClusterError> {
         let joins = |name: &String| state.nodes.get(name).is_some_and(|n| n.joining.is_some());
         let (joining, members): (Vec<String>, Vec<String>) = names.iter().cloned().partition(joins);
-        if joining.is_empty() || !members.is_empty() {
-            let started = self.begin(state, &members, events)?;
-            self.finish(state, &members, started, ready_within, events)?;
+        let lacks_schema = |name: &String| {
+            let fresh = state.nodes.get(name).is_some_and(|n| n.host_id.is_none());
+            fresh && state.node(name).is_ok_and(|n| n.coordinator)
+        };
+        let (late, ring): (Vec<String>, Vec<String>) = members.into_iter().partition(lacks_schema);
+        let together = [ring, late].into_iter().filter(|names| !names.is_empty());
+        let mut steps: Vec<Vec<String>> = together.collect();
+        steps.extend(joining.into_iter().map(|name| vec![name]));
+        if steps.is_empty() {
+            // Nothing to start: what runs is waited for.
+            steps.push(Vec::new());
         }
-        for name in joining {
-            let names = [name];
+        for names in steps {
             let started = self.begin(state, &names, events)?;
             self.finish(state, &names, started, ready_within, events)?;
         }

@@ -2,7 +2,7 @@
 //! Refuses to delete a node's folder before the others have it on their ring no more.
 
 use super::streams::Streams;
-use super::{Change, Leave, MemberError, MemberEvent, alive, end_node, of_a_person, others, tool};
+use super::{Change, Leave, MemberError, MemberEvent, alive, end_node, may_change, others, tool};
 use crate::error::ClusterError;
 use crate::lifecycle::{Event, Hands};
 use crate::ring_view;
@@ -253,7 +253,7 @@ fn may_leave(
     how: Leave,
     force: bool,
 ) -> Result<NodePlan, ClusterError> {
-    of_a_person(state)?;
+    may_change(state)?;
     state.baseline.clone().may_start(&state.plan.name)?;
     let node = state.node(node)?.clone();
     let cluster = state.plan.name.clone();

@@ -19,9 +19,10 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
         let Some(id) = run.run else { continue };
         let stored = history.run(id)?;
         let limits_failed = stored.limits_failed();
+        let life = stored.summary.place.restart;
         if let Some(result) = stored.result {
             let name = id.to_string();
-            facts.push(Fact::of(&name, run.planned, &result, limits_failed));
+            facts.push(Fact::of(&name, run.planned, life, &result, limits_failed));
         }
     }
     Ok(facts)

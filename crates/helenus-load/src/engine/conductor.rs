@@ -1,7 +1,7 @@
 //! The conductor of a phase: sleeps until something is to be done, rotates the intervals, ends the phase.
 //! Refuses to touch an operation: the slots do.
 
-use super::Running;
+use super::{COUNTED_IN_A_SWEEP, Running};
 use crate::endpoint::Endpoint;
 use crate::output::Output;
 use crate::recorder::Rotations;
@@ -202,7 +202,7 @@ impl<E: Endpoint> Conductor<E> {
     }
 
     fn rotate(&mut self, now_ns: u64, output: &Output) {
-        self.running.count_offered(now_ns);
+        self.running.count_offered(now_ns, COUNTED_IN_A_SWEEP);
         let cpu_ns = self.cpu.now_ns();
         let used_ns = cpu_ns - std::mem::replace(&mut self.cpu.at_rotation_ns, cpu_ns);
         let mut recorder = self.running.recorder.borrow_mut();
@@ -261,6 +261,7 @@ impl<E: Endpoint> Conductor<E> {
 
     fn end(&mut self, output: &Output) -> PhaseEnd {
         let now_ns = sys::monotonic_ns();
+        self.running.count_offered(now_ns, u64::MAX);
         self.rotate(now_ns, output);
         let closing = self.closed.unwrap_or(Closing {
             at_ns: now_ns,

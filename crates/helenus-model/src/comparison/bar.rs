@@ -2,7 +2,7 @@
 //! Refuses to guess: a bar that can be read in two ways, or that is about nothing, is an error.
 
 use super::rows::{ALPHA, Computed};
-use super::{ALL, Bar, BarAnswer, Claim, Measure};
+use super::{ALL, Bar, BarAnswer, LEAST_PAIRS, Measure};
 use crate::nearest::nearest;
 use crate::stats::holm_levels;
 
@@ -358,6 +358,25 @@ impl FailOn {
         })
     }
 
+    /// The answer of a row: a run that fell behind its schedule exceeds every threshold of a response time.
+    fn judged(&self, ends: Option<[f64; 2]>, of: &Computed) -> BarAnswer {
+        let [a, b] = of.behind;
+        // Pairs on the bad side of every bar, and on its good side.
+        let (bad, good) = if self.above { (b, a) } else { (a, b) };
+        let rest = of.row.ratios.iter().flatten().count() + good;
+        let answer = match ends {
+            Some([low, high]) => self.answer(low, high),
+            None => BarAnswer::CannotTell,
+        };
+        match answer {
+            _ if bad > rest && bad + rest >= LEAST_PAIRS => BarAnswer::Crossed,
+            // What is left are the pairs in which that side had luck.
+            BarAnswer::Holds if bad > 0 => BarAnswer::CannotTell,
+            BarAnswer::Crossed if good > 0 => BarAnswer::CannotTell,
+            answer => answer,
+        }
+    }
+
     fn answer(&self, low: f64, high: f64) -> BarAnswer {
         let (bad, good) = if self.above {
             (low > self.bound, high <= self.bound)
@@ -436,25 +455,21 @@ pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, Ba
     }
     let p: Vec<f64> = asked
         .iter()
-        .map(|(bar, one)| match one.interval {
-            Some(interval) if one.row.claim != Claim::None => interval.p(bar.bound.ln()),
-            _ => 1.0,
+        .map(|(bar, one)| match one.is_enough() {
+            true => one.p(bar.bound.ln()),
+            false => 1.0,
         })
         .collect();
     let levels = holm_levels(&p, ALPHA);
     let answered = asked.iter().zip(levels).map(|((bar, one), level)| {
-        let answerable = one.interval.filter(|_| one.row.claim != Claim::None);
-        let ends = answerable.map(|interval| interval.ends(level).map(f64::exp));
+        let ends = one.ends(level).filter(|_| one.is_enough());
         Bar {
             text: bar.text.clone(),
             row: one.row.name(),
             bound: bar.bound,
             low: ends.map(|e| e[0]),
             high: ends.map(|e| e[1]),
-            answer: match ends {
-                Some([low, high]) => bar.answer(low, high),
-                None => BarAnswer::CannotTell,
-            },
+            answer: bar.judged(ends, one),
         }
     });
     Ok(answered.collect())

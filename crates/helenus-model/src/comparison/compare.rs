@@ -71,6 +71,20 @@ pub enum CompareError {
         /// What start means in the other.
         other_means: &'static str,
     },
+    /// Arrivals that are spread differently.
+    #[error("{first} and {other} differ in {what}: {first_value} and {other_value}")]
+    Arrivals {
+        /// A run.
+        first: String,
+        /// A run that differs from it.
+        other: String,
+        /// [`super::ARRIVALS`] and the phase.
+        what: String,
+        /// In the first.
+        first_value: String,
+        /// In the other.
+        other_value: String,
+    },
     /// Different workloads.
     #[error("{first} ran the workload {first_workload} and {other} ran {other_workload}")]
     Workloads {
@@ -115,6 +129,9 @@ impl CompareError {
             Self::NoRuns { .. } => "name runs that ended: helenus history list shows how each did",
             Self::StartMeans { .. } => {
                 "measure both sides with the same build of helenus; times from different starts are not compared"
+            }
+            Self::Arrivals { .. } => {
+                "measure both sides with the same --arrivals: bursts of Poisson arrivals wait where even ones do not"
             }
             Self::Workloads { .. } => "compare runs of one workload",
             Self::NothingLeft { .. } => {
@@ -179,6 +196,7 @@ pub fn compare(
         differences,
         cautions,
         command: None,
+        behind: pairs::behind(&pairs),
         stopping: None,
         rows: rows.into_iter().map(|one| one.row).collect(),
         bars,
@@ -207,6 +225,7 @@ fn check<'r>(
                 other_means: means(other.result.start_means),
             });
         }
+        arrive_alike(first, other)?;
         if other.result.workload != first.result.workload {
             return Err(CompareError::Workloads {
                 first: first.run.clone(),
@@ -217,6 +236,24 @@ fn check<'r>(
         }
     }
     Ok(first)
+}
+
+/// Refuses runs of which one spreads the arrivals of a phase evenly and the other does not.
+fn arrive_alike(first: &RunFacts, other: &RunFacts) -> Result<(), CompareError> {
+    let spread = |fact: &&Fact| fact.what.starts_with(super::ARRIVALS);
+    for own in first.facts.iter().filter(spread) {
+        let differs = |fact: &&Fact| fact.what == own.what && fact.value != own.value;
+        if let Some(its) = other.facts.iter().find(differs) {
+            return Err(CompareError::Arrivals {
+                first: first.run.clone(),
+                other: other.run.clone(),
+                what: own.what.clone(),
+                first_value: own.value.clone(),
+                other_value: its.value.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn no_phase(pairs: &[pairs::Restarts]) -> CompareError {
@@ -262,7 +299,7 @@ impl Comparison {
         let needed = self.rows.iter().filter(|row| self.governs(row));
         let needed = needed.filter_map(|row| {
             let first = row.estimate.as_ref()?;
-            let pairs = second_stage(first.log_sd, first.degrees + 1, half, ALPHA);
+            let pairs = second_stage(first.log_sd, first.degrees, half, ALPHA);
             // A row that misses a pair still needs all pairs of the first stage.
             let pairs = pairs.max(self.pairs.len());
             let governed_by = row.name();

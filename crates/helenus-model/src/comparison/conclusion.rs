@@ -2,7 +2,7 @@
 //! Refuses a claim that does not survive the correction for several measures.
 
 use super::rows::ALPHA;
-use super::{ALL, Bar, BarAnswer, Claim, Comparison, Estimate, LEAST_PAIRS, Measure, Row};
+use super::{ALL, Bar, BarAnswer, Behind, Claim, Comparison, Estimate, LEAST_PAIRS, Measure, Row};
 use crate::units::percent;
 use serde::Serialize;
 
@@ -183,6 +183,34 @@ impl Comparison {
     }
 
     fn headline(&self) -> String {
+        match self.behind {
+            None => self.differences_or_bars(),
+            Some(behind) => format!(
+                "{}; {}",
+                self.behind_words(behind),
+                self.differences_or_bars()
+            ),
+        }
+    }
+
+    /// `B fell behind its schedule in 4 of 8 pairs, A in none`.
+    fn behind_words(&self, behind: Behind) -> String {
+        let of = self.pairs_words();
+        let number = |pairs: usize| match pairs {
+            0 => "none".to_owned(),
+            n => n.to_string(),
+        };
+        let (more, most, other, least) = match behind.a > behind.b {
+            true => ("A", behind.a, "B", behind.b),
+            false => ("B", behind.b, "A", behind.a),
+        };
+        format!(
+            "{more} fell behind its schedule in {most} of {of}, {other} in {}",
+            number(least)
+        )
+    }
+
+    fn differences_or_bars(&self) -> String {
         if self.rows.iter().all(|row| row.claim == Claim::None) {
             return self.no_claim();
         }

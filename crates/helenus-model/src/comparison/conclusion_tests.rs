@@ -55,6 +55,7 @@ fn comparison(rows: Vec<Row>) -> Comparison {
         b: side("b"),
         command: None,
         start_means: StartMeans::DriverCall,
+        behind: None,
         pairs: vec![pair; 6],
         left_out: vec![],
         differences: vec![],

@@ -81,6 +81,28 @@ impl Measure {
         value.filter(|v| v.is_finite() && *v > 0.0)
     }
 
+    /// Its value, from the least to the most that it may be: apart where the generator was late, since a response time
+    /// without its delay lies between service and response.
+    pub(super) fn bounds(self, phase: &PhaseResult, operation: &str) -> Option<[f64; 2]> {
+        let most = self.value(phase, operation)?;
+        let service = self.service().filter(|_| phase.is_censored());
+        let least = service.and_then(|of| of.value(phase, operation));
+        Some([least.unwrap_or(most).min(most), most])
+    }
+
+    /// The service time of which this is the response time.
+    pub(super) fn service(self) -> Option<Self> {
+        Some(match self {
+            Self::ResponseMean => Self::ServiceMean,
+            Self::ResponseP50 => Self::ServiceP50,
+            Self::ResponseP90 => Self::ServiceP90,
+            Self::ResponseP95 => Self::ServiceP95,
+            Self::ResponseP99 => Self::ServiceP99,
+            Self::ResponseP999 => Self::ServiceP999,
+            _ => return None,
+        })
+    }
+
     fn distribution(self, one: &OperationResult) -> Option<&Distribution> {
         if self.words().starts_with("response") {
             one.response.as_ref()

@@ -1,8 +1,9 @@
 //! From runs to pairs of restarts: what belongs together, what is left out and why, and what stands against it all.
 //! Refuses to drop a run in silence.
 
-use super::{Caution, Difference, LEAST_PAIRS, LeftOut, Pair, RunFacts};
+use super::{Behind, Caution, Difference, LEAST_PAIRS, LeftOut, Pair, RunFacts};
 use crate::doubt::{DoubtKind, Verdict};
+use crate::result::PhaseResult;
 use std::collections::BTreeMap;
 
 /// One life of the processes of one side, with its runs in the order in which they began.
@@ -127,7 +128,25 @@ fn by_number<'a, 'b>(
 const INVALID: &str = "it must not be believed: see its doubts";
 
 fn is_invalid(run: &RunFacts) -> bool {
-    run.result.verdict == Verdict::Invalid
+    !run.result.is_comparable()
+}
+
+/// Whether the nodes fell behind the schedule in a run of it.
+fn fell_behind(restart: &Restart) -> bool {
+    let mut phases = restart.runs.iter().flat_map(|run| &run.result.phases);
+    phases.any(PhaseResult::nodes_fell_behind)
+}
+
+/// In how many pairs each side fell behind its schedule; none where neither did.
+pub(super) fn behind(pairs: &[Restarts]) -> Option<Behind> {
+    let of = |place: usize| {
+        pairs
+            .iter()
+            .filter(|pair| fell_behind(&pair[place]))
+            .count()
+    };
+    let (a, b) = (of(0), of(1));
+    (a + b > 0).then_some(Behind { a, b })
 }
 
 /// False where a run of the pair must not be believed: then the whole pair is left out, so that neither side gets to

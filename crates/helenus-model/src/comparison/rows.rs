@@ -3,6 +3,7 @@
 
 use super::pairs::{Restart, Restarts};
 use super::{ALL, Claim, Estimate, LEVEL, Measure, Row};
+use crate::result::PhaseResult;
 use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage_interval};
 
 /// Two-sided level of the intervals.
@@ -14,10 +15,44 @@ const FIVE_PERCENT: f64 = 1.05;
 /// Power that [`Estimate::detectable`] is about: 8 of 10 cases.
 const POWER: f64 = 0.8;
 
-/// A row with the interval that its estimate was made from.
+/// A row with what its estimate was made from.
 pub(super) struct Computed {
     pub(super) row: Row,
-    pub(super) interval: Option<Interval>,
+    /// The intervals by the least and the most that the ratios may be, where the generator was late in a run: a claim holds
+    /// by all of them. One and the same where it never was.
+    pub(super) intervals: Vec<Interval>,
+    /// Pairs in which one side alone fell behind its schedule, A's and B's, where it is about response times.
+    pub(super) behind: [usize; 2],
+}
+
+impl Computed {
+    /// The ends at this level, as ratios; none below two pairs.
+    pub(super) fn ends(&self, level: f64) -> Option<[f64; 2]> {
+        let each = self.intervals.iter().map(|one| one.ends(level));
+        let hull = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+        Some(each.reduce(hull)?.map(f64::exp))
+    }
+
+    /// Whether it stands on as many pairs as a claim needs.
+    pub(super) fn is_enough(&self) -> bool {
+        let mut intervals = self.intervals.iter();
+        intervals
+            .next()
+            .is_some_and(|one| estimate(one).is_enough())
+    }
+
+    /// The largest p of these intervals against this log ratio; 1 where they lie on both sides of it.
+    pub(super) fn p(&self, of: f64) -> f64 {
+        let sides = |above: bool| self.intervals.iter().any(|one| (one.mean > of) == above);
+        match sides(true) && sides(false) {
+            true => 1.0,
+            false => self
+                .intervals
+                .iter()
+                .map(|one| one.p(of))
+                .fold(0.0, f64::max),
+        }
+    }
 }
 
 /// Phases that every run of all pairs has, in the order of the first.
@@ -69,13 +104,24 @@ fn operations(pairs: &[Restarts], phase: &str) -> Vec<String> {
     names
 }
 
-/// The mean of a restart's runs on the log scale; none where one of them has no such number.
-fn log_of(restart: &Restart, phase: &str, operation: &str, measure: Measure) -> Option<f64> {
+/// The mean of a restart's runs on the log scale, from the least to the most that it may be; none where one of them has no
+/// such number.
+fn log_of(restart: &Restart, phase: &str, operation: &str, measure: Measure) -> Option<[f64; 2]> {
     let logs = restart.runs.iter().map(|run| {
         let phase = run.result.phases.iter().find(|p| p.name == phase)?;
-        measure.value(phase, operation).map(f64::ln)
+        Some(measure.bounds(phase, operation)?.map(f64::ln))
     });
-    crate::stats::mean(&logs.collect::<Option<Vec<f64>>>()?)
+    let logs: Vec<[f64; 2]> = logs.collect::<Option<_>>()?;
+    let mean =
+        |end: usize| crate::stats::mean(&logs.iter().map(|log| log[end]).collect::<Vec<_>>());
+    Some([mean(0)?, mean(1)?])
+}
+
+/// Whether the nodes fell behind the schedule in this phase of a restart.
+fn fell_behind(restart: &Restart, phase: &str) -> bool {
+    let phases = restart.runs.iter().flat_map(|run| &run.result.phases);
+    let mut own = phases.filter(|one| one.name == phase);
+    own.any(PhaseResult::nodes_fell_behind)
 }
 
 fn row(
@@ -85,47 +131,97 @@ fn row(
     measure: Measure,
     two_stage: Option<usize>,
 ) -> Option<Computed> {
-    let logs: Vec<Option<[f64; 2]>> = pairs
+    let timed = measure.service().is_some();
+    let late = |side: &Restart| timed && fell_behind(side, phase);
+    let behind = |place: usize| {
+        let alone = pairs
+            .iter()
+            .filter(|pair| late(&pair[place]) && !late(&pair[1 - place]));
+        alone.count()
+    };
+    let behind = [behind(0), behind(1)];
+    let logs: Vec<Option<[[f64; 2]; 2]>> = pairs
         .iter()
         .map(|[a, b]| {
-            Some([
-                log_of(a, phase, operation, measure)?,
-                log_of(b, phase, operation, measure)?,
-            ])
+            let of = |side| log_of(side, phase, operation, measure);
+            Some([of(a)?, of(b)?])
         })
         .collect();
-    let ratio = |both: &[f64; 2]| both[1] - both[0];
-    let both: Vec<[f64; 2]> = logs.iter().flatten().copied().collect();
+    // A run that fell behind has no response time, only a time that grows with the run.
+    let kept: Vec<Option<[[f64; 2]; 2]>> = logs
+        .iter()
+        .zip(pairs)
+        .map(|(logs, [a, b])| logs.filter(|_| !late(a) && !late(b)))
+        .collect();
+    let shown = match kept.iter().any(Option::is_some) {
+        true => &kept,
+        false => &logs,
+    };
     let middle = |place: usize| {
-        let logs: Vec<f64> = both.iter().map(|b| b[place]).collect();
+        let logs: Vec<f64> = shown.iter().flatten().map(|b| b[place][1]).collect();
         crate::stats::mean(&logs).map(f64::exp)
     };
     let (a, b) = (middle(0)?, middle(1)?);
-    let ratios: Vec<f64> = both.iter().map(ratio).collect();
-    let interval = match two_stage {
-        None => interval(&ratios),
-        Some(first) => {
-            let first = logs.iter().take(first).flatten().count();
-            two_stage_interval(&ratios, first)
-        }
+    // Which ends of A and of B the ratios are made of: what was recorded, the least, the most.
+    let censored = kept
+        .iter()
+        .flatten()
+        .flatten()
+        .any(|[least, most]| least < most);
+    let ends: &[[usize; 2]] = if censored {
+        &[[1, 1], [1, 0], [0, 1]]
+    } else {
+        &[[1, 1]]
     };
-    let estimate = interval.map(|interval| estimate(&interval));
-    Some(Computed {
+    let first = two_stage.map(|first| kept.iter().take(first).flatten().count());
+    let intervals: Vec<Interval> = ends
+        .iter()
+        .filter_map(|[of_a, of_b]| {
+            let ratio = |both: &[[f64; 2]; 2]| both[1][*of_b] - both[0][*of_a];
+            let ratios: Vec<f64> = kept.iter().flatten().map(ratio).collect();
+            match first {
+                None => interval(&ratios),
+                Some(first) => two_stage_interval(&ratios, first),
+            }
+        })
+        .collect();
+    let ratio = |both: &[[f64; 2]; 2]| (both[1][1] - both[0][1]).exp();
+    let ratios = kept.iter().map(|l| l.as_ref().map(ratio)).collect();
+    let mut computed = Computed {
         row: Row {
             phase: phase.to_owned(),
             operation: operation.to_owned(),
             measure,
             a,
             b,
-            ratios: logs
-                .iter()
-                .map(|l| l.as_ref().map(|b| ratio(b).exp()))
-                .collect(),
-            estimate,
-            claim: claim(estimate.as_ref()),
+            ratios,
+            estimate: None,
+            claim: Claim::None,
         },
-        interval,
-    })
+        intervals,
+        behind,
+    };
+    // Where one side fell behind more often, the pairs that are left are those in which it had luck.
+    if behind[0] == behind[1] {
+        computed.row.estimate = computed.estimate();
+        computed.row.claim = claim(computed.row.estimate.as_ref());
+    }
+    Some(computed)
+}
+
+impl Computed {
+    /// The estimate of what was recorded, with ends and p that hold whatever the generator's lateness hides.
+    fn estimate(&self) -> Option<Estimate> {
+        let recorded = estimate(self.intervals.first()?);
+        let [low, high] = self.ends(ALPHA)?;
+        let p = self.p(0.0);
+        Some(Estimate {
+            low,
+            high,
+            p,
+            ..recorded
+        })
+    }
 }
 
 /// An interval of log ratios as ratios.

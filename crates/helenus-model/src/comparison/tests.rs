@@ -1,8 +1,10 @@
 //! Comparisons of made-up runs: pairs, claims, bars, refusals.
 //! Refuses real runs: what is compared here is known beforehand.
 
+mod behind;
+
 use super::*;
-use crate::doubt::{Doubt, DoubtKind, Severity, Verdict};
+use crate::doubt::{Doubt, DoubtKind, Verdict};
 use crate::histogram::Histogram;
 use crate::result::{Around, Distribution, OperationResult, PhaseResult, RunResult};
 use crate::run_plan::Pacing;
@@ -85,6 +87,21 @@ fn result(phases: Vec<PhaseResult>) -> RunResult {
 /// A run of a write phase at 2,000/s.
 fn write(p50: f64) -> RunResult {
     result(vec![phase("write", &["write"], p50, Some(2000.0))])
+}
+
+/// A doubt about the only phase of a run.
+fn doubt(of: &mut RunResult, kind: DoubtKind) {
+    of.phases[0].doubts.push(Doubt {
+        kind,
+        severity: kind.severity(),
+        measured: 1.0,
+        threshold: 0.0,
+        unit: "count".to_owned(),
+        text: kind.text().to_owned(),
+        cure: kind.cure().to_owned(),
+        about: None,
+    });
+    of.verdict = Verdict::of(&of.phases[0].doubts);
 }
 
 fn facts<'a>(name: &str, began: u64, result: &'a RunResult) -> RunFacts<'a> {
@@ -274,7 +291,7 @@ fn a_family_wise_level_is_kept_without_any_difference() {
 #[test]
 fn invalid_runs_go_with_their_pair() {
     let mut results: Vec<RunResult> = A.iter().map(|p50| write(*p50)).collect();
-    results[2].verdict = Verdict::Invalid;
+    doubt(&mut results[2], DoubtKind::Errors);
     let b: Vec<RunResult> = times_of(1.0).into_iter().map(write).collect();
     let [a, b] = in_turn(&results, &b);
     let found = compare(&a, &b[..7], &options(&[])).unwrap();
@@ -323,7 +340,7 @@ fn pair_numbers_win_over_time() {
     assert!(found.left_out[0].why.contains("earlier restart in pair 1"));
     // The other side of a spoilt pair is not run: the run itself is the reason.
     let mut spoilt = write(A[0]);
-    spoilt.verdict = Verdict::Invalid;
+    doubt(&mut spoilt, DoubtKind::Errors);
     let mut alone = facts("b3", 1, &spoilt);
     alone.pair = Some(9);
     let told = compare(&a, &[b[0].clone(), alone], &options(&[])).unwrap();
@@ -367,16 +384,7 @@ fn cautions_say_what_stands_against_it() {
     b.iter_mut()
         .for_each(|run| run.phases[0].rate_per_s = Some(1500.0));
     let kind = DoubtKind::ArchiveMix;
-    a[0].phases[0].doubts.push(Doubt {
-        kind,
-        severity: Severity::Caution,
-        measured: 1.0,
-        threshold: 0.0,
-        unit: "count".to_owned(),
-        text: kind.text().to_owned(),
-        cure: kind.cure().to_owned(),
-        about: None,
-    });
+    doubt(&mut a[0], kind);
     let [mut a, mut b] = in_turn(&a, &b);
     b.iter_mut().for_each(|run| run.began_wall_ns += 1000);
     let fact = |what: &str, value: &str| Fact {

@@ -43,6 +43,18 @@ fn each_threshold_is_where_the_design_puts_it() {
         case(|f| f.thread_busy = 0.91),
         [DoubtKind::GeneratorSaturated]
     );
+    let behind = |lateness_ns: f64| {
+        let mut facts = good();
+        facts.backlog = 2001;
+        facts.slot_wait_mean_ns = Some(1e6);
+        facts.lateness_mean_ns = Some(lateness_ns);
+        judge(&facts, &none)[0].clone()
+    };
+    let (nodes, own) = (behind(1e5), behind(2e6));
+    assert!(nodes.nodes_fell_behind() && !nodes.spoils());
+    assert!(!own.nodes_fell_behind() && own.spoils());
+    assert_eq!(own.about.as_deref(), Some("the generator"));
+    assert_eq!(own.cure, DoubtKind::GeneratorSaturated.cure());
     assert!(case(|f| f.lateness_p99_ns = Some(1_000_000)).is_empty());
     assert_eq!(
         case(|f| f.lateness_p99_ns = Some(1_100_000)),

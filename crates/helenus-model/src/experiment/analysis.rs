@@ -3,10 +3,11 @@
 
 use super::Experiment;
 use super::answer::{Answer, answer};
-use super::effects::{Effect, Interaction, Logs, effects, interactions, withhold};
+use super::effects::{Effect, Interaction, effects, interactions, withhold};
 use super::facts::Fact;
 use super::growth::{Growth, growth};
 use super::limit::generator_limit;
+use super::logs::Logs;
 use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
@@ -139,10 +140,10 @@ pub fn analyse(
     };
     let scheduled = has(Measure::ResponseMean);
     let measure = of.goal.measure(scheduled);
-    let logs = Logs::of(facts, Stage::Main, (&phase, measure), first_stage);
+    let logs = Logs::of(of, facts, Stage::Main, (&phase, measure), first_stage);
     let mut found = effects(of, &all, &logs, measure);
     for other in others(measure, scheduled).into_iter().filter(|m| has(*m)) {
-        let logs = Logs::of(facts, Stage::Main, (&phase, other), first_stage);
+        let logs = Logs::of(of, facts, Stage::Main, (&phase, other), first_stage);
         found.extend(effects(of, &all, &logs, other));
     }
     let mut together = interactions(of, &all, &logs, measure);
@@ -209,11 +210,13 @@ impl Analysis {
         let own = self.effects.iter().filter(|e| e.measure == self.measure);
         let each = own.filter_map(|effect| {
             let estimate = effect.estimate?;
-            let blocks = second_stage(estimate.log_sd, estimate.pairs, half, ALPHA);
+            let blocks = second_stage(estimate.log_sd, estimate.degrees, half, ALPHA);
             Some((blocks, format!("{}={}", effect.factor, effect.to)))
         });
         each.max_by_key(|(blocks, _)| *blocks)
-            .unwrap_or((self.blocks, String::new()))
+            .map_or((self.blocks, String::new()), |(blocks, by)| {
+                (blocks.max(self.blocks), by)
+            })
     }
 }
 
@@ -235,7 +238,7 @@ fn noise(
     about: (&str, Measure),
 ) -> Option<Noise> {
     let first = of.wholes(all).into_iter().next()?;
-    let twins = Logs::of(facts, Stage::Twin, about, None);
+    let twins = Logs::of(of, facts, Stage::Twin, about, None);
     let of_block = |block: &usize| -> Vec<f64> {
         let each = first.combinations.iter();
         each.filter_map(|c| Some(twins.at(*block, *c)? - logs.at(*block, *c)?))
@@ -262,7 +265,7 @@ fn bars(
     for bar in &of.bars {
         let phase = bar.goal.phase.as_deref().unwrap_or(phase);
         let measure = bar.goal.measure(scheduled);
-        let logs = Logs::of(facts, Stage::Main, (phase, measure), None);
+        let logs = Logs::of(of, facts, Stage::Main, (phase, measure), None);
         for (place, levels) in all.iter().enumerate().filter(|(_, l)| bar.is_about(l)) {
             let own = |fact: &&Fact| {
                 fact.planned.stage == Stage::Main && fact.planned.combination == place

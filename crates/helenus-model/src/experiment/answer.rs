@@ -2,11 +2,11 @@
 //! Refuses to let the luck of being chosen speak: p counts how many there were to choose from, and a second look decides.
 
 use super::Experiment;
-use super::effects::{Logs, judge, judge_chosen, judge_pairs};
+use super::effects::{judge, judge_chosen, judge_pairs};
 use super::facts::Fact;
+use super::logs::Logs;
 use super::order::Stage;
 use crate::comparison::{Claim, Estimate, Measure};
-use crate::stats::mean;
 use serde::Serialize;
 
 /// Which settings are best.
@@ -139,32 +139,26 @@ pub(super) fn answer(
 ) -> Option<Answer> {
     let found = comparable(of, all, logs);
     let reference = found.first()?;
-    let every: Vec<usize> = found
-        .iter()
-        .flat_map(|one| one.combinations.clone())
-        .collect();
-    let shared = logs.shared(&every);
-    let level = |one: &Candidate| {
-        let found = shared.contrasts(&[(1.0, one.combinations.clone())]);
-        let values: Vec<f64> = found.into_iter().map(|(_, value)| value).collect();
-        mean(&values)
-    };
-    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
-    let levels = found
-        .iter()
-        .filter_map(|one| Some((level(one)? * sign, one)));
-    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let over = |logs: &Logs, one: &Candidate, other: &Candidate| {
-        let terms = [
+        logs.estimate(&[
             (1.0, one.combinations.clone()),
             (-1.0, other.combinations.clone()),
-        ];
-        logs.estimate(&logs.contrasts(&terms))
+        ])
     };
+    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
+    let levels = found.iter().filter_map(|one| {
+        let is_first = one.levels == reference.levels;
+        let ratio = match is_first {
+            true => 1.0,
+            false => over(logs, one, reference)?.ratio,
+        };
+        Some((ratio.ln() * sign, one))
+    });
+    let (_, winner) = levels.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let ((estimate, claim), (again, again_claim)) = if winner.levels == reference.levels {
         ((None, Claim::None), (None, Claim::None))
     } else {
-        let second = Logs::of(facts, Stage::Again, (phase, measure), None);
+        let second = Logs::of(of, facts, Stage::Again, (phase, measure), None);
         let of_logs = |logs: &Logs, out_of: usize| {
             let mut estimate = over(logs, winner, reference);
             let claim = judge_chosen(&mut estimate, out_of);
@@ -197,6 +191,10 @@ pub(super) fn answer(
         again,
         again_claim,
         rivals,
-        blocks: shared.contrasts(&[(1.0, every)]).len(),
+        blocks: logs.whole_blocks(
+            found
+                .iter()
+                .flat_map(|one| one.combinations.iter().copied()),
+        ),
     })
 }

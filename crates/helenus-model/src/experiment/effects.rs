@@ -1,12 +1,11 @@
-//! Effects of factors: what a level changes, over the blocks in which all that it is compared with has run.
+//! Effects of factors: what a level changes, compared with the first one by like and like.
 //! Refuses to call several things different by the chance of many looks: Holm over all levels of a measure.
 
 use super::Experiment;
 use super::analysis::LEAST_OF_A_MEAN;
-use super::facts::Fact;
-use super::order::Stage;
-use crate::comparison::{ALPHA, Claim, Estimate, Measure, estimate};
-use crate::stats::{holm, interval, mean, two_stage_interval};
+use super::logs::{Logs, Term};
+use crate::comparison::{ALPHA, Claim, Estimate, Measure};
+use crate::stats::holm;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,8 +26,8 @@ pub struct Effect {
     pub claim: Claim,
     /// Whether this machine can answer at all; where it cannot, nothing is claimed.
     pub testable: bool,
-    /// Blocks that lacked a run of it.
-    pub blocks_left_out: usize,
+    /// Blocks that lack a run of it; their other runs count.
+    pub incomplete_blocks: usize,
     /// Settings of the level that it is told over, and those that were to run with it.
     pub settings: [usize; 2],
 }
@@ -66,105 +65,6 @@ pub struct Interaction {
     pub testable: bool,
 }
 
-/// Logarithms of one measure, by block and combination.
-pub(super) struct Logs {
-    by: BTreeMap<(usize, usize), f64>,
-    blocks: Vec<usize>,
-    first_stage: Option<usize>,
-}
-
-/// Sums by block.
-pub(super) type ByBlock = Vec<(usize, f64)>;
-
-/// A term: its sign, and the combinations that it is a mean of.
-type Term = (f64, Vec<usize>);
-
-impl Logs {
-    /// Of the runs of this stage; `first_stage` blocks gave the number of blocks, where it was not just given.
-    pub(super) fn of(
-        facts: &[Fact],
-        stage: Stage,
-        (phase, measure): (&str, Measure),
-        first_stage: Option<usize>,
-    ) -> Self {
-        let own = facts.iter().filter(|fact| fact.planned.stage == stage);
-        let by: BTreeMap<(usize, usize), f64> = own
-            .filter_map(|fact| {
-                let planned = fact.planned;
-                let value = fact.value(phase, measure)?;
-                Some(((planned.block, planned.combination), value.ln()))
-            })
-            .collect();
-        let mut blocks: Vec<usize> = by.keys().map(|(block, _)| *block).collect();
-        blocks.dedup();
-        Self {
-            by,
-            blocks,
-            first_stage,
-        }
-    }
-
-    pub(super) fn blocks(&self) -> &[usize] {
-        &self.blocks
-    }
-
-    pub(super) fn at(&self, block: usize, combination: usize) -> Option<f64> {
-        self.by.get(&(block, combination)).copied()
-    }
-
-    /// Whether a combination has a number in most blocks: one that came through once by luck would leave all that it is
-    /// compared with in that one block.
-    pub(super) fn lives(&self, combination: usize) -> bool {
-        self.each(combination).len() * 2 > self.blocks.len()
-    }
-
-    /// The same in those blocks alone in which all of these have a number; as it is where there is none.
-    pub(super) fn shared(&self, combinations: &[usize]) -> Self {
-        let mut blocks = self.blocks.clone();
-        blocks.retain(|b| combinations.iter().all(|c| self.at(*b, *c).is_some()));
-        if blocks.is_empty() {
-            blocks.clone_from(&self.blocks);
-        }
-        Self {
-            by: self.by.clone(),
-            blocks,
-            first_stage: self.first_stage,
-        }
-    }
-
-    /// Logarithms of a combination, by block.
-    pub(super) fn each(&self, combination: usize) -> Vec<f64> {
-        let blocks = self.blocks.iter();
-        blocks.filter_map(|b| self.at(*b, combination)).collect()
-    }
-
-    /// By block the sum of the terms; a block that lacks one of their runs is left out.
-    pub(super) fn contrasts(&self, terms: &[Term]) -> ByBlock {
-        let of = |block: &usize| {
-            let each = terms.iter().map(|(sign, combinations)| {
-                let logs = combinations.iter().map(|c| self.at(*block, *c));
-                Some(sign * mean(&logs.collect::<Option<Vec<f64>>>()?)?)
-            });
-            Some((*block, each.sum::<Option<f64>>()?))
-        };
-        self.blocks.iter().filter_map(of).collect()
-    }
-
-    /// The interval of such sums, as a ratio.
-    pub(super) fn estimate(&self, found: &ByBlock) -> Option<Estimate> {
-        let values: Vec<f64> = found.iter().map(|(_, value)| *value).collect();
-        let interval = match self.first_stage {
-            // Of its first blocks some may be missing.
-            Some(first) => {
-                let first = found.iter().filter(|(block, _)| *block < first).count();
-                two_stage_interval(&values, first)
-            }
-            None => interval(&values),
-        };
-        interval.map(|found| estimate(&found))
-    }
-}
-
 /// The effects of all levels but the first of each factor, on one measure.
 pub(super) fn effects(
     of: &Experiment,
@@ -176,17 +76,21 @@ pub(super) fn effects(
     for (place, factor) in of.factors.iter().enumerate() {
         for (level, to) in factor.levels.iter().enumerate().skip(1) {
             let terms = against_first(all, logs, place, level);
-            let values = logs.contrasts(&terms);
+            let own = terms.iter().flat_map(|(_, c)| c.iter().copied());
+            let blocks = match terms[0].1.len() {
+                0 => 0,
+                _ => logs.whole_blocks(own),
+            };
             let planned = all.iter().filter(|l| l[place] == level).count();
             effects.push(Effect {
                 factor: factor.name.clone(),
                 from: factor.levels[0].label.clone(),
                 to: to.label.clone(),
                 measure,
-                estimate: logs.estimate(&values),
+                estimate: logs.estimate(&terms),
                 claim: Claim::None,
                 testable: true,
-                blocks_left_out: logs.blocks.len() - values.len(),
+                incomplete_blocks: logs.blocks().len() - blocks,
                 settings: [terms[0].1.len(), planned],
             });
         }
@@ -286,7 +190,7 @@ pub(super) fn interactions(
                         one: [one.name.clone(), to.label.clone()],
                         other: [other.name.clone(), other_to.label.clone()],
                         measure,
-                        estimate: logs.estimate(&logs.contrasts(&terms)),
+                        estimate: logs.estimate(&terms),
                         claim: Claim::None,
                         testable: true,
                     });

@@ -19,6 +19,8 @@ pub struct Fact {
     /// Its place in the plan.
     #[serde(flatten)]
     pub planned: Planned,
+    /// Number of the life of its nodes: runs of equal number are not independent of each other.
+    pub life: u32,
     /// What its doubts leave of it.
     pub verdict: Verdict,
     /// It could not keep up with its rate: the number is none, and that it could not is an answer.
@@ -43,10 +45,12 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// What is known of a result, and of the nodes that it was measured on: why their limits did not hold.
+    /// What is known of a result, and of the nodes that it was measured on: the number of their life, and why their limits
+    /// did not hold.
     pub fn of(
         run: &str,
         planned: Planned,
+        life: u32,
         result: &RunResult,
         limits_failed: Option<String>,
     ) -> Self {
@@ -60,6 +64,7 @@ impl Fact {
         Self {
             run: run.to_owned(),
             planned,
+            life,
             verdict: result.verdict,
             behind: bad(DoubtKind::BehindSchedule),
             generator_was_limit: bad(DoubtKind::GeneratorSaturated),

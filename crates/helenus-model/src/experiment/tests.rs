@@ -3,6 +3,7 @@
 
 mod answers;
 mod luck;
+mod strata;
 mod tips;
 
 use super::*;
@@ -305,6 +306,7 @@ fn simulated(
             Fact {
                 run: format!("r{}", planned.place + 1),
                 planned,
+                life: planned.restart as u32,
                 verdict: Verdict::Valid,
                 behind: false,
                 generator_was_limit: false,
@@ -413,7 +415,7 @@ fn what_died_or_fell_behind_is_no_candidate_and_spoils_no_other() {
     }
     let found = analyse(&of, &facts, None, None).unwrap();
     let heap = &found.effects[0];
-    assert_eq!((heap.blocks_left_out, heap.claim), (0, Claim::Lower));
+    assert_eq!((heap.incomplete_blocks, heap.claim), (0, Claim::Lower));
     assert!((heap.estimate.unwrap().ratio - 0.5).abs() < 0.02);
     assert_eq!(found.answer.unwrap().winner_label, "heap=128M reads=few");
     assert_eq!(found.bars[1].answer, BarAnswer::Crossed);
@@ -671,11 +673,9 @@ fn the_first_blocks_say_how_many_a_narrower_interval_needs() {
     assert!(needed > of.repeats, "{needed} by {governed_by}");
     assert!(of.factors.iter().any(|f| governed_by.starts_with(&f.name)));
     // With so many blocks, whose noise is that of the first, the interval is as narrow as was asked for.
-    let worst = found.effects.iter().filter(|e| e.measure == found.measure);
-    let worst = worst
-        .filter_map(|e| e.estimate)
-        .map(|e| e.log_sd)
-        .fold(0.0, f64::max);
-    let t = crate::stats::t_quantile(0.975, of.repeats - 1);
-    assert!(t * worst / (needed as f64).sqrt() <= 0.002_f64.ln_1p());
+    let own = found.effects.iter().filter(|e| e.measure == found.measure);
+    for known in own.filter_map(|e| e.estimate) {
+        let t = crate::stats::t_quantile(0.975, known.degrees);
+        assert!(t * known.log_sd / (needed as f64).sqrt() <= 0.002_f64.ln_1p());
+    }
 }

@@ -4,6 +4,7 @@
 use crate::levels::{Kind, Load};
 use crate::positions::Positions;
 use crate::run_plan::{Extent, Phase, Share};
+use crate::schedule::Arrivals;
 use serde::Serialize;
 
 /// Rows that a mix reads and writes.
@@ -46,6 +47,8 @@ pub fn measured(kind: Kind, load: Load, lasts: Lasts) -> Phase {
         name: kind.word().to_owned(),
         operations: kind.operations().iter().map(share).collect(),
         rate_per_s,
+        // What is asked is what a response time is.
+        arrivals: Arrivals::Poisson,
         in_flight,
         extent: lasts.extent,
         population,

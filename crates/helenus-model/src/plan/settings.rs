@@ -34,20 +34,13 @@ pub(super) fn own(
         Err(KeyError::Inside { .. }) => Ok((key.clone(), value.clone())),
         Err(error) => Err(error),
     };
-    request
-        .set
-        .iter()
-        .chain(&unsynced(request))
-        .map(own)
-        .collect()
+    request.set.iter().map(own).collect()
 }
 
-/// A commit log that is not synced by time must not have the preset's time: a node would not start.
-fn unsynced(request: &PlanRequest) -> Option<(String, Value)> {
-    let last = |key: &str| request.set.iter().rfind(|(set, _)| set == key);
-    let (_, sync) = last("commitlog_sync")?;
-    let period = ["commitlog_sync_period", "commitlog_sync_period_in_ms"];
-    let said = period.iter().any(|key| last(key).is_some());
-    (sync != "periodic" && !said && !request.like)
-        .then(|| (period[0].to_owned(), Value::from("0ms")))
+/// Whether a node may have this setting of its preset beside what a person set: with the preset's time, a commit log that
+/// is not synced by time keeps the node from starting.
+pub(super) fn goes_with(preset: &(String, Value), set: &[&(String, Value)]) -> bool {
+    let sync = set.iter().rfind(|(key, _)| key == "commitlog_sync");
+    !preset.0.starts_with("commitlog_sync_period")
+        || sync.is_none_or(|(_, value)| value == "periodic")
 }

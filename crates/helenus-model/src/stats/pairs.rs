@@ -20,6 +20,19 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// That of a contrast of this variance, told as the mean of so many blocks: `sd` is the one that blocks of such a mean
+    /// would have.
+    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+    pub fn of_contrast(mean: f64, variance: f64, count: usize, degrees: usize) -> Self {
+        let sd = (variance * count as f64).sqrt();
+        Self {
+            mean,
+            sd: if sd <= ROUNDING { 0.0 } else { sd },
+            count,
+            degrees,
+        }
+    }
+
     /// Standard error of the mean.
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     pub fn standard_error(&self) -> f64 {
@@ -95,18 +108,18 @@ fn fewest(least: usize, enough: impl Fn(usize) -> bool) -> usize {
     high
 }
 
-/// Stein's second stage (1945): how many pairs in all, after `first_stage` pairs showed the standard deviation `sd`, so
-/// that the interval of level `alpha` gets a half-width of at most `half`. Never fewer than the first stage had.
+/// Stein's second stage (1945): how many pairs in all, after a first stage showed the standard deviation `sd` with so many
+/// degrees of freedom, so that the interval of level `alpha` gets a half-width of at most `half`, both on the log scale.
+/// Whoever asks has those of the first stage already, and none is taken back.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "between 0 and a million"
 )]
-pub fn second_stage(sd: f64, first_stage: usize, half: f64, alpha: f64) -> usize {
-    let t = t_quantile(1.0 - alpha / 2.0, first_stage.saturating_sub(1));
-    let pairs = (t * sd / half).powi(2).ceil().min(PAIRS_MOST as f64);
-    first_stage.max(pairs as usize)
+pub fn second_stage(sd: f64, degrees: usize, half: f64, alpha: f64) -> usize {
+    let t = t_quantile(1.0 - alpha / 2.0, degrees);
+    (t * sd / half).powi(2).ceil().min(PAIRS_MOST as f64) as usize
 }
 
 /// The smallest true mean that `count` values of standard deviation `sd` find at level `alpha` with the given power,

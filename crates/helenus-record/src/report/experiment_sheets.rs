@@ -124,9 +124,9 @@ fn effects(effects: &[Effect]) -> Sheet {
         let level = format!("{} against {}", effect.to, effect.from);
         let measure = words::measure(effect.measure).to_owned();
         let blocks = effect.estimate.map_or(0, |e| e.pairs);
-        let blocks = match effect.blocks_left_out {
+        let blocks = match effect.incomplete_blocks {
             0 => blocks.to_string(),
-            left_out => format!("{blocks}, {left_out} left out"),
+            lack => format!("{blocks}, {lack} lack a run"),
         };
         let [over, of] = effect.settings;
         let over = format!("{over} of {of}");

@@ -84,6 +84,7 @@ pub(crate) fn made() -> Made {
         facts.push(Fact {
             run: format!("r{}", planned.place + 1),
             planned,
+            life: planned.restart as u32,
             verdict: Verdict::Valid,
             behind: false,
             generator_was_limit: false,

@@ -561,6 +561,7 @@ pub(crate) fn comparison() -> Comparison {
             .collect::<Vec<_>>()
     };
     Comparison {
+        behind: None,
         command: None,
         format: Format::new("comparison", comparison::VERSION),
         a: Side {

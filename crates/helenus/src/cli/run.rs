@@ -129,7 +129,7 @@ pub(crate) struct RunFlags {
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
     /// How arrivals are spread at the rate
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Constant)]
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
     /// How the generator waits; spin wants a core of its own
     #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]

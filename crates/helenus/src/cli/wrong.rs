@@ -1,11 +1,25 @@
 //! What a person probably meant by words that no verb takes.
 //! Refuses to do it: the line is theirs to write.
 
+use crate::error::CommandError;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
+use std::io::Write as _;
+
+/// Ends the program with the error of a line, in the form that the line asks for.
+pub(super) fn end(error: clap::Error, words: &[OsString]) -> ! {
+    let error = with_cure(error, words);
+    let flag = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
+    if words.windows(2).any(flag) || words.iter().any(|word| word == "--format=json") {
+        let failure = CommandError::of_line(&error);
+        let _reader_gone = write!(std::io::stderr(), "{}", failure.json());
+        std::process::exit(i32::from(failure.code));
+    }
+    error.exit()
+}
 
 /// The error of a line, `words` with the program's name, with the cure where one is known.
-pub(super) fn with_cure(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+fn with_cure(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let words: Vec<String> = words
         .iter()
         .map(|w| w.to_string_lossy().into_owned())

@@ -20,21 +20,17 @@ use std::collections::BTreeMap;
 
 pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let history = History::open_existing(&hands.paths.state.join(helenus_record::FILE))?;
-    let verb = match &flags.verb {
-        None => &HistoryVerb::List(flags.list.clone()),
-        Some(verb) => verb,
-    };
-    if let HistoryVerb::List(flags) = verb {
-        return list(flags, history.as_ref(), ui);
-    }
     // What is not there yet holds no run, and is not made by asking.
-    let mut history = history.ok_or(HistoryError::Empty)?;
-    match verb {
-        HistoryVerb::List(flags) => list(flags, Some(&history), ui),
-        HistoryVerb::Show { name } => show::run(name, &history, ui),
-        HistoryVerb::Tag(flags) => tag(flags, &mut history, ui),
-        HistoryVerb::Prune(flags) => prune(flags, &mut history, hands, ui),
-        HistoryVerb::Export(flags) => export::run(flags, &history, ui),
+    match (&flags.verb, history) {
+        (None, history) => list(&flags.list, history.as_ref(), ui),
+        (Some(HistoryVerb::List(flags)), history) => list(flags, history.as_ref(), ui),
+        (Some(_), None) => Err(HistoryError::Empty.into()),
+        (Some(HistoryVerb::Show { name }), Some(history)) => show::run(name, &history, ui),
+        (Some(HistoryVerb::Tag(flags)), Some(mut history)) => tag(flags, &mut history, ui),
+        (Some(HistoryVerb::Prune(flags)), Some(mut history)) => {
+            prune(flags, &mut history, hands, ui)
+        }
+        (Some(HistoryVerb::Export(flags)), Some(history)) => export::run(flags, &history, ui),
     }
 }
 

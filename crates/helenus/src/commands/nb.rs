@@ -66,6 +66,8 @@ fn flags_of_run(line: &Line, flags: &Flags) -> Result<crate::cli::run::Run, Comm
     }
     if let Some(rate) = &line.rate {
         flag("--rate", rate.clone());
+        // As NoSQLBench spaces its cycles.
+        flag("--arrivals", "constant".to_owned());
     }
     if let Some(number) = line.in_flight {
         flag("--in-flight", number.to_string());

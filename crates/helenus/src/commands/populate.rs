@@ -26,7 +26,6 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     if flags.dry_run {
         return dry_run(&request, hands, ui);
     }
-    hands.clusters.load(&flags.cluster)?;
     let _held = disturb::hold(hands, &flags.cluster);
     let mut live = Live::new(ui);
     let told = populate::populate(hands, &request, &mut |event| live.see(&event));

@@ -54,7 +54,7 @@ fn copy(
                 if let Some(status) = child.try_wait()? {
                     break status;
                 }
-                std::thread::sleep(LOOK_EVERY.min(Duration::from_millis(10)));
+                std::thread::sleep(LOOK_EVERY);
             }
             Some(pipe) if readable(pipe)? => {
                 let read = pipe.read(&mut piece)?;

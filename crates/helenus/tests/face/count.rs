@@ -141,12 +141,11 @@ fn flags_that_do_not_go_together() {
     error: --all tells every partition
     hint: add --by partition
     ");
-    shot!(lab.run(&["count", "k.t", "--all", "--by", "partition", "--format", "json"]), @"
+    shot!(lab.run(&["count", "k.t", "--all", "--by", "partition", "--format", "json"]), @r#"
     exit code: 2
     --- standard error
-    error: --all is written as CSV
-    hint: leave --format json out, or --all
-    ");
+    {"format":"helenus.error/1","exit_code":2,"error":"--all is written as CSV","caused_by":[],"log":[],"hint":"leave --format json out, or --all"}
+    "#);
     shot!(lab.run(&["count", "k.t", "--resume", "--anew"]), @"
     exit code: 2
     --- standard error

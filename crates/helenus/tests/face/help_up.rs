@@ -564,7 +564,7 @@ fn bench() {
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
               
-              [default: constant]
+              [default: poisson]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own

@@ -49,6 +49,8 @@ fn with_runs() -> TestLab {
         "1s",
         "--warmup",
         "0s",
+        "--arrivals",
+        "constant",
     ];
     lab.measured(&[&bench[..], &["--seed", "7", "--tag", "first"]].concat());
     lab.measured(&[&bench[..], &["--seed", "8"]].concat());
@@ -88,7 +90,7 @@ fn the_list_and_a_run() {
     --- standard output
     run r1: [verdict] [when] UTC
     tags  first
-    command  [HELENUS] bench --phases write,read --rate 200 --duration 1s --warmup 0s --seed 7 --tag first
+    command  [HELENUS] bench --phases write,read --rate 200 --duration 1s --warmup 0s --arrivals constant --seed 7 --tag first
     helenus [version]
     cluster  Cassandra 5.0.9, 1 node, preset bench, JVM fake
     host [machine]

@@ -456,24 +456,36 @@ fn plan_of_bench() {
 }
 
 #[test]
-fn errors_are_words_on_standard_error_and_leave_standard_output_empty() {
+fn errors_are_a_line_on_standard_error_and_leave_standard_output_empty() {
     let lab = TestLab::new();
     for verb in [["stop", "c"], ["env", "c"], ["rm", "c"], ["up", "1c"]] {
         let said = lab.run(&[&verb[..], &["--format", "json"]].concat());
         assert_eq!((said.code.as_str(), said.out.as_str()), ("2", ""), "{said}");
-        assert!(said.err.starts_with("error: "), "{said}");
+        let error: Value = serde_json::from_str(&said.err).expect("one line of JSON");
+        assert_eq!(error["format"], "helenus.error/1");
+        assert_eq!(error["exit_code"], 2);
     }
+    // A line that cannot be read has the same form.
+    shot!(lab.run(&["stop", "c", "--tehn", "--format=json"]), @r#"
+    exit code: 2
+    --- standard error
+    {"format":"helenus.error/1","exit_code":2,"error":"unexpected argument '--tehn' found","caused_by":[],"log":[],"hint":"a similar argument exists: '--within'"}
+    "#);
+    shot!(lab.run(&["--format", "json", "rm", "c"]), @r#"
+    exit code: 2
+    --- standard error
+    {"format":"helenus.error/1","exit_code":2,"error":"there is no cluster named c","caused_by":[],"log":[],"hint":"there is none; bring one up with `helenus up`"}
+    "#);
 }
 
 #[test]
 fn nodetool_has_no_json() {
     let lab = with_cluster();
-    shot!(lab.run(&["--format", "json", "nodetool", "c", "status"]), @"
+    shot!(lab.run(&["--format", "json", "nodetool", "c", "status"]), @r#"
     exit code: 2
     --- standard error
-    error: nodetool's words have no JSON form
-    hint: some of its verbs take -F json themselves
-    ");
+    {"format":"helenus.error/1","exit_code":2,"error":"nodetool's words have no JSON form","caused_by":[],"log":[],"hint":"some of its verbs take -F json themselves"}
+    "#);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn examples_of_run() {
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
               
-              [default: constant]
+              [default: poisson]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own

@@ -30,6 +30,16 @@ fn a_node_that_dies_at_its_start() {
 }
 
 #[test]
+fn a_new_coordinator_starts_when_the_ring_is_there() {
+    let lab = TestLab::fake("crash");
+    let failed = lab.run(&["up", "c", "-n", "1", "--coordinators", "1"]);
+    assert_eq!(failed.code, "4", "{failed}");
+    let log = |node: &str| lab.cluster("c").join(node).join("logs/console.log");
+    assert!(log("node1").exists());
+    assert!(!log("node2").exists(), "started without a ring");
+}
+
+#[test]
 fn one_of_three_dies_and_the_others_end_with_it() {
     let lab = TestLab::fake("crash-second");
     let said = lab.run(&["up", "c", "-n", "3"]);

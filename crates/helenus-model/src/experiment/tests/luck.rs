@@ -43,7 +43,7 @@ fn one_run_that_came_through_by_luck_takes_no_block_from_the_others() {
     own.into_iter().for_each(falls_behind);
     let found = analyse(&of, &facts, None, None).unwrap();
     let heap = &found.effects[0];
-    assert_eq!((heap.blocks_left_out, heap.claim), (0, Claim::Lower));
+    assert_eq!((heap.incomplete_blocks, heap.claim), (0, Claim::Lower));
     let answer = found.answer.unwrap();
     assert_eq!(answer.winner_label, "heap=128M reads=few");
     assert_eq!(answer.claim, Claim::Lower);
@@ -99,19 +99,30 @@ fn a_missing_block_of_the_first_stage_gives_no_degrees_of_the_second() {
         ..read(WHOLE).unwrap()
     };
     let all = simulated(&of, Seed(5), 0.02, |_| 10_000.0);
-    let degrees = |blocks_left_out: &[usize]| {
+    let found = |left_out: &[usize], blocks: usize, first_stage| {
         let mut facts = all.clone();
+        facts.retain(|fact| fact.planned.block < blocks);
         for fact in &mut facts {
-            if blocks_left_out.contains(&fact.planned.block) {
+            if left_out.contains(&fact.planned.block) {
                 falls_behind(fact);
             }
         }
-        let found = analyse(&of, &facts, Some(6), None).unwrap();
-        found.effects[0].estimate.unwrap().degrees
+        let found = analyse(&of, &facts, first_stage, None).unwrap();
+        found.effects[0].estimate.unwrap()
     };
-    assert_eq!(degrees(&[]), 5);
-    assert_eq!(degrees(&[1, 4]), 3);
-    assert_eq!(degrees(&[7, 8]), 5);
+    for left_out in [&[][..], &[1, 4]] {
+        let first = found(left_out, 6, None);
+        let both = found(left_out, 12, Some(6));
+        assert_eq!(both.degrees, first.degrees);
+        // The variance is that of the first blocks, the mean that of all.
+        assert!((both.log_sd - first.log_sd).abs() < 1e-9);
+        assert!(both.pairs == first.pairs + 6 && both.ratio != first.ratio);
+    }
+    assert_eq!(
+        found(&[7, 8], 12, Some(6)).degrees,
+        found(&[], 6, None).degrees
+    );
+    assert!(found(&[1, 4], 6, None).degrees < found(&[], 6, None).degrees);
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn comparison(draw: &mut Draw) -> Comparison {
         runs: (0..pairs).map(|n| format!("{label}{n}")).collect(),
     };
     Comparison {
+        behind: None,
         format: Format::new("comparison", helenus_model::comparison::VERSION),
         a: side("a"),
         b: side("b"),

@@ -1,0 +1,161 @@
+//! Logarithms of one measure, by block and combination, and what their analysis of variance says of a contrast.
+//! Refuses combinations that have a number in few blocks: they came through by luck.
+
+use super::Experiment;
+use super::facts::Fact;
+use super::order::Stage;
+use super::strata::{Residuals, Strata};
+use crate::comparison::{Estimate, Measure, estimate};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// A run that counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) block: usize,
+    /// Number of the life of its nodes.
+    pub(super) life: u32,
+    /// Runs of that life before it.
+    pub(super) place: usize,
+    pub(super) combination: usize,
+    pub(super) log: f64,
+}
+
+/// A term: its sign, and the combinations that it is a mean of.
+pub(super) type Term = (f64, Vec<usize>);
+
+/// Logarithms of one measure.
+pub(super) struct Logs {
+    by: BTreeMap<(usize, usize), f64>,
+    blocks: Vec<usize>,
+    runs: Vec<Run>,
+    /// By combination the number of its restart's settings.
+    wholes: Vec<usize>,
+    first_stage: Option<usize>,
+    fit: OnceCell<(Strata, Residuals)>,
+}
+
+impl Logs {
+    /// Of the runs of this stage, with twins as further runs of the first restart's settings; `first_stage` blocks gave
+    /// the number of blocks, where it was not just given.
+    pub(super) fn of(
+        of: &Experiment,
+        facts: &[Fact],
+        stage: Stage,
+        (phase, measure): (&str, Measure),
+        first_stage: Option<usize>,
+    ) -> Self {
+        let twins = |one: Stage| stage == Stage::Main && one == Stage::Twin;
+        let mut lives: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for fact in facts {
+            lives.entry(fact.life).or_default().push(fact.planned.place);
+        }
+        let mut by = BTreeMap::new();
+        let mut runs = Vec::new();
+        for fact in facts {
+            let planned = fact.planned;
+            let Some(value) = fact.value(phase, measure) else {
+                continue;
+            };
+            if planned.stage == stage {
+                by.insert((planned.block, planned.combination), value.ln());
+            }
+            if planned.stage == stage || twins(planned.stage) {
+                let before = lives[&fact.life].iter().filter(|p| **p < planned.place);
+                runs.push(Run {
+                    block: planned.block,
+                    life: fact.life,
+                    place: before.count(),
+                    combination: planned.combination,
+                    log: value.ln(),
+                });
+            }
+        }
+        let mut blocks: Vec<usize> = by.keys().map(|(block, _)| *block).collect();
+        blocks.dedup();
+        let all = of.combinations();
+        let mut wholes = vec![0; all.len()];
+        for (number, whole) in of.wholes(&all).into_iter().enumerate() {
+            whole
+                .combinations
+                .into_iter()
+                .for_each(|c| wholes[c] = number);
+        }
+        let mut logs = Self {
+            by,
+            blocks,
+            runs,
+            wholes,
+            first_stage,
+            fit: OnceCell::new(),
+        };
+        if stage == Stage::Main {
+            let lives: Vec<bool> = (0..all.len()).map(|c| logs.lives(c)).collect();
+            logs.runs.retain(|run| lives[run.combination]);
+        }
+        logs
+    }
+
+    pub(super) fn blocks(&self) -> &[usize] {
+        &self.blocks
+    }
+
+    pub(super) fn at(&self, block: usize, combination: usize) -> Option<f64> {
+        self.by.get(&(block, combination)).copied()
+    }
+
+    /// Whether a combination has a number in most blocks: one that came through once by luck would leave all that it is
+    /// compared with in that one block.
+    pub(super) fn lives(&self, combination: usize) -> bool {
+        self.each(combination).len() * 2 > self.blocks.len()
+    }
+
+    /// Logarithms of a combination, by block.
+    pub(super) fn each(&self, combination: usize) -> Vec<f64> {
+        let blocks = self.blocks.iter();
+        blocks.filter_map(|b| self.at(*b, combination)).collect()
+    }
+
+    /// Blocks in which all of these have a number.
+    pub(super) fn whole_blocks(&self, combinations: impl Iterator<Item = usize> + Clone) -> usize {
+        let has = |block: &&usize| combinations.clone().all(|c| self.at(**block, c).is_some());
+        self.blocks.iter().filter(has).count()
+    }
+
+    fn fit(&self) -> &(Strata, Residuals) {
+        self.fit.get_or_init(|| {
+            let strata = Strata::of(&self.runs, &self.wholes);
+            // Stein: what fixed the number of blocks is the variance of the first ones alone.
+            let residuals = self.first_stage.map_or(strata.residuals, |first| {
+                let first: Vec<Run> = self
+                    .runs
+                    .iter()
+                    .filter(|run| run.block < first)
+                    .copied()
+                    .collect();
+                Strata::of(&first, &self.wholes).residuals
+            });
+            (strata, residuals)
+        })
+    }
+
+    /// The sum of the terms as a ratio; none below two blocks that have all their runs.
+    #[expect(clippy::cast_precision_loss, reason = "combinations of an experiment")]
+    pub(super) fn estimate(&self, terms: &[Term]) -> Option<Estimate> {
+        if terms
+            .iter()
+            .any(|(_, combinations)| combinations.is_empty())
+        {
+            return None;
+        }
+        let mut weights = vec![0.0; self.wholes.len()];
+        for (sign, combinations) in terms {
+            let share = sign / combinations.len() as f64;
+            combinations.iter().for_each(|c| weights[*c] += share);
+        }
+        let blocks = self.whole_blocks(terms.iter().flat_map(|(_, c)| c.iter().copied()));
+        let (strata, residuals) = self.fit();
+        let found = strata.contrast(&weights, residuals, blocks)?;
+        (blocks > 1).then(|| estimate(&found))
+    }
+}
