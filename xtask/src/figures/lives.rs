@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Places that have a row of their own; those behind are told together.
 const ALONE: usize = 4;
 
-/// Throughput of each place in a life against the mean of its settings, over the lives of the main stage.
+/// Throughput of each place in a life against the mean of its settings, over the lives of the main stage and of its twins.
 pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
     let lives = lives(&rows(call.file()?)?)?;
     let all = lives.iter().map(Vec::len).min().unwrap_or(0);
@@ -62,7 +62,7 @@ pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// By life of the main stage and place in it: the logarithm of throughput less the mean of the same settings.
+/// By life of these stages and place in it: the logarithm of throughput less the mean of the same settings.
 fn lives(rows: &[Row]) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
     let heads = [
         "place", "block", "restart", "stage", "run", "verdict", "behind",
@@ -84,7 +84,7 @@ fn lives(rows: &[Row]) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
     type Run = (Vec<String>, f64);
     let mut lives: BTreeMap<usize, BTreeMap<usize, Run>> = BTreeMap::new();
     for row in rows {
-        let counts = cell(row, "stage") == "main" && cell(row, "verdict") != "invalid";
+        let counts = cell(row, "stage") != "again" && cell(row, "verdict") != "invalid";
         if counts && cell(row, "measure") == "throughput" {
             let number = |head: &str| cell(row, head).parse::<usize>();
             let log = cell(row, "value").parse::<f64>()?.ln();
