@@ -14,7 +14,7 @@ pub use bar::{BarError, FailOn};
 pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
 pub use conclusion::{Conclusion, Finding, Tone, change};
 pub use measure::ALL;
-pub(crate) use rows::{ALPHA, estimate};
+pub(crate) use rows::{ALPHA, ONE_SIDED, estimate};
 
 use crate::format::Format;
 use crate::sample::StartMeans;
@@ -265,9 +265,9 @@ pub struct Bar {
     pub row: String,
     /// The ratio that must not be crossed.
     pub bound: f64,
-    /// The interval that was asked, adjusted for the number of bars; none where nothing is claimed of so few pairs.
+    /// One-sided lower bound, of 95 % for all bars together (Bonferroni); none where nothing is claimed of so few pairs.
     pub low: Option<f64>,
-    /// Its upper end.
+    /// One-sided upper bound.
     pub high: Option<f64>,
     /// The answer.
     pub answer: BarAnswer,
@@ -277,11 +277,11 @@ pub struct Bar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BarAnswer {
-    /// It holds: the whole interval is on the good side. Exit code 0.
+    /// It holds: the one-sided bound is on the good side. Exit code 0.
     Holds,
     /// These data cannot tell. Exit code 6.
     CannotTell,
-    /// It is crossed: the whole interval is on the bad side. Exit code 1.
+    /// It is crossed: the one-sided bound is on the bad side. Exit code 1.
     Crossed,
 }
 

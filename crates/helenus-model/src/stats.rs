@@ -17,8 +17,7 @@ pub use change::{Change, FEWEST_BATCHES, FEWEST_FOR_CHANGE, LEVEL, MOST_BATCHES,
 pub use draw::Draw;
 pub use mser::{BATCH, FEWEST_FOR_MSER, Truncation, mser5};
 pub use pairs::{
-    Interval, detectable, holm, holm_levels, interval, pairs_needed, second_stage,
-    two_stage_interval,
+    Interval, detectable, holm, interval, pairs_needed, second_stage, two_stage_interval,
 };
 pub use squares::{LeastSquares, Observation, Sum};
 

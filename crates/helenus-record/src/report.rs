@@ -29,6 +29,7 @@ pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experi
 pub use experiment_page::experiment_html;
 pub use experiment_sheets::{Sheet, experiment_sheets};
 pub use measured_on::measured_on;
+pub use words::headline as run_answer;
 
 use crate::run::StoredRun;
 use helenus_model::comparison::Comparison;

@@ -30,6 +30,7 @@ pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
 pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
+use crate::error::CommandError;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
@@ -62,8 +63,17 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
-/// The command line, or the text that it asks for with `--help` or `--version`. A mistake ends the program.
-pub(crate) fn parse<I, T>(words: I) -> Result<Cli, clap::builder::StyledStr>
+/// What a command line is that is no verb to run.
+#[derive(Debug)]
+pub(crate) enum NoVerb {
+    /// It asks for a text with `--help` or `--version`.
+    Help(clap::builder::StyledStr),
+    /// It has a mistake, and asks for JSON.
+    Wrong(CommandError),
+}
+
+/// The command line. A mistake in a line that does not ask for JSON ends the program.
+pub(crate) fn parse<I, T>(words: I) -> Result<Cli, NoVerb>
 where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
@@ -71,9 +81,9 @@ where
     let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
     Cli::try_parse_from(&words).map_err(|error| {
         if error.use_stderr() {
-            wrong::end(error, &words);
+            return NoVerb::Wrong(wrong::failure(error, &words));
         }
-        error.render()
+        NoVerb::Help(error.render())
     })
 }
 
@@ -89,6 +99,16 @@ pub(crate) struct Global {
     /// Nothing on standard error but errors.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+}
+
+impl Global {
+    /// Those of a line that asks for JSON, and of which no more is known.
+    pub(crate) fn json() -> Self {
+        Self {
+            format: OutputFormat::Json,
+            ..Self::default()
+        }
+    }
 }
 
 /// An address of a node; this machine by its name, too.

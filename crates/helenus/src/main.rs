@@ -8,7 +8,7 @@ mod log;
 mod outfile;
 mod ui;
 
-use cli::{Cli, Verb};
+use cli::{Cli, Global, NoVerb, Verb};
 use error::CommandError;
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::env::Env;
@@ -22,7 +22,8 @@ fn main() -> ExitCode {
     }
     let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(help) => return print(&help),
+        Err(NoVerb::Help(help)) => return print(&help),
+        Err(NoVerb::Wrong(failure)) => return end(Err(failure), &Ui::new(&Global::json())),
     };
     // What becomes another program, or is one, has no part in the rest of the face.
     match &cli.verb {

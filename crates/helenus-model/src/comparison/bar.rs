@@ -1,10 +1,9 @@
 //! Bars: what `--fail-on` says, which rows it is about, and whether they are crossed.
 //! Refuses to guess: a bar that can be read in two ways, or that is about nothing, is an error.
 
-use super::rows::{ALPHA, Computed};
+use super::rows::{Computed, ONE_SIDED, shared};
 use super::{ALL, Bar, BarAnswer, LEAST_PAIRS, Measure};
 use crate::nearest::nearest;
-use crate::stats::holm_levels;
 
 /// A bar as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
 #[derive(Debug, Clone, PartialEq)]
@@ -443,7 +442,8 @@ fn words(before: &str) -> (Vec<Word>, Word) {
     }
 }
 
-/// The bars' answers: each by an interval at its Holm level, so that the chance of any wrong answer is 5 % together.
+/// The bars' answers: each by one-sided bounds of 95 % over their number, so that the chance of any wrong answer is 5 %
+/// together.
 ///
 /// # Errors
 /// A bar about a phase, an operation or a number that the rows do not have.
@@ -453,15 +453,8 @@ pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, Ba
         let places = bar.rows(rows)?;
         asked.extend(places.into_iter().map(|place| (bar, &rows[place])));
     }
-    let p: Vec<f64> = asked
-        .iter()
-        .map(|(bar, one)| match one.is_enough() {
-            true => one.p(bar.bound.ln()),
-            false => 1.0,
-        })
-        .collect();
-    let levels = holm_levels(&p, ALPHA);
-    let answered = asked.iter().zip(levels).map(|((bar, one), level)| {
+    let level = shared(ONE_SIDED, asked.len());
+    let answered = asked.iter().map(|(bar, one)| {
         let ends = one.ends(level).filter(|_| one.is_enough());
         Bar {
             text: bar.text.clone(),

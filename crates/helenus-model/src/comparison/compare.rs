@@ -2,7 +2,7 @@
 //! Refuses runs that cannot be compared at all, and says why.
 
 use super::bar::{BarError, FailOn, answers};
-use super::rows::{ALPHA, phases, rows};
+use super::rows::{ALPHA, ONE_SIDED, phases, rows, shared};
 use super::{ALL, Comparison, Measure, Row, Side, VERSION, pairs};
 use crate::format::Format;
 use crate::result::RunResult;
@@ -289,17 +289,22 @@ pub struct Needed {
 impl Comparison {
     /// Stein's rule: how many pairs in all give an interval of the wanted half-width (a ratio above 1, such as 1.05),
     /// by the spread of these pairs, which are the first stage. The rows of the bars govern; without bars p50 of all
-    /// operations together in each phase, of the response time where there is a schedule. None where no such row has an
+    /// operations together in each phase, of the response time where there is a schedule. The interval is the one that is
+    /// shown beside the answer. None where no such row has an
     /// interval, or the wanted ratio is not above 1.
     pub fn pairs_needed(&self, wanted: f64) -> Option<Needed> {
         let half = wanted.ln();
         if half.is_nan() || half <= 0.0 {
             return None;
         }
+        let level = match self.bars.len() {
+            0 => ALPHA,
+            bars => shared(ONE_SIDED, bars),
+        };
         let needed = self.rows.iter().filter(|row| self.governs(row));
         let needed = needed.filter_map(|row| {
             let first = row.estimate.as_ref()?;
-            let pairs = second_stage(first.log_sd, first.degrees, half, ALPHA);
+            let pairs = second_stage(first.log_sd, first.degrees, half, level);
             // A row that misses a pair still needs all pairs of the first stage.
             let pairs = pairs.max(self.pairs.len());
             let governed_by = row.name();

@@ -91,7 +91,7 @@ impl Measure {
     }
 
     /// The service time of which this is the response time.
-    pub(super) fn service(self) -> Option<Self> {
+    pub(crate) fn service(self) -> Option<Self> {
         Some(match self {
             Self::ResponseMean => Self::ServiceMean,
             Self::ResponseP50 => Self::ServiceP50,

@@ -9,11 +9,20 @@ use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage
 /// Two-sided level of the intervals.
 pub(crate) const ALPHA: f64 = 1.0 - LEVEL;
 
+/// Two-sided level of an interval each end of which is a one-sided bound of 95 %: a bar asks about one side of one number.
+pub(crate) const ONE_SIDED: f64 = 2.0 * ALPHA;
+
 /// Half-width that [`Estimate::pairs_for_5_percent`] is about, as a ratio.
 const FIVE_PERCENT: f64 = 1.05;
 
 /// Power that [`Estimate::detectable`] is about: 8 of 10 cases.
 const POWER: f64 = 0.8;
+
+/// A level shared by so many intervals that are told together (Bonferroni).
+#[expect(clippy::cast_precision_loss, reason = "rows and bars of a report")]
+pub(crate) fn shared(level: f64, by: usize) -> f64 {
+    level / by.max(1) as f64
+}
 
 /// A row with what its estimate was made from.
 pub(super) struct Computed {

@@ -257,7 +257,7 @@ fn a_closed_loop_has_throughput_in_its_headline_and_no_response() {
 
 #[test]
 fn a_family_wise_level_is_kept_without_any_difference() {
-    // Three rows with noise of their own, all bars at no change: any answer but *cannot tell* is wrong.
+    // Three rows with noise of their own, all bars at no change: none is crossed.
     let bars = ["p50>+0%", "cpu>+0%", "generator-cpu>+0%"];
     let mut draw = Draw::new(Seed(9));
     let mut wrong = [0, 0, 0];
@@ -278,7 +278,7 @@ fn a_family_wise_level_is_kept_without_any_difference() {
         let outside = |e: &Estimate| e.low > 1.0 || e.high < 1.0;
         let p50 = row(&found, "write all response p50").estimate;
         wrong[0] += usize::from(p50.is_some_and(|e| outside(&e)));
-        wrong[1] += usize::from(found.bars.iter().any(|b| b.answer != BarAnswer::CannotTell));
+        wrong[1] += usize::from(found.answer() == Some(BarAnswer::Crossed));
         wrong[2] += usize::from(found.rows.iter().any(|row| row.finding().is_claim()));
     }
     // 30 are expected, with a standard error of 5.3.
@@ -461,6 +461,13 @@ fn bars_answer_three_ways() {
     let codes =
         [BarAnswer::Holds, BarAnswer::Crossed, BarAnswer::CannotTell].map(BarAnswer::exit_code);
     assert_eq!(codes, [0, 1, 6]);
+    // One side is asked: the ends are bounds of 95 % each.
+    let one = compared(&A, &times_of(1.1), &["p99>+5%"]);
+    let known = row(&one, "write all response p99").estimate.unwrap();
+    let t = crate::stats::t_quantile(0.95, known.degrees);
+    let half = t * known.log_sd / (known.pairs as f64).sqrt();
+    let low = (known.ratio.ln() - half).exp();
+    assert!((one.bars[0].low.unwrap() - low).abs() < 1e-9);
     // Several: the worst answers, and each interval is wider than alone.
     let bars = ["p99>+5%", "write.service.p50>+20%", "cpu>+10%"];
     let several = compared(&A, &times_of(1.1), &bars);

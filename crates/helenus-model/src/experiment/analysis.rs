@@ -12,7 +12,7 @@ use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
 use super::untold::Untold;
-use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure};
+use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct BarCell {
     pub label: String,
     /// Geometric mean over the blocks, in the measure's unit.
     pub value: Option<f64>,
-    /// Its interval.
+    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
     pub interval: Option<[f64; 2]>,
     /// Whether it holds.
     pub answer: BarAnswer,
@@ -272,7 +272,15 @@ fn bars(
             };
             let behind = facts.iter().filter(own).filter(|fact| fact.behind).count();
             let each = logs.each(place);
-            let interval = interval(&each).map(|i| i.ends(ALPHA).map(f64::exp));
+            let least = facts.iter().filter(own);
+            let least: Vec<f64> = least
+                .filter_map(|fact| fact.least(phase, measure))
+                .map(f64::ln)
+                .collect();
+            // Where the generator was late, a bar is decided only where both ends of what may be agree.
+            let ends = |of: &[f64]| Some(interval(of)?.ends(ONE_SIDED).map(f64::exp));
+            let interval = ends(&least).zip(ends(&each));
+            let interval = interval.map(|([low, _], [_, high])| [low, high]);
             let answer = match interval {
                 _ if !held => BarAnswer::CannotTell,
                 // Who cannot keep up has no time at all, and the runs that could are those with luck.

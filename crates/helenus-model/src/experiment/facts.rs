@@ -4,7 +4,7 @@
 use super::order::Planned;
 use crate::comparison::{ALL, Measure};
 use crate::doubt::{DoubtKind, Severity, Verdict};
-use crate::result::{Around, RunResult};
+use crate::result::{Around, PhaseResult, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,6 +27,9 @@ pub struct Fact {
     pub behind: bool,
     /// The generator was the bottleneck of one of its phases.
     pub generator_was_limit: bool,
+    /// Phases in which the generator was late: without its delay their response times lie between service and response.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub censored: Vec<String>,
     /// Names of its phases, in their order.
     pub phases: Vec<String>,
     /// Its numbers.
@@ -58,16 +61,21 @@ impl Fact {
         let mut doubts: Vec<String> = all().map(|doubt| doubt.text.clone()).collect();
         doubts.sort();
         doubts.dedup();
-        let bad = |kind: DoubtKind| {
-            all().any(|d| d.severity == Severity::Disqualifying && d.kind == kind)
-        };
+        // By today's severities: a late generator disqualified a run once.
+        let worst = all().map(|doubt| doubt.kind.severity()).max();
+        let censored = result.phases.iter().filter(|phase| phase.is_censored());
         Self {
             run: run.to_owned(),
             planned,
             life,
-            verdict: result.verdict,
-            behind: bad(DoubtKind::BehindSchedule),
-            generator_was_limit: bad(DoubtKind::GeneratorSaturated),
+            verdict: match worst {
+                None => Verdict::Valid,
+                Some(Severity::Caution) => Verdict::Caution,
+                Some(Severity::Disqualifying) => Verdict::Invalid,
+            },
+            behind: result.phases.iter().any(PhaseResult::nodes_fell_behind),
+            generator_was_limit: all().any(|d| d.kind == DoubtKind::GeneratorSaturated),
+            censored: censored.map(|phase| phase.name.clone()).collect(),
             phases: result
                 .phases
                 .iter()
@@ -88,6 +96,15 @@ impl Fact {
     /// Whether its numbers count.
     pub fn is_believed(&self) -> bool {
         self.verdict != Verdict::Invalid
+    }
+
+    /// The least that a number of it may be: the service time of a response time, where the generator was late.
+    pub(super) fn least(&self, phase: &str, measure: Measure) -> Option<f64> {
+        let most = self.value(phase, measure)?;
+        let late = self.censored.iter().any(|name| name == phase);
+        let service = measure.service().filter(|_| late);
+        let least = service.and_then(|service| self.value(phase, service));
+        Some(least.unwrap_or(most).min(most))
     }
 
     /// A number of it; none where it must not be believed.

@@ -309,6 +309,7 @@ fn simulated(
                 life: planned.restart as u32,
                 verdict: Verdict::Valid,
                 behind: false,
+                censored: vec![],
                 generator_was_limit: false,
                 phases: vec!["main".into()],
                 values: Values::from([("main".into(), measures)]),

@@ -166,40 +166,16 @@ fn power_at(noncentrality: f64, t: f64, degrees: usize) -> f64 {
     found / whole
 }
 
-/// Places of the p values from the smallest on.
-fn by_size(p: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
-    order
-}
-
 /// Holm's adjusted p values (1979), in the order of `p`: to be compared with the level of the whole family.
 #[expect(clippy::cast_precision_loss, reason = "families are small")]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![1.0; p.len()];
     let mut so_far: f64 = 0.0;
-    for (rank, place) in by_size(p).into_iter().enumerate() {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    for (rank, place) in order.into_iter().enumerate() {
         so_far = so_far.max(p[place] * (p.len() - rank) as f64).min(1.0);
         adjusted[place] = so_far;
     }
     adjusted
-}
-
-/// The level at which Holm judges each p value, in the order of `p`: `alpha` over the tests that are left when its turn
-/// comes. After the first that is not rejected, all others keep that one's level.
-#[expect(clippy::cast_precision_loss, reason = "families are small")]
-pub fn holm_levels(p: &[f64], alpha: f64) -> Vec<f64> {
-    let order = by_size(p);
-    let mut levels = vec![alpha; p.len()];
-    for (rank, place) in order.iter().enumerate() {
-        let level = alpha / (p.len() - rank) as f64;
-        levels[*place] = level;
-        if p[*place] > level {
-            order[rank..]
-                .iter()
-                .for_each(|other| levels[*other] = level);
-            break;
-        }
-    }
-    levels
 }

@@ -226,7 +226,7 @@ fn bar_cells(found: &Analysis) -> Sheet {
         "bar",
         "settings",
         ">value",
-        "95 % interval",
+        "one-sided 95 % bounds",
         "answer",
         "because",
     ];

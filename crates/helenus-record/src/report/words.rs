@@ -203,7 +203,7 @@ fn p99(phase: &PhaseResult) -> String {
 }
 
 /// The answer in one sentence, without the verdict.
-pub(super) fn headline(result: Option<&RunResult>) -> String {
+pub fn headline(result: Option<&RunResult>) -> String {
     let Some(result) = result else {
         return "No result: the run is under way, or did not come to its end".to_owned();
     };

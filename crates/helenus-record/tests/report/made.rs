@@ -87,6 +87,7 @@ pub(crate) fn made() -> Made {
             life: planned.restart as u32,
             verdict: Verdict::Valid,
             behind: false,
+            censored: vec![],
             generator_was_limit: false,
             phases: vec!["main".into()],
             values: Values::from([("main".into(), measures)]),

@@ -24,6 +24,8 @@ A side's file holds flags of `helenus bench` as TOML, one key a line:
 A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
 of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
 
+A bar is answered by its one-sided bound of 95 %; several share the 5 % (Bonferroni).
+
 Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.")]
 pub(crate) struct Compare {
     /// Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison, to show it again

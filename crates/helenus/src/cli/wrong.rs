@@ -4,16 +4,13 @@
 use crate::error::CommandError;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
-use std::io::Write as _;
 
-/// Ends the program with the error of a line, in the form that the line asks for.
-pub(super) fn end(error: clap::Error, words: &[OsString]) -> ! {
+/// The error of a line that asks for JSON. Any other line ends the program with its error, in words.
+pub(super) fn failure(error: clap::Error, words: &[OsString]) -> CommandError {
     let error = with_cure(error, words);
     let flag = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
     if words.windows(2).any(flag) || words.iter().any(|word| word == "--format=json") {
-        let failure = CommandError::of_line(&error);
-        let _reader_gone = write!(std::io::stderr(), "{}", failure.json());
-        std::process::exit(i32::from(failure.code));
+        return CommandError::of_line(&error);
     }
     error.exit()
 }

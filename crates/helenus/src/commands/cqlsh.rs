@@ -179,9 +179,10 @@ pub(crate) fn on_disk(
             ..
         }) => run(&flags, hands, ui),
         Ok(_) => Err(CommandError::new(code::USAGE, "cqlsh takes -e and -f")),
-        Err(help) => {
+        Err(crate::cli::NoVerb::Help(help)) => {
             ui.out(&help.ansi().to_string());
             Ok(0)
         }
+        Err(crate::cli::NoVerb::Wrong(failure)) => Err(failure),
     }
 }

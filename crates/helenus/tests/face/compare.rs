@@ -74,6 +74,8 @@ fn help() {
     A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
     of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
 
+    A bar is answered by its one-sided bound of 95 %; several share the 5 % (Bonferroni).
+
     Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.
     "#);
 }

@@ -28,6 +28,41 @@ fn a_bar_is_not_held_by_the_runs_that_had_luck() {
 }
 
 #[test]
+fn a_late_generator_decides_a_bar_only_where_both_ends_agree() {
+    let of = read(WHOLE).unwrap();
+    let bar = of.bars[0].bound;
+    // Response times around `response`, service times half as long, in runs that were all late.
+    let answer = |response: f64, late: bool| {
+        let mut facts = simulated(&of, Seed(5), 0.01, |_| response);
+        for fact in &mut facts {
+            fact.censored.extend(late.then(|| "main".to_owned()));
+            let values = fact.values.get_mut("main").expect("its phase");
+            values.insert(Measure::ServiceP99, response / 2.0);
+        }
+        analyse(&of, &facts, None, None).unwrap().bars[0].answer
+    };
+    assert_eq!(answer(bar * 1.5, false), BarAnswer::Crossed);
+    assert_eq!(answer(bar * 1.5, true), BarAnswer::CannotTell);
+    assert_eq!(answer(bar * 2.5, true), BarAnswer::Crossed);
+    assert_eq!(answer(bar * 0.9, true), BarAnswer::Holds);
+}
+
+#[test]
+fn a_bar_asks_about_one_side() {
+    let of = read(WHOLE).unwrap();
+    let facts = simulated(&of, Seed(5), 0.01, |_| 1_000.0);
+    let bar = &analyse(&of, &facts, None, None).unwrap().bars[0];
+    let own = facts
+        .iter()
+        .filter(|f| f.planned.combination == bar.combination && f.planned.stage == Stage::Main);
+    let logs: Vec<f64> = own.map(|f| f.values["main"][&bar.measure].ln()).collect();
+    let sd = crate::stats::standard_deviation(&logs).unwrap();
+    let half = crate::stats::t_quantile(0.95, 5) * sd / 6_f64.sqrt();
+    let high = bar.value.unwrap() * half.exp();
+    assert!((bar.interval.unwrap()[1] / high - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn one_run_that_came_through_by_luck_takes_no_block_from_the_others() {
     let of = read(WHOLE).unwrap();
     let mut facts = simulated(&of, Seed(5), 0.01, |levels| {

@@ -34,6 +34,8 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Report<'a> {
     format: Format,
+    /// What was reached and how long it took, in a sentence.
+    answer: String,
     run: Option<String>,
     verdict: Verdict,
     interrupted: bool,
@@ -96,6 +98,7 @@ impl<'a> ClusterFacts<'a> {
 pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
     let report = Report {
         format: Format::new("bench", 1),
+        answer: helenus_record::report::run_answer(Some(&finished.result)),
         run: finished.run.map(|run| run.to_string()),
         verdict: finished.result.verdict,
         interrupted: finished.interrupted,

@@ -12,6 +12,8 @@ struct Shown<'a> {
     /// Its name in the history; none where it could not be kept.
     comparison_id: Option<String>,
     /// What it says, in the words of every report.
+    /// The conclusion's headline.
+    answer: String,
     conclusion: Conclusion,
     #[serde(flatten)]
     comparison: &'a Comparison,
@@ -19,9 +21,11 @@ struct Shown<'a> {
 
 /// Shows a comparison under the name that the history gave it.
 pub(crate) fn show(comparison: &Comparison, id: Option<String>, ui: &Ui) {
+    let conclusion = comparison.conclusion();
     let shown = Shown {
         comparison_id: id.clone(),
-        conclusion: comparison.conclusion(),
+        answer: conclusion.headline.clone(),
+        conclusion,
         comparison,
     };
     ui.result(&shown, || text(comparison, id.as_deref()));

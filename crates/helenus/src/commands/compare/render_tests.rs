@@ -143,6 +143,7 @@ fn terminal_json_html_and_markdown_say_the_same_of_the_same_comparison() {
         };
         let terminal = text(&found, Some("cmp1"));
         let json = serde_json::to_value(Shown {
+            answer: found.conclusion().headline,
             comparison_id: None,
             conclusion: found.conclusion(),
             comparison: &found,
