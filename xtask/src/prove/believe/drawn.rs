@@ -33,13 +33,22 @@ pub(super) struct Drawn {
     pub(super) half_width: f64,
 }
 
-/// Whether `compare` would take the run: one that must not be believed (exit code 5) it leaves out, with its pair.
+/// Whether the run counted when it was made: one that ended with exit code 5 was not to be believed.
 pub(super) fn counts(run: &Measures) -> bool {
     run.get("exit_code").is_none_or(|code| *code == 0.0)
 }
 
 /// The log ratios of the pool's pairs: restarts 0 and 1, 2 and 3 and so on; those of which both runs count.
 pub(super) fn log_ratios(pool: &[&Measures], measure: &str) -> Vec<f64> {
+    ratios(pool, measure, counts)
+}
+
+/// The root mean square of the log ratios of all pairs, whether their runs counted or not.
+pub(super) fn log_sd_of_all(pool: &[&Measures], measure: &str) -> Option<f64> {
+    log_sd(&ratios(pool, measure, |_| true))
+}
+
+fn ratios(pool: &[&Measures], measure: &str, counts: fn(&Measures) -> bool) -> Vec<f64> {
     pool.chunks_exact(2)
         .filter(|pair| pair.iter().all(|run| counts(run)))
         .filter_map(|pair| {
@@ -48,6 +57,12 @@ pub(super) fn log_ratios(pool: &[&Measures], measure: &str) -> Vec<f64> {
         })
         .filter(|ratio| ratio.is_finite())
         .collect()
+}
+
+/// Which side is called A is chance: the mean of the ratios is 0.
+fn log_sd(ratios: &[f64]) -> Option<f64> {
+    let squares = ratios.iter().map(|r| r * r).sum::<f64>();
+    (!ratios.is_empty()).then(|| (squares / ratios.len() as f64).sqrt())
 }
 
 /// Draws a sample of `size` of the pool, each with a label of its own.
@@ -77,10 +92,9 @@ pub(super) fn nothing_differs(pool: &[f64], seed: Seed) -> Option<Drawn> {
         widths.push(((high - low) / 2.0).exp());
     }
     widths.sort_by(f64::total_cmp);
-    let mean_square = pool.iter().map(|r| r * r).sum::<f64>() / pool.len() as f64;
     Some(Drawn {
         pairs: pool.len(),
-        log_sd: mean_square.sqrt(),
+        log_sd: log_sd(pool)?,
         false_share: wrong as f64 / DRAWS as f64,
         half_width: widths[widths.len() / 2],
     })

@@ -1,5 +1,5 @@
 //! What `believe answer` says of its journals, as `docs/believe.md` has it: comparisons drawn from the pools, and live ones.
-//! Refuses a run that `compare` would refuse: its pair is left out, and counted.
+//! Refuses a run that was not to be believed: its pair is left out, and told.
 
 use super::{drawn, live, pool};
 use crate::prove::campaign::Measures;
@@ -33,8 +33,15 @@ pub(super) fn pool(journal: &Journal, pool: &pool::Pool) -> Result<(String, bool
     let trials = journal.trials(pool.variant).into_iter();
     let trials: Vec<&Measures> = trials.map(|(measures, _)| measures).collect();
     let refused = trials.iter().filter(|run| !drawn::counts(run)).count();
+    let refused = match refused {
+        0 => "all of their runs count".to_owned(),
+        some => format!(
+            "{some} of their runs ended with exit code 5, and are left out with their pairs{}",
+            with_them(&trials)
+        ),
+    };
     let mut text = format!(
-        "{} restarts ({}); {refused} of their runs `compare` would refuse.\n\n\
+        "{} restarts ({}); {refused}.\n\n\
          | measure | pairs | log sd | false at 5 % | half-width | finds 2 % | 5 % | 10 % |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|\n",
         trials.len(),
@@ -68,6 +75,15 @@ pub(super) fn pool(journal: &Journal, pool: &pool::Pool) -> Result<(String, bool
         );
     }
     Ok((text, holds))
+}
+
+/// What the tails were with the runs that are left out.
+fn with_them(trials: &[&Measures]) -> String {
+    let each = ["response_p99_us", "service_p99_us", "response_mean_us"].map(|measure| {
+        let sd = drawn::log_sd_of_all(trials, measure).unwrap_or_default();
+        format!("{} {sd:.3}", words(measure))
+    });
+    format!(" (log sd with them: {})", each.join(", "))
 }
 
 /// A measure of the journal in words.
