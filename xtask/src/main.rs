@@ -7,6 +7,7 @@
     reason = "a chore talks to the one who runs it"
 )]
 
+mod figures;
 mod keys;
 mod lock;
 mod maven;
@@ -21,7 +22,9 @@ const USAGE: &str = "usage: cargo xtask CHORE
   keys VERSION   write the release's table of cassandra.yaml keys; before 4.0 from its distribution
   patches SERIES write how the keys of the series' other patches differ from those of the pinned one
   prove NAME [--repeats N] [--fresh]
-                 measure a figure again and hold it to its bars; prove --list names them";
+                 measure a figure again and hold it to its bars; prove --list names them
+  figures [--check] [PAGE...]
+                 write the pages' figures anew from their raw files, or show where they differ";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +34,10 @@ fn main() -> ExitCode {
         ["keys", version] => keys::run(version),
         ["patches", series] => patches::run(series),
         ["prove", ref rest @ ..] => match prove::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
+        ["figures", ref rest @ ..] => match figures::run(rest) {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),
         },

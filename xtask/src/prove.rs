@@ -8,6 +8,7 @@ mod cluster3;
 mod count;
 mod experiments;
 mod fifteen;
+pub(crate) mod figures;
 mod host;
 mod idle;
 mod journal;

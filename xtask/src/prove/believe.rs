@@ -5,8 +5,11 @@ mod drawn;
 mod latte;
 mod live;
 mod pool;
+mod tables;
 
-use super::campaign::{Measures, Outcome};
+pub(super) use tables::{live as live_rows, nothing_differed, pool_named as pool_rows};
+
+use super::campaign::Outcome;
 use super::host::{self, Host};
 use super::journal::{Journal, Line};
 use super::rig::Rig;
@@ -138,18 +141,13 @@ impl Believe<'_> {
     fn answer(&self) -> Result<bool, Box<dyn Error>> {
         let pool = self.journal("believe-pool")?;
         let live = self.journal("believe-live")?;
-        let seed = Seed(20);
-        let of = |kind: &pool::Pool| -> Vec<&Measures> {
-            let trials = pool.trials(kind.variant).into_iter();
-            trials.map(|(measures, _)| measures).collect()
-        };
-        let mut text = String::new();
-        let mut holds = drawn_table(&pool::SETTLED, &of(&pool::SETTLED), seed, &mut text)?;
+        let (mut text, mut holds) = tables::pool(&pool, &pool::SETTLED)?;
         // Told for what it is; nothing is held to it.
-        let compiling = of(&pool::COMPILING);
-        drawn_table(&pool::COMPILING, &compiling, seed, &mut text)?;
-        latte_table(self.rig, compiling.len(), seed, &mut text)?;
-        holds &= live_table(&live, &mut text)?;
+        text.push_str(&tables::pool(&pool, &pool::COMPILING)?.0);
+        let compiling = pool.trials(pool::COMPILING.variant).len();
+        latte_table(self.rig, compiling, tables::SEED, &mut text)?;
+        text.push_str(&tables::live(&live));
+        holds &= tables::live_holds(&live);
         println!("{text}");
         Ok(holds)
     }
@@ -183,52 +181,6 @@ fn told(line: &Line) -> String {
     }
 }
 
-/// Draws from the pool; true where the error rates and the power are where they shall be.
-fn drawn_table(
-    pool: &pool::Pool,
-    trials: &[&Measures],
-    seed: Seed,
-    text: &mut String,
-) -> Result<bool, Box<dyn Error>> {
-    writeln!(
-        text,
-        "\nPool: {} restarts ({}). Drawn: {} comparisons of 6 to 8 pairs for each figure.\n\n\
-         | measure | pairs | log sd | false at 5 % | half-width | finds 2 % (10 pairs) | 5 % | 10 % |\n\
-         |---|---|---|---|---|---|---|---|",
-        trials.len(),
-        pool.about,
-        drawn::DRAWS
-    )?;
-    let mut holds = trials.len() >= pool.restarts;
-    for measure in drawn::MEASURES {
-        let ratios = drawn::log_ratios(trials, measure);
-        if ratios.len() < 10 {
-            continue;
-        }
-        let none = drawn::nothing_differs(&ratios, seed).ok_or("too few pairs")?;
-        let power = |ratio| drawn::power(&ratios, ratio, 10.min(ratios.len()), seed);
-        let [two, five, ten] = [1.02, 1.05, 1.10].map(|ratio| power(ratio).unwrap_or_default());
-        let errors = (0.035..=0.065).contains(&none.false_share);
-        let found =
-            ten >= 0.8 || !["service_p50_us", "response_p50_us", "node_cpu_us"].contains(&measure);
-        holds &= errors && found;
-        writeln!(
-            text,
-            "| {measure} | {} | {:.3} | {:.1} %{} | ±{:.1} % | {:.0} % | {:.0} % | {:.0} %{} |",
-            none.pairs,
-            none.log_sd,
-            none.false_share * 100.0,
-            if errors { "" } else { " (outside 3.5 to 6.5)" },
-            (none.half_width - 1.0) * 100.0,
-            two * 100.0,
-            five * 100.0,
-            ten * 100.0,
-            if found { "" } else { " (below 80)" },
-        )?;
-    }
-    Ok(holds)
-}
-
 fn latte_table(
     rig: &Rig,
     rounds: usize,
@@ -259,60 +211,4 @@ fn latte_table(
         )?;
     }
     Ok(())
-}
-
-/// The live comparisons by kind; true where the bars of the workflow are met.
-fn live_table(live: &Journal, text: &mut String) -> Result<bool, Box<dyn Error>> {
-    writeln!(
-        text,
-        "\nLive comparisons:\n\n| kind | trials | passed (0) | failed (1) | cannot tell (6) | interval leaves 1 out |\n\
-         |---|---|---|---|---|---|"
-    )?;
-    let mut holds = true;
-    let mut noise = (0, 0);
-    for kind in live::KINDS {
-        let trials = live.trials(kind.variant);
-        let code = |code: f64| {
-            trials
-                .iter()
-                .filter(|(m, _)| m.get("exit_code") == Some(&code))
-                .count()
-        };
-        let found = trials
-            .iter()
-            .filter(|(m, _)| leaves_one_out(m, kind.looked_at))
-            .count();
-        writeln!(
-            text,
-            "| {} ({}) | {} | {} | {} | {} | {found} |",
-            kind.variant,
-            kind.about,
-            trials.len(),
-            code(0.0),
-            code(1.0),
-            code(6.0)
-        )?;
-        holds &= trials.len() >= kind.trials;
-        match kind.variant {
-            "ci12-noise" => holds &= code(1.0) <= 1,
-            "ci12-p50" | "ci12-p99" => holds &= code(1.0) * 10 >= trials.len() * 9,
-            _ => {}
-        }
-        if kind.variant.ends_with("noise") {
-            noise = (noise.0 + trials.len(), noise.1 + found);
-        }
-    }
-    let (trials, wrong) = noise;
-    holds &= wrong <= 8;
-    writeln!(
-        text,
-        "\nNothing differs, live: {wrong} false of {trials} (at most 8 of 80)."
-    )?;
-    Ok(holds)
-}
-
-/// Whether the interval of what is looked at leaves 1 out.
-fn leaves_one_out(measures: &Measures, looked_at: &str) -> bool {
-    let end = |end: &str| measures.get(&format!("{looked_at}_{end}"));
-    matches!((end("low"), end("high")), (Some(low), Some(high)) if *low > 1.0 || *high < 1.0)
 }

@@ -168,8 +168,13 @@ fn read(path: &Path) -> Result<Vec<Line>, Box<dyn Error>> {
         let file = fs_err::OpenOptions::new().write(true).open(path)?;
         file.set_len(whole as u64)?;
     }
+    lines(&text[..whole])
+}
+
+/// The lines of a text.
+pub(crate) fn lines(text: &str) -> Result<Vec<Line>, Box<dyn Error>> {
     let mut lines = Vec::new();
-    for (number, line) in text[..whole].lines().enumerate() {
+    for (number, line) in text.lines().enumerate() {
         let line = serde_json::from_str(line).map_err(|e| format!("line {}: {e}", number + 1))?;
         lines.push(line);
     }

@@ -99,6 +99,32 @@ fn answer(path: &Path, trials: &[Trial]) -> bool {
     holds
 }
 
+/// The same in a sentence, for a page.
+pub(crate) fn sentence(path: &Path) -> Result<String, Box<dyn Error>> {
+    let trials = read(path)?;
+    let mut last: BTreeMap<(&str, &str), &Trial> = BTreeMap::new();
+    for trial in &trials {
+        last.insert((&trial.shape, &trial.release), trial);
+    }
+    let range = |of: fn(&Trial) -> usize| {
+        let each = || last.values().map(|trial| of(trial));
+        let ends = each().min().zip(each().max());
+        ends.map_or(String::new(), |(least, most)| format!("{least} to {most}"))
+    };
+    let held = last.values().filter(|trial| trial.holds()).count();
+    let mut releases: Vec<&str> = last.keys().map(|(_, release)| *release).collect();
+    releases.sort_unstable();
+    releases.dedup();
+    Ok(format!(
+        "{held} of {} files and releases were as said ({}): {} settings a file that the dry run had named, and {} that nobody\n\
+         had named and that had the default.\n",
+        last.len(),
+        releases.join(", "),
+        range(|trial| trial.said),
+        range(|trial| trial.defaults),
+    ))
+}
+
 fn line(trial: &Trial) -> String {
     if let Some(why) = &trial.failed {
         return format!("{} on {}: failed: {why}", trial.shape, trial.release);

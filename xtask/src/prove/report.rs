@@ -133,6 +133,11 @@ fn judge(bar: &Bar, journal: &Journal, repeats: usize) -> (String, bool) {
     }
 }
 
+/// Whether a bar holds for the trials that there are.
+pub(crate) fn holds(bar: &Bar, journal: &Journal) -> bool {
+    judge(bar, journal, 1).1
+}
+
 fn measures(journal: &Journal, variant: &str) -> BTreeSet<String> {
     let trials = journal.trials(variant);
     trials.iter().flat_map(|(m, _)| m.keys().cloned()).collect()
@@ -157,13 +162,13 @@ fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::campaign::Measures;
     use super::super::host::Pressure;
     use super::super::journal::Line;
     use super::*;
 
-    fn journal(values: &[(&str, f64)]) -> Journal {
+    pub(crate) fn journal(values: &[(&str, f64)]) -> Journal {
         let line = |(variant, value): &(&str, f64)| Line::Trial {
             variant: (*variant).to_owned(),
             round: 0,

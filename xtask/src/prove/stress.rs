@@ -206,7 +206,7 @@ fn ours(rig: &Rig, words: &[String]) -> Result<Counted, Box<dyn Error>> {
 /// The table of `docs/stress.md`, from the last trial of each line.
 pub(crate) fn table(journal: &Journal) -> String {
     let mut text = String::from(
-        "| line | operations | | partitions | | rows an operation | | errors |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| line | operations, theirs | ours | partitions, theirs | ours | rows an operation, theirs | ours | errors |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for line in &LINES {
         let trials = journal.trials(line.name);

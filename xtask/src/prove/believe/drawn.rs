@@ -33,9 +33,24 @@ pub(super) struct Drawn {
     pub(super) half_width: f64,
 }
 
-/// The log ratios of the pool's pairs: restarts 0 and 1, 2 and 3 and so on.
+/// Whether the run counted when it was made: one that ended with exit code 5 was not to be believed.
+pub(super) fn counts(run: &Measures) -> bool {
+    run.get("exit_code").is_none_or(|code| *code == 0.0)
+}
+
+/// The log ratios of the pool's pairs: restarts 0 and 1, 2 and 3 and so on; those of which both runs count.
 pub(super) fn log_ratios(pool: &[&Measures], measure: &str) -> Vec<f64> {
+    ratios(pool, measure, counts)
+}
+
+/// The root mean square of the log ratios of all pairs, whether their runs counted or not.
+pub(super) fn log_sd_of_all(pool: &[&Measures], measure: &str) -> Option<f64> {
+    log_sd(&ratios(pool, measure, |_| true))
+}
+
+fn ratios(pool: &[&Measures], measure: &str, counts: fn(&Measures) -> bool) -> Vec<f64> {
     pool.chunks_exact(2)
+        .filter(|pair| pair.iter().all(|run| counts(run)))
         .filter_map(|pair| {
             let (a, b) = (pair[0].get(measure)?, pair[1].get(measure)?);
             Some((b / a).ln())
@@ -44,8 +59,14 @@ pub(super) fn log_ratios(pool: &[&Measures], measure: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Draws a sample of `size` of the pool, each with a label of its own, B slower by `ratio`.
-fn draw(pool: &[f64], size: usize, ratio: f64, seed: Seed, at: usize) -> Vec<f64> {
+/// Which side is called A is chance: the mean of the ratios is 0.
+fn log_sd(ratios: &[f64]) -> Option<f64> {
+    let squares = ratios.iter().map(|r| r * r).sum::<f64>();
+    (!ratios.is_empty()).then(|| (squares / ratios.len() as f64).sqrt())
+}
+
+/// Draws a sample of `size` of the pool, each with a label of its own.
+fn draw(pool: &[f64], size: usize, seed: Seed, at: usize) -> Vec<f64> {
     let seed = seed.derive(&format!("draw {at}"));
     let mut order: Vec<usize> = (0..pool.len()).collect();
     order.sort_by_key(|place| mix(seed.at(*place as u64)));
@@ -55,8 +76,7 @@ fn draw(pool: &[f64], size: usize, ratio: f64, seed: Seed, at: usize) -> Vec<f64
         .take(size)
         .map(|place| {
             let swapped = signs.at(place as u64) & 1 == 1;
-            let own = if swapped { -pool[place] } else { pool[place] };
-            own + ratio.ln()
+            if swapped { -pool[place] } else { pool[place] }
         })
         .collect()
 }
@@ -67,28 +87,34 @@ pub(super) fn nothing_differs(pool: &[f64], seed: Seed) -> Option<Drawn> {
     let mut wrong = 0;
     for at in 0..DRAWS {
         let size = 6 + usize::try_from(seed.derive("size").at(at as u64) % 3).ok()?;
-        let [low, high] = interval(&draw(pool, size, 1.0, seed, at))?.ends(1.0 - LEVEL);
+        let [low, high] = interval(&draw(pool, size, seed, at))?.ends(1.0 - LEVEL);
         wrong += usize::from(low > 0.0 || high < 0.0);
         widths.push(((high - low) / 2.0).exp());
     }
     widths.sort_by(f64::total_cmp);
-    let mean_square = pool.iter().map(|r| r * r).sum::<f64>() / pool.len() as f64;
     Some(Drawn {
         pairs: pool.len(),
-        log_sd: mean_square.sqrt(),
+        log_sd: log_sd(pool)?,
         false_share: wrong as f64 / DRAWS as f64,
         half_width: widths[widths.len() / 2],
     })
 }
 
-/// B is slower by `ratio`: how often draws of `size` pairs find it, on the right side.
-pub(super) fn power(pool: &[f64], ratio: f64, size: usize, seed: Seed) -> Option<f64> {
-    let mut found = 0;
+/// B is slower by each of these ratios: how often draws of `size` pairs find it, on the right side. The same draws for all.
+pub(super) fn power<const N: usize>(
+    pool: &[f64],
+    ratios: [f64; N],
+    size: usize,
+    seed: Seed,
+) -> Option<[f64; N]> {
+    let mut found = [0_usize; N];
     for at in 0..DRAWS {
-        let [low, _] = interval(&draw(pool, size, ratio, seed, at))?.ends(1.0 - LEVEL);
-        found += usize::from(low > 0.0);
+        let [low, _] = interval(&draw(pool, size, seed, at))?.ends(1.0 - LEVEL);
+        for (found, ratio) in found.iter_mut().zip(ratios) {
+            *found += usize::from(low + ratio.ln() > 0.0);
+        }
     }
-    Some(found as f64 / DRAWS as f64)
+    Some(found.map(|found| found as f64 / DRAWS as f64))
 }
 
 #[cfg(test)]
@@ -112,14 +138,9 @@ mod tests {
         let pool = pool(60, 0.05);
         let drawn = nothing_differs(&pool, Seed(3)).unwrap();
         assert!((0.03..0.07).contains(&drawn.false_share), "{drawn:?}");
-        let at = |ratio| power(&pool, ratio, 8, Seed(3)).unwrap();
-        assert!(
-            at(1.02) < at(1.05) && at(1.05) < at(1.10),
-            "{} {}",
-            at(1.02),
-            at(1.10)
-        );
-        assert!(at(1.10) > 0.95);
+        let [two, five, ten] = power(&pool, [1.02, 1.05, 1.10], 8, Seed(3)).unwrap();
+        assert!(two < five && five < ten, "{two} {five} {ten}");
+        assert!(ten > 0.95);
     }
 
     #[test]

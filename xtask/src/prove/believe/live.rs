@@ -29,6 +29,16 @@ pub(super) struct Kind {
     real: bool,
 }
 
+impl Kind {
+    /// Pairs of a trial.
+    pub(super) fn pairs(&self) -> &'static str {
+        let at = self.flags.iter().position(|flag| *flag == "--pairs");
+        at.and_then(|at| self.flags.get(at + 1))
+            .copied()
+            .unwrap_or("–")
+    }
+}
+
 /// As a workflow of continuous integration would have it: short runs, eight pairs, two bars.
 const WORKFLOW: &[&str] = &[
     "--pairs",
@@ -76,7 +86,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "ci12-p50",
-        about: "workflow with 12 pairs, median +10 %: the body +13 %, for the way to the node is in the median too",
+        about: "workflow, body +13 %, which is +10 % in the median by reckoning",
         trials: 20,
         looked_at: "write_response_p50",
         a: SAME,
@@ -87,7 +97,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "ci12-noise",
-        about: "workflow with 12 pairs, nothing differs",
+        about: "workflow, nothing differs",
         trials: 20,
         looked_at: "write_response_p50",
         a: SAME,
@@ -98,7 +108,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "ci12-p99",
-        about: "workflow with 12 pairs, tail +30 %",
+        about: "workflow, tail +30 %",
         trials: 20,
         looked_at: "write_response_p99",
         a: SAME,
@@ -109,7 +119,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "ci-p50-10",
-        about: "workflow, body +12 %, which is +9.2 % in the median",
+        about: "workflow, body +12 %, which is +9.2 % in the median by reckoning",
         trials: 20,
         looked_at: "write_response_p50",
         a: SAME,
@@ -120,7 +130,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "ci-p50",
-        about: "workflow, body +10 %, which is +8.5 % in the median",
+        about: "workflow, body +10 %, which is +8.5 % in the median by reckoning",
         trials: 20,
         looked_at: "write_response_p50",
         a: SAME,
@@ -142,7 +152,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "noise",
-        about: "six pairs, nothing differs",
+        about: "short runs, nothing differs",
         trials: 60,
         looked_at: "write_response_p50",
         a: SAME,
@@ -153,7 +163,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "body-5",
-        about: "six pairs, body +5 %",
+        about: "short runs, body +5 %",
         trials: 10,
         looked_at: "write_response_p50",
         a: SAME,
@@ -164,7 +174,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "cpu-10",
-        about: "six pairs, CPU an operation +10 % of 200 µs",
+        about: "short runs, CPU an operation +10 % of 200 µs",
         trials: 10,
         looked_at: "write_node_cpu",
         a: "jvm = ['-Dfake.life_sd=0.02', '-Dfake.cpu_us=180']\n",
@@ -175,7 +185,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         variant: "real-read",
-        about: "real Cassandra, 8 pairs: each read sleeps 10 ms in A and 11 ms in B, writes do not",
+        about: "real Cassandra: each read sleeps 10 ms in A and 11 ms in B, writes do not",
         trials: 3,
         looked_at: "read_response_p50",
         a: "jvm = ['-Dcassandra.test.read_iteration_delay_ms=10']\n",
