@@ -16,6 +16,7 @@ mod logs;
 mod order;
 mod progress;
 mod promise;
+mod samples;
 mod strata;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub use growth::Growth;
 pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
 pub use progress::{Fate, Making, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
+pub use samples::TooFew;
 
 use crate::seed::Seed;
 use crate::units::{Bytes, parse_duration, parse_rate};

@@ -103,6 +103,22 @@ impl Measure {
         })
     }
 
+    /// The share of samples below it; none of what is no percentile.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::ServiceP50 | Self::ResponseP50 => Some(0.5),
+            Self::ServiceP90 | Self::ResponseP90 => Some(0.9),
+            Self::ServiceP95 | Self::ResponseP95 => Some(0.95),
+            Self::ServiceP99 | Self::ResponseP99 => Some(0.99),
+            Self::ServiceP999 | Self::ResponseP999 => Some(0.999),
+            Self::ServiceMean
+            | Self::ResponseMean
+            | Self::Throughput
+            | Self::NodeCpu
+            | Self::GeneratorCpu => None,
+        }
+    }
+
     fn distribution(self, one: &OperationResult) -> Option<&Distribution> {
         if self.words().starts_with("response") {
             one.response.as_ref()

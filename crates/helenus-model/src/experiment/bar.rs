@@ -16,7 +16,7 @@ pub struct Goal {
     pub phase: Option<String>,
     /// `Some(true)` for response times, `Some(false)` for service times; none takes the response time where there is one.
     response: Option<bool>,
-    word: &'static str,
+    pub(super) word: &'static str,
 }
 
 /// A number that a combination must keep below, or reach.

@@ -179,7 +179,7 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         ui.caution(&few);
     }
     let request = ExperimentRequest {
-        combinations: combinations(file, hands, ui)?,
+        combinations: plan::decidable(file, hands, ui)?,
         seed: seed(file),
         experiment: file.experiment.clone(),
         text: file.text.clone(),

@@ -71,6 +71,27 @@ fn a_plan_says_what_would_run() {
 }
 
 #[test]
+fn what_its_samples_cannot_decide_is_refused_before_anything_runs() {
+    let lab = lab();
+    // 1,000 a second for 10 s are enough, 500 are not.
+    lab.write("heap.toml", &FILE.replace("p99 < 20ms", "p99.9 < 20ms"));
+    assert_eq!(lab.run(&["experiment", "check", "heap.toml"]).code, "0");
+    let bar = FILE.replace("p99 < 20ms at 1k/s", "p99.9 < 20ms at 500/s");
+    lab.write("heap.toml", &bar);
+    for verb in ["check", "plan"] {
+        assert_eq!(lab.run(&["experiment", verb, "heap.toml"]).code, "2");
+    }
+    shot!(lab.run(&["experiment", "run", "heap.toml"]), @r#"
+    exit code: 2
+    --- standard error
+    error: the bar "p99.9 < 20ms at 500/s" cannot be decided at heap=64M rate=500: the phase main measures 5000 operations, and p99.9 wants 10000, so that ten lie above it
+    hint: measure longer, raise the rate, or ask for a lower percentile
+    "#);
+    let listed = lab.json(&["experiment", "status"]);
+    assert_eq!(listed["experiments"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn a_tip_about_numa_wants_several_nodes_of_memory() {
     let lab = lab();
     let levels = r#"levels = ["64M", { label = "numa", jvm = "-XX:+UseNUMA", heap = "64M" }]"#;
@@ -178,7 +199,7 @@ nodes = "1:1"
 workload = "standard1"
 ops = "write=1"
 rate = 100
-duration = "5s"
+duration = "10s"
 warmup = "1s"
 
 [[factor]]

@@ -215,8 +215,16 @@ fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> 
     match &error {
         PlanError::Memory { need, .. } if *need <= machine::read().memory => Ok(None),
         PlanError::Memory { .. } | PlanError::Limit { .. } => Ok(Some(error.to_string())),
+        PlanError::Cpus { asked, cores } if more(asked, *cores) => Ok(Some(error.to_string())),
         _ => Err(ClusterError::from(error).into()),
     }
+}
+
+/// Whether more processors are asked for than there are.
+fn more(asked: &str, cores: u32) -> bool {
+    asked
+        .parse()
+        .is_ok_and(|asked: f64| asked > f64::from(cores))
 }
 
 /// Whether a key may stand where it stands.

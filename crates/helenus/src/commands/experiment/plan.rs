@@ -2,7 +2,7 @@
 //! Refuses to start anything.
 
 use super::{File, combinations, seed};
-use crate::error::CommandError;
+use crate::error::{CommandError, code};
 use crate::ui::{Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
@@ -85,8 +85,26 @@ struct ShownPlan {
     order: Vec<Planned>,
 }
 
-pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+/// The requests of all combinations of a file that asks for nothing that its phases cannot decide.
+pub(super) fn decidable(
+    file: &File,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<Vec<Combination>, CommandError> {
     let combinations = combinations(file, hands, ui)?;
+    let phases = |one: &Combination| {
+        let phases = one.bench.shape.phases(one.bench.rate_per_s);
+        one.unfit.is_none().then_some(phases)
+    };
+    let phases: Vec<_> = combinations.iter().map(phases).collect();
+    match file.experiment.too_few(&phases) {
+        Some(few) => Err(CommandError::of(code::USAGE, &few).hint(few.hint())),
+        None => Ok(combinations),
+    }
+}
+
+pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+    let combinations = decidable(file, hands, ui)?;
     let small = too_small(&file.experiment, &combinations, hands);
     let shown = shown(&file.experiment, &combinations, small, None);
     ui.result(&shown, || text(&shown));
@@ -94,7 +112,7 @@ pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
 }
 
 pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let combinations = combinations(file, hands, ui)?;
+    let combinations = decidable(file, hands, ui)?;
     let of = &file.experiment;
     let seed = seed(file);
     let order = order(seed, &of.wholes(&of.combinations()), of.repeats);
