@@ -16,7 +16,7 @@ pub(super) struct Residual {
 impl Residual {
     #[expect(clippy::cast_precision_loss, reason = "runs of an experiment")]
     fn of(fit: &LeastSquares, free: usize) -> Self {
-        let degrees = free - fit.rank;
+        let degrees = free.saturating_sub(fit.rank);
         Self {
             variance: fit.residual_squares / degrees.max(1) as f64,
             degrees,
@@ -151,7 +151,7 @@ impl Strata {
             (&self.runs, inside, residuals.runs),
         ];
         let (mut value, mut variance, mut squares) = (0.0, 0.0, 0.0);
-        let mut fewest = usize::MAX;
+        let mut fewest: Option<usize> = None;
         for (fit, weights, residual) in parts {
             if weights.iter().all(|w| w.abs() < 1e-9) {
                 continue;
@@ -161,7 +161,7 @@ impl Strata {
             value += sum.value;
             variance += own;
             squares += own * own / residual.degrees as f64;
-            fewest = fewest.min(residual.degrees);
+            fewest = Some(fewest.map_or(residual.degrees, |few| few.min(residual.degrees)));
         }
         let degrees = if squares > 0.0 {
             variance * variance / squares
@@ -172,7 +172,7 @@ impl Strata {
             value,
             variance,
             blocks,
-            floor(degrees).max(fewest),
+            floor(degrees).max(fewest?),
         ))
     }
 }
