@@ -6,6 +6,7 @@ mod experiment;
 mod journals;
 mod levels;
 mod lives;
+pub(crate) mod null;
 mod pairs;
 mod proof;
 
@@ -36,7 +37,7 @@ struct Call<'a> {
 type Generator = fn(&Call<'_>) -> Result<String, Box<dyn Error>>;
 
 /// Every kind of block.
-const GENERATORS: [(&str, Generator); 8] = [
+const GENERATORS: [(&str, Generator); 9] = [
     ("proof", proof::text),
     ("stress", journals::stress),
     ("believe", journals::believe),
@@ -45,6 +46,7 @@ const GENERATORS: [(&str, Generator); 8] = [
     ("experiment", experiment::text),
     ("lives", lives::text),
     ("pairs", pairs::text),
+    ("null", null::text),
 ];
 
 /// Writes the pages' blocks anew, or with `--check` shows where they differ from their raw files.

@@ -29,6 +29,7 @@ mod wan;
 mod wan15;
 mod workloads;
 
+use crate::figures::null;
 use campaign::{Campaign, order};
 use host::Host;
 use journal::{Journal, Line};
@@ -93,6 +94,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         }
         println!("{:<10} {}", "believe", believe::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
+        println!("{:<10} {}", "null", null::ABOUT);
         return Ok(ExitCode::SUCCESS);
     }
     let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
@@ -102,6 +104,10 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
         } else {
             ExitCode::FAILURE
         });
+    }
+    if let ["null", rest @ ..] = words {
+        null::run(&root, rest)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let believe = match words {
         ["believe", stages @ ..] => Some(stages),

@@ -152,6 +152,11 @@ fn report(own: &Experiment, rows: &[Row]) -> Result<String, Box<dyn Error>> {
     }))
 }
 
+/// What is known of the runs that ended.
+pub(super) fn facts(own: &Experiment, rows: &[Row]) -> Result<Vec<Fact>, Box<dyn Error>> {
+    Ok(runs(own, rows)?.1)
+}
+
 /// The planned runs, and what is known of those that ended.
 fn runs(own: &Experiment, rows: &[Row]) -> Result<(Vec<PlannedRun>, Vec<Fact>), Box<dyn Error>> {
     let combinations = own.combinations();
