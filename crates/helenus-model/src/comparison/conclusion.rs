@@ -71,8 +71,10 @@ impl Row {
         match estimate.p_holm {
             None => Finding::Exploratory,
             Some(p) if p > ALPHA => Finding::NotSignificant,
-            Some(_) if estimate.ratio > 1.0 => Finding::Higher,
-            Some(_) => Finding::Lower,
+            // A claim and the interval beside it say the same.
+            Some(_) if estimate.low > 1.0 => Finding::Higher,
+            Some(_) if estimate.high < 1.0 => Finding::Lower,
+            Some(_) => Finding::NotSignificant,
         }
     }
 

@@ -125,7 +125,7 @@ impl Analysis {
         (family > 0).then(|| {
             format!(
                 "claims are made of {measure} only, by Holm's p at 5 % over all {family} contrasts of it, whose intervals hold \
-                 together in 95 of 100 cases (Bonferroni); effects on other measures are exploratory, with an interval of \
+                 together in 95 of 100 cases (Bonferroni); which settings may be the best is judged at 5 % by itself; effects on other measures are exploratory, with an interval of \
                  95 % each, and each settings' bar is answered for itself"
             )
         })

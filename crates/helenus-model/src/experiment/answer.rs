@@ -32,9 +32,9 @@ pub struct Answer {
     pub rivals: Vec<Rival>,
     /// Blocks in which all of them have numbers.
     pub blocks: usize,
-    /// p values of all settings against the first, the winner's first.
+    /// All settings against the first, the winner's first.
     #[serde(skip)]
-    pub(super) against_reference: Vec<f64>,
+    pub(super) against_reference: Vec<Estimate>,
 }
 
 /// Settings that are not the best, or not surely.
@@ -149,10 +149,10 @@ pub(super) fn answer(
         ])
     };
     let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
-    let mut against: Vec<(f64, f64, &Candidate)> = found
+    let mut against: Vec<(f64, Estimate, &Candidate)> = found
         .iter()
         .skip(1)
-        .filter_map(|one| over(logs, one, reference).map(|e| (e.ratio.ln() * sign, e.p, one)))
+        .filter_map(|one| over(logs, one, reference).map(|e| (e.ratio.ln() * sign, e, one)))
         .collect();
     against.sort_by(|a, b| a.0.total_cmp(&b.0));
     let winner = match against.first() {
@@ -182,7 +182,7 @@ pub(super) fn answer(
         again: again.map(|(estimate, _)| estimate),
         again_claim: again.map_or(Claim::None, |(_, claim)| claim),
         rivals,
-        against_reference: against.iter().map(|(_, p, _)| *p).collect(),
+        against_reference: against.iter().map(|(_, of, _)| *of).collect(),
         blocks: logs.whole_blocks(
             found
                 .iter()
