@@ -237,7 +237,7 @@ fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
     assert_eq!(total.failed[&FailureKind::ClientTimeout], 1);
     assert_eq!(total.completed, 199);
     let service = total.service.as_ref().expect("ended");
-    assert!(service.max_us >= 50_000.0, "the time-out is in the tail");
+    assert_eq!(service.count, 199, "times are those of what completed");
 }
 
 #[test]
