@@ -306,9 +306,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict that these doubts leave.
+    /// The verdict that these doubts leave, by the severities of this version, whatever was stored.
     pub fn of(doubts: &[Doubt]) -> Self {
-        match doubts.iter().map(|d| d.severity).max() {
+        match doubts.iter().map(|d| d.kind.severity()).max() {
             None => Self::Valid,
             Some(Severity::Caution) => Self::Caution,
             Some(Severity::Disqualifying) => Self::Invalid,

@@ -3,7 +3,7 @@
 
 use super::order::Planned;
 use crate::comparison::{ALL, Measure};
-use crate::doubt::{DoubtKind, Severity, Verdict};
+use crate::doubt::{DoubtKind, Verdict};
 use crate::result::{Around, PhaseResult, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,18 +61,16 @@ impl Fact {
         let mut doubts: Vec<String> = all().map(|doubt| doubt.text.clone()).collect();
         doubts.sort();
         doubts.dedup();
-        // By today's severities: a late generator disqualified a run once.
-        let worst = all().map(|doubt| doubt.kind.severity()).max();
+        let phases = result.phases.iter();
         let censored = result.phases.iter().filter(|phase| phase.is_censored());
         Self {
             run: run.to_owned(),
             planned,
             life,
-            verdict: match worst {
-                None => Verdict::Valid,
-                Some(Severity::Caution) => Verdict::Caution,
-                Some(Severity::Disqualifying) => Verdict::Invalid,
-            },
+            verdict: phases
+                .map(|phase| Verdict::of(&phase.doubts))
+                .max()
+                .unwrap_or(result.verdict),
             behind: result.phases.iter().any(PhaseResult::nodes_fell_behind),
             generator_was_limit: all().any(|d| d.kind == DoubtKind::GeneratorSaturated),
             censored: censored.map(|phase| phase.name.clone()).collect(),
