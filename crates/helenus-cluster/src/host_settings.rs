@@ -133,9 +133,12 @@ pub fn read_ahead(
         source,
     };
     let path = root.join(&file);
-    let before = match of_another {
-        // What another cluster found is what goes back when the last of them ends.
-        Some((_, other)) => other.before,
+    let before = match of_another
+        .map(|(_, other)| other)
+        .or_else(|| of_file(root, folder, &file))
+    {
+        // What another cluster found, or this one before an earlier change, is what goes back when the last of them ends.
+        Some(earlier) => earlier.before,
         None => fs::read_to_string(&path).map_err(not_set)?,
     };
     let journal = Journal {
@@ -186,6 +189,9 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
     for one in ends_with(root, folder, others) {
         let path = root.join(&one.file);
         let now = fs::read_to_string(&path).unwrap_or_default();
+        if now.trim() == one.before {
+            continue;
+        }
         if now.trim() != one.set {
             tracing::warn!(
                 what = one.what,

@@ -24,6 +24,7 @@ pub mod launch;
 pub mod lifecycle;
 pub mod limits;
 pub mod live_schema;
+pub mod live_settings;
 pub mod machine;
 pub mod many;
 pub mod mbeans;

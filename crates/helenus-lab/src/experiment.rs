@@ -12,6 +12,7 @@ use crate::compare::{history_file, wall_ns};
 use crate::populate::{PopulateError, PopulateEvent, PopulateRequest};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::live_settings::LiveSetting;
 use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
 use helenus_cluster::state::{ClusterState, StateError};
@@ -29,6 +30,8 @@ pub struct Combination {
     pub warm: Option<BenchRequest>,
     /// What its data is made with; its cluster's name does not count.
     pub populate: Option<PopulateRequest>,
+    /// What is set in its running nodes before each run.
+    pub live: Vec<LiveSetting>,
     /// Combinations of equal number share a dataset.
     pub dataset: usize,
     /// Why it does not fit the machine; none where it does.

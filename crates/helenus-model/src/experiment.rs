@@ -17,6 +17,8 @@ mod order;
 mod progress;
 mod promise;
 mod samples;
+mod screened;
+mod screening;
 mod strata;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
 pub use progress::{Fate, Making, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 pub use samples::TooFew;
+pub use screened::Screened;
 
 use crate::seed::Seed;
 use crate::units::{Bytes, parse_duration, parse_rate};
@@ -99,6 +102,8 @@ pub enum Design {
     Fraction(usize),
     /// These: by combination, the place of each factor's level.
     Listed(Vec<Vec<usize>>),
+    /// These, which tell main effects only.
+    Screening(Vec<Vec<usize>>),
 }
 
 /// One thing that differs.
@@ -126,11 +131,13 @@ pub enum Kind {
     Schema,
     /// Nothing: the next run has it.
     Phase,
+    /// Nothing: it is changed in the running nodes, or on their machine, before the next run.
+    Live,
 }
 
 impl Kind {
     /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Restart, Self::Schema, Self::Phase];
+    pub const EVERY: [Self; 4] = [Self::Restart, Self::Schema, Self::Phase, Self::Live];
 
     /// Its word.
     pub fn word(self) -> &'static str {
@@ -138,12 +145,13 @@ impl Kind {
             Self::Restart => "restart",
             Self::Schema => "schema",
             Self::Phase => "phase",
+            Self::Live => "live",
         }
     }
 
     /// Whether it divides an experiment into restarts.
     pub fn is_whole(self) -> bool {
-        self != Self::Phase
+        matches!(self, Self::Restart | Self::Schema)
     }
 }
 
@@ -243,7 +251,7 @@ impl Experiment {
             .count();
         let reference = match &self.design {
             Design::Listed(listed) if own > TOLD_MOST => listed.first(),
-            Design::Listed(_) | Design::Full | Design::Fraction(_) => None,
+            Design::Screening(_) | Design::Listed(_) | Design::Full | Design::Fraction(_) => None,
         };
         let differs = |place: usize| reference.is_none_or(|first| first[place] != levels[place]);
         let each = self.labels(levels).into_iter().enumerate();

@@ -9,6 +9,7 @@ use crate::target::TargetError;
 use helenus_cluster::error::{Class, ClusterError};
 use helenus_cluster::in_use;
 use helenus_cluster::lifecycle::{UpRequest, with_causes};
+use helenus_cluster::live_settings;
 use helenus_cluster::ready;
 use helenus_cluster::remove;
 use helenus_model::experiment::{Planned, RunState};
@@ -202,6 +203,11 @@ impl Sitting<'_> {
     fn one(&mut self, place: usize, life: u32) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
+        if !combination.live.is_empty() {
+            let state = self.hands.clusters.load(&self.cluster());
+            let state = state.map_err(ClusterError::from)?;
+            live_settings::apply(self.hands, &state, &combination.live)?;
+        }
         let mut bench = self.at_home(&combination.bench, planned);
         bench.place_in_history = Some(RunPlace {
             experiment: self.id,

@@ -12,6 +12,7 @@ use super::logs::Logs;
 use super::order::Stage;
 use super::progress::Fate;
 use super::promise::{Tip, tips};
+use super::screened::{Screened, screened};
 use super::untold::Untold;
 use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED, shared};
 use crate::stats::{interval, mean, second_stage};
@@ -35,6 +36,8 @@ pub struct Analysis {
     pub not_testable: Option<String>,
     /// The answer.
     pub answer: Option<Answer>,
+    /// What a screening design ends with, instead of an answer; none of other designs.
+    pub screened: Option<Screened>,
     /// Contrasts on the measure that it is about, of which a difference may be claimed: they are judged together.
     pub family: usize,
     /// Each bar by combination.
@@ -167,14 +170,16 @@ pub fn analyse(
     withhold(&mut found, &mut together, |factor| why_of(factor).is_some());
     let held = untold.settings_held();
     let mut answer = answer(of, &all, facts, &logs, (&phase, measure));
-    answer = answer.filter(|_| !untold.is_any());
+    answer = answer.filter(|_| !untold.is_any() && !of.is_screening());
     let family = judge(measure, &mut found, &mut together, answer.as_mut());
+    let screened = screened(of, &logs, &found, measure).filter(|_| !untold.is_any());
     let tips = tips(of, &found, measure, &why_of);
     let not_testable = untold.why();
     let combinations = cells(of, &all, facts, &phase);
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer,
+        screened,
         family,
         tips,
         not_testable,

@@ -1,7 +1,8 @@
 //! Which combinations of levels are run, and which of them share a restart.
 //! Refuses fractions that would hear one factor more often at one level than at another.
 
-use super::{Design, Experiment};
+use super::screening::{least, screening, usual};
+use super::{Design, Experiment, Kind};
 
 /// Factors with enough levels that a fraction needs: with fewer, two of them would change together only.
 const FRACTION_FACTORS: usize = 3;
@@ -16,6 +17,9 @@ pub struct Whole {
     pub levels: Vec<usize>,
     /// Places of its combinations.
     pub combinations: Vec<usize>,
+    /// Each of them runs twice in a life of the nodes, the second time in the reverse order (ABBA): what changes steadily in
+    /// that life is the same for all. So it is where what differs is changed in running nodes.
+    pub mirrored: bool,
 }
 
 /// Why a design makes no sense.
@@ -37,6 +41,16 @@ pub enum DesignError {
     /// Too many.
     #[error("{0} combinations are too many: at most {COMBINATIONS_MOST}")]
     TooMany(usize),
+    /// A screening design with fewer restarts than main effects.
+    #[error(
+        "a screening of these factors needs {needed} restarts a block, and {restarts} are asked for"
+    )]
+    Restarts {
+        /// What was asked for.
+        restarts: usize,
+        /// The fewest.
+        needed: usize,
+    },
     /// A list with one entry compares nothing.
     #[error("one combination alone compares nothing")]
     OneListed,
@@ -50,9 +64,21 @@ impl DesignError {
             Self::Fraction { .. } => {
                 "run all of them (design = \"full\"), or name each [[combination]]".to_owned()
             }
+            Self::Restarts { needed, .. } => {
+                format!("write restarts = {needed} or more, or leave it out")
+            }
             Self::TooMany(_) => "take fewer levels, or design = \"half\"".to_owned(),
             Self::OneListed => "name a second [[combination]]".to_owned(),
         }
+    }
+}
+
+/// What differs within restarts: one run where nothing does.
+fn rows_within(levels: &[usize]) -> Vec<Vec<usize>> {
+    match levels {
+        [] => vec![Vec::new()],
+        [one] => (0..*one).map(|level| vec![level]).collect(),
+        several => screening(several, usual(several)),
     }
 }
 
@@ -79,7 +105,7 @@ impl Experiment {
         let count = match design {
             Design::Full => full,
             Design::Fraction(parts) => full / parts,
-            Design::Listed(listed) => listed.len(),
+            Design::Listed(listed) | Design::Screening(listed) => listed.len(),
         };
         match count {
             1 => Err(DesignError::OneListed),
@@ -99,6 +125,7 @@ impl Experiment {
     pub fn resolution(&self) -> Option<usize> {
         match self.design {
             Design::Fraction(parts) => Some(self.divisible(parts)),
+            Design::Screening(_) => Some(3),
             Design::Full | Design::Listed(_) => None,
         }
     }
@@ -129,8 +156,53 @@ impl Experiment {
                 kept.retain(|levels| levels.iter().sum::<usize>().is_multiple_of(*parts));
                 kept
             }
-            Design::Listed(listed) => listed.clone(),
+            Design::Listed(listed) | Design::Screening(listed) => listed.clone(),
         }
+    }
+
+    /// Whether its design tells main effects only.
+    pub fn is_screening(&self) -> bool {
+        matches!(self.design, Design::Screening(_))
+    }
+
+    /// The combinations of a screening design with so many restarts a block, each with the same few combinations of what
+    /// differs within a restart.
+    ///
+    /// # Errors
+    /// Too few restarts for that many factors.
+    pub(super) fn screening(&self, restarts: Option<usize>) -> Result<Design, DesignError> {
+        let counts = |whole: bool| -> Vec<usize> {
+            let own = self.factors.iter().filter(|f| f.kind.is_whole() == whole);
+            own.map(|factor| factor.levels.len()).collect()
+        };
+        let (between, within) = (counts(true), counts(false));
+        let needed = least(&between);
+        let restarts = restarts.unwrap_or_else(|| usual(&between));
+        if restarts < needed {
+            return Err(DesignError::Restarts { restarts, needed });
+        }
+        let both = (screening(&between, restarts), rows_within(&within));
+        let merged = |own: &Vec<usize>, inside: &Vec<usize>| {
+            let (mut own, mut inside) = (own.iter(), inside.iter());
+            let each = self
+                .factors
+                .iter()
+                .map(|factor| match factor.kind.is_whole() {
+                    true => own.next(),
+                    false => inside.next(),
+                });
+            each.flatten().copied().collect()
+        };
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        for own in &both.0 {
+            for inside in &both.1 {
+                let levels = merged(own, inside);
+                if !all.contains(&levels) {
+                    all.push(levels);
+                }
+            }
+        }
+        Ok(Design::Screening(all))
     }
 
     /// The restarts of a block, each with its combinations, in the order of the file.
@@ -143,6 +215,7 @@ impl Experiment {
                 None => wholes.push(Whole {
                     levels: own,
                     combinations: vec![place],
+                    mirrored: self.factors.iter().any(|f| f.kind == Kind::Live),
                 }),
             }
         }

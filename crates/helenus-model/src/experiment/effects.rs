@@ -74,24 +74,33 @@ pub(super) fn effects(
     let mut effects = Vec::new();
     for (place, factor) in of.factors.iter().enumerate() {
         for (level, to) in factor.levels.iter().enumerate().skip(1) {
+            let planned = all.iter().filter(|l| l[place] == level).count();
+            let effect = |estimate, incomplete_blocks, settings| Effect {
+                factor: factor.name.clone(),
+                from: factor.levels[0].label.clone(),
+                to: to.label.clone(),
+                measure,
+                estimate,
+                claim: Claim::None,
+                testable: true,
+                incomplete_blocks,
+                settings,
+            };
+            if of.is_screening() {
+                let own = (0..all.len()).filter(|c| all[*c][place] == level && logs.lives(*c));
+                let estimate = logs.main_effects(&[(place, level)]);
+                effects.push(effect(estimate, 0, [own.count(), planned]));
+                continue;
+            }
             let terms = against_first(all, logs, place, level);
             let own = terms.iter().flat_map(|(_, c)| c.iter().copied());
             let blocks = match terms[0].1.len() {
                 0 => 0,
                 _ => logs.whole_blocks(own),
             };
-            let planned = all.iter().filter(|l| l[place] == level).count();
-            effects.push(Effect {
-                factor: factor.name.clone(),
-                from: factor.levels[0].label.clone(),
-                to: to.label.clone(),
-                measure,
-                estimate: logs.estimate(&terms),
-                claim: Claim::None,
-                testable: true,
-                incomplete_blocks: logs.blocks().len() - blocks,
-                settings: [terms[0].1.len(), planned],
-            });
+            let incomplete = logs.blocks().len() - blocks;
+            let over = terms[0].1.len();
+            effects.push(effect(logs.estimate(&terms), incomplete, [over, planned]));
         }
     }
     effects
@@ -176,6 +185,9 @@ pub(super) fn interactions(
     measure: Measure,
 ) -> Vec<Interaction> {
     let mut found = Vec::new();
+    if of.is_screening() {
+        return found;
+    }
     for (a, one) in of.factors.iter().enumerate() {
         for (b, other) in of.factors.iter().enumerate().skip(a + 1) {
             for (i, to) in one.levels.iter().enumerate().skip(1) {

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const TOP: [&str; 16] = [
+const TOP: [&str; 17] = [
     "name",
     "seed",
     "repeats",
@@ -24,6 +24,7 @@ const TOP: [&str; 16] = [
     "needs_disk",
     "announce",
     "design",
+    "restarts",
     "cluster",
     "workload",
     "warm",
@@ -311,14 +312,20 @@ impl Reader<'_> {
     fn design(&self, top: &DeTable<'_>, of: &Experiment) -> Result<Design, FileError> {
         let listed = self.tables(top, "combination")?;
         let word = self.text(top, "design")?;
+        let restarts = self.restarts(top, word.as_ref().map(|(_, word)| word.as_ref()))?;
         let design = match (&word, listed.is_empty()) {
             (None, true) => Design::Full,
             (Some((_, word)), true) if word == "full" => Design::Full,
             (Some((_, word)), true) if word == "half" => Design::Fraction(2),
             (Some((_, word)), true) if word == "third" => Design::Fraction(3),
+            (Some((_, word)), true) if word == "screening" => of
+                .screening(restarts.map(|(_, count)| count))
+                .map_err(|e| self.refused(restarts.map_or(0, |(at, _)| at), &e, Some(e.hint())))?,
             (Some((at, word)), true) => {
                 return Err(FileError {
-                    hint: Some("known: full, half, third; or name each [[combination]]".into()),
+                    hint: Some(
+                        "known: full, half, third, screening; or name each [[combination]]".into(),
+                    ),
                     ..self.wrong(*at, format!("there is no design {word}"))
                 });
             }
@@ -334,6 +341,26 @@ impl Reader<'_> {
         of.check(&design)
             .map_err(|e: DesignError| self.refused(at, &e, Some(e.hint())))?;
         Ok(design)
+    }
+
+    /// Restarts of a block of a screening design.
+    fn restarts(
+        &self,
+        top: &DeTable<'_>,
+        design: Option<&str>,
+    ) -> Result<Option<(usize, usize)>, FileError> {
+        let Some(count) = self.count(top, "restarts", 1..=REPEATS_MOST)? else {
+            return Ok(None);
+        };
+        let at = top.iter().find(|(key, _)| key.get_ref() == "restarts");
+        let at = at.map_or(0, |(key, _)| key.span().start);
+        if design == Some("screening") {
+            return Ok(Some((at, count)));
+        }
+        Err(FileError {
+            hint: Some("write design = \"screening\", or leave it out".into()),
+            ..self.wrong(at, "restarts is the size of a screening design")
+        })
     }
 
     /// By combination the place of each factor's level; a factor that is not named has its first.

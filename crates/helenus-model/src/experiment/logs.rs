@@ -4,10 +4,11 @@
 use super::Experiment;
 use super::facts::Fact;
 use super::order::Stage;
-use super::strata::{Residuals, Strata};
+use super::strata::{Coding, Residuals, Strata};
 use crate::comparison::{Estimate, Measure, estimate};
+use crate::stats::mean;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run that counts.
 #[derive(Debug, Clone, Copy)]
@@ -26,11 +27,13 @@ pub(super) type Term = (f64, Vec<usize>);
 
 /// Logarithms of one measure.
 pub(super) struct Logs {
-    by: BTreeMap<(usize, usize), f64>,
+    /// By block and combination, each run of it.
+    by: BTreeMap<(usize, usize), Vec<f64>>,
     blocks: Vec<usize>,
     runs: Vec<Run>,
-    /// By combination the number of its restart's settings.
-    wholes: Vec<usize>,
+    /// By combination the levels of its factors.
+    levels: Vec<Vec<usize>>,
+    coding: Coding,
     first_stage: Option<usize>,
     fit: OnceCell<(Strata, Residuals)>,
 }
@@ -58,7 +61,8 @@ impl Logs {
                 continue;
             };
             if planned.stage == stage {
-                by.insert((planned.block, planned.combination), value.ln());
+                let own = (planned.block, planned.combination);
+                by.entry(own).or_insert_with(Vec::new).push(value.ln());
             }
             if planned.stage == stage || twins(planned.stage) {
                 let before = lives[&fact.life].iter().filter(|p| **p < planned.place);
@@ -85,12 +89,19 @@ impl Logs {
             by,
             blocks,
             runs,
-            wholes,
+            coding: match of.is_screening() {
+                true => {
+                    let is_between = of.factors.iter().map(|factor| factor.kind.is_whole());
+                    Coding::of_main_effects(&wholes, &all, &is_between.collect::<Vec<_>>())
+                }
+                false => Coding::of_cells(&wholes),
+            },
+            levels: all,
             first_stage,
             fit: OnceCell::new(),
         };
         if stage == Stage::Main {
-            let lives: Vec<bool> = (0..all.len()).map(|c| logs.lives(c)).collect();
+            let lives: Vec<bool> = (0..logs.levels.len()).map(|c| logs.lives(c)).collect();
             logs.runs.retain(|run| lives[run.combination]);
         }
         logs
@@ -100,8 +111,9 @@ impl Logs {
         &self.blocks
     }
 
+    /// Mean of the logarithms of a combination in a block.
     pub(super) fn at(&self, block: usize, combination: usize) -> Option<f64> {
-        self.by.get(&(block, combination)).copied()
+        mean(self.by.get(&(block, combination))?)
     }
 
     /// Whether a combination has a number in most blocks: one that came through once by luck would leave all that it is
@@ -124,7 +136,7 @@ impl Logs {
 
     fn fit(&self) -> &(Strata, Residuals) {
         self.fit.get_or_init(|| {
-            let strata = Strata::of(&self.runs, &self.wholes);
+            let strata = Strata::of(&self.runs, &self.coding);
             // Stein: what fixed the number of blocks is the variance of the first ones alone.
             let residuals = self.first_stage.map_or(strata.residuals, |first| {
                 let first: Vec<Run> = self
@@ -133,7 +145,7 @@ impl Logs {
                     .filter(|run| run.block < first)
                     .copied()
                     .collect();
-                Strata::of(&first, &self.wholes).residuals
+                Strata::of(&first, &self.coding).residuals
             });
             (strata, residuals)
         })
@@ -148,7 +160,7 @@ impl Logs {
         {
             return None;
         }
-        let mut weights = vec![0.0; self.wholes.len()];
+        let mut weights = vec![0.0; self.levels.len()];
         for (sign, combinations) in terms {
             let share = sign / combinations.len() as f64;
             combinations.iter().for_each(|c| weights[*c] += share);
@@ -157,5 +169,26 @@ impl Logs {
         let (strata, residuals) = self.fit();
         let found = strata.contrast(&weights, residuals, blocks)?;
         (blocks > 1).then(|| estimate(&found, 1))
+    }
+
+    /// Levels of factors of a screening design over their first ones; the estimate stands on so many restarts as have the
+    /// rarest of them.
+    pub(super) fn main_effects(&self, levels: &[(usize, usize)]) -> Option<Estimate> {
+        let each = levels
+            .iter()
+            .flat_map(|(factor, level)| [(*factor, *level), (*factor, 0)]);
+        let restarts = each
+            .map(|(factor, level)| self.restarts_with(factor, level))
+            .min()?;
+        let (strata, residuals) = self.fit();
+        let found = strata.main_effects(levels, residuals, restarts)?;
+        Some(estimate(&found, 1))
+    }
+
+    /// Restarts with a run that counts at this level of a factor.
+    fn restarts_with(&self, factor: usize, level: usize) -> usize {
+        let own = self.runs.iter();
+        let own = own.filter(|run| self.levels[run.combination][factor] == level);
+        own.map(|run| run.life).collect::<BTreeSet<u32>>().len()
     }
 }

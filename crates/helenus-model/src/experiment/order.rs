@@ -75,6 +75,10 @@ pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize
             let restart = plan.last().map_or(0, |last| last.restart + 1);
             let mut combinations = whole.combinations.clone();
             Draw::new(seed.derive(&format!("restart/{number}"))).shuffle(&mut combinations);
+            if whole.mirrored {
+                combinations.extend_from_within(..);
+                combinations[whole.combinations.len()..].reverse();
+            }
             for combination in combinations {
                 plan.push(Planned {
                     place: plan.len(),

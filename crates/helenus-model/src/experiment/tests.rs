@@ -3,6 +3,7 @@
 
 mod answers;
 mod luck;
+mod screening;
 mod strata;
 mod tips;
 

@@ -10,7 +10,7 @@ use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
     Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Kept, Noise, Progress, RunState,
-    Stage, Tip,
+    Screened, Stage, Tip,
 };
 use std::fmt::Write as _;
 
@@ -58,11 +58,11 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                     lines.extend(again(found, answer));
                     lines.extend(alike(answer));
                 }
-                (None, None) => {}
+                (None, None) => lines.extend(found.screened.as_ref().map(|s| screened(found, s))),
             }
             lines.extend(bars(report.experiment, found));
             lines.extend(report.own_bars.map(asked_since));
-            if found.not_testable.is_none() && found.answer.is_none() {
+            if found.not_testable.is_none() && found.answer.is_none() && found.screened.is_none() {
                 lines.push("no best settings: they were not run at the same loads".to_owned());
             }
             lines.extend(tips_line(&found.tips));
@@ -107,6 +107,25 @@ pub(super) fn headed(report: &ExperimentReport<'_>) -> (String, Vec<String>) {
     }
     let head = lines.remove(0);
     (head, lines)
+}
+
+/// What a screening design ends with.
+fn screened(found: &Analysis, screened: &Screened) -> String {
+    let what = format!("{} of {}", words::measure(found.measure), found.phase);
+    let worse = match screened.worse.as_slice() {
+        [] => String::new(),
+        worse => format!("; worse: {}", worse.join(", ")),
+    };
+    let Some(together) = &screened.together else {
+        return format!("no level surely improves {what}{worse}");
+    };
+    format!(
+        "better: {}; together they should make {what} {} ({}), by the sum of their main effects; measure them together before you \
+         rely on it{worse}",
+        screened.better.join(", "),
+        words::change(together.ratio),
+        words::interval(together),
+    )
 }
 
 fn sentence(found: &Analysis, answer: &Answer) -> String {

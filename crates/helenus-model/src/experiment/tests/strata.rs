@@ -4,7 +4,7 @@
 use super::*;
 use crate::comparison::Estimate;
 use crate::experiment::logs::Run;
-use crate::experiment::strata::Strata;
+use crate::experiment::strata::{Coding, Strata};
 use crate::stats::Interval;
 
 /// What is simulated, on the log scale.
@@ -62,7 +62,7 @@ fn wholes(restarts: usize, each: usize) -> Vec<usize> {
 
 /// The interval of a sum over combinations; none where too many runs are missing.
 fn contrast(runs: &[Run], wholes: &[usize], weights: &[f64]) -> Option<Interval> {
-    let strata = Strata::of(runs, wholes);
+    let strata = Strata::of(runs, &Coding::of_cells(wholes));
     strata.contrast(weights, &strata.residuals, 6)
 }
 
@@ -153,11 +153,11 @@ fn blocks_that_the_first_ones_asked_for_keep_the_level() {
         // The longer experiment begins with the shorter one.
         let noise = Noise { run: 0.0, ..PLAIN };
         let first = runs(*seed, 3, 1, 6, noise);
-        let residuals = Strata::of(&first, &wholes).residuals;
+        let residuals = Strata::of(&first, &Coding::of_cells(&wholes)).residuals;
         let shown = contrast(&first, &wholes, &weights).unwrap();
         let blocks = crate::stats::second_stage(shown.sd, shown.degrees, 0.08, 0.05).max(6);
         let all = runs(*seed, 3, 1, blocks, noise);
-        let strata = Strata::of(&all, &wholes);
+        let strata = Strata::of(&all, &Coding::of_cells(&wholes));
         let found = strata.contrast(&weights, &residuals, blocks).unwrap();
         assert_eq!(found.degrees, 16);
         assert!(found.standard_error() * crate::stats::t_quantile(0.975, 16) < 0.0801);

@@ -9,6 +9,7 @@ use crate::ui::Ui;
 use clap::{Arg, Parser as _};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::live_settings::{LiveSetting, NotLive};
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
@@ -16,10 +17,14 @@ use helenus_lab::experiment::Combination;
 use helenus_lab::populate::PopulateRequest;
 use helenus_model::experiment::{Experiment, Kind, Setting};
 use helenus_model::plan::PlanError;
+use helenus_model::units::Bytes;
 use std::path::Path;
 
 /// The key that says which workload: a word of `run`, and no flag.
 const WORKLOAD: &str = "workload";
+
+/// The key of the kernel's read-ahead.
+const READ_AHEAD: &str = "read-ahead";
 
 /// The key of the distance: of the cluster, and changed while its nodes run.
 const RTT: &str = "rtt";
@@ -172,6 +177,8 @@ pub(super) fn all(
             None => unfit(hands, up).map_err(within)?,
         };
         fits.push((whole, unfit.clone()));
+        let live = cell.live()?;
+        let unfit = unfit.or_else(|| live.iter().find_map(|one| unsettable(hands, up, one)));
         let words = cell.dataset();
         let dataset = datasets.iter().position(|known| *known == words);
         let dataset = dataset.unwrap_or_else(|| {
@@ -191,11 +198,23 @@ pub(super) fn all(
             bench: seeded(bench),
             warm: warm.map(seeded),
             populate,
+            live,
             dataset,
             unfit,
         });
     }
     Ok(combinations)
+}
+
+/// Why a setting of the machine cannot be changed while nodes run; none where it can.
+fn unsettable(hands: &Hands, up: &UpRequest, setting: &LiveSetting) -> Option<String> {
+    let LiveSetting::ReadAhead(Some(size)) = setting else {
+        return None;
+    };
+    hands.unsettable(&UpRequest {
+        read_ahead: Some(*size),
+        ..up.clone()
+    })
 }
 
 /// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
@@ -291,6 +310,15 @@ fn fits_kind(
     };
     // What costs less may be changed along with what costs more.
     let enough = match kind {
+        Kind::Live => match key {
+            READ_AHEAD => return Ok(()),
+            "set" => {
+                let each = texts(&setting.value).map(|text| LiveSetting::parse(text).map(drop));
+                let all: Result<(), NotLive> = each.collect();
+                return all.map_err(|e| place.wrong(setting.line, &e.to_string()).hint(e.hint()));
+            }
+            _ => false,
+        },
         Kind::Restart => true,
         Kind::Schema => own != Kind::Restart,
         Kind::Phase => own == Kind::Phase,
@@ -299,7 +327,13 @@ fn fits_kind(
         return Ok(());
     }
     let text = format!("{key} cannot be a factor of kind {}", kind.word());
-    let hint = format!("write kind = \"{}\"", own.word());
+    let hint = match kind {
+        Kind::Live => format!(
+            "write kind = \"{}\"; in running nodes only `set` and `read-ahead` are changed",
+            own.word()
+        ),
+        _ => format!("write kind = \"{}\"", own.word()),
+    };
     Err(place.wrong(setting.line, &text).hint(hint))
 }
 
@@ -309,15 +343,19 @@ fn shapes_files(setting: &Setting) -> Vec<String> {
     if key != "set" {
         return vec![format!("{key}={value}")];
     }
+    texts(value)
+        .filter(|text| !NOT_OF_FILES.iter().any(|begin| text.starts_with(begin)))
+        .map(|text| format!("{key}={text}"))
+        .collect()
+}
+
+/// The texts of a value, which may be a list of them.
+fn texts(value: &toml::Value) -> impl Iterator<Item = &str> {
     let each: Vec<&toml::Value> = match value {
         toml::Value::Array(list) => list.iter().collect(),
         one => vec![one],
     };
-    let texts = each.into_iter().filter_map(toml::Value::as_str);
-    texts
-        .filter(|text| !NOT_OF_FILES.iter().any(|begin| text.starts_with(begin)))
-        .map(|text| format!("{key}={text}"))
-        .collect()
+    each.into_iter().filter_map(toml::Value::as_str)
 }
 
 /// One combination on its way to a request.
@@ -335,7 +373,35 @@ impl Cell<'_> {
     }
 
     fn run(&self) -> Result<Run, CommandError> {
-        self.run_of(self.of.workload.clone(), &Kind::EVERY)
+        let kinds = [Kind::Restart, Kind::Schema, Kind::Phase];
+        self.run_of(self.of.workload.clone(), &kinds)
+    }
+
+    /// What is set in the running nodes before each run. A level that does not say how far the disk reads ahead has it as
+    /// it was, where another one does.
+    fn live(&self) -> Result<Vec<LiveSetting>, CommandError> {
+        let settings = self.of.settings(&[], self.levels, &[Kind::Live]);
+        let mut all = Vec::new();
+        for setting in &settings {
+            let wrong = |text: &str| self.place.wrong(setting.line, text);
+            if setting.key == READ_AHEAD {
+                let size = setting.value.as_str().unwrap_or_default();
+                let size = Bytes::parse(size).map_err(|error| wrong(&error.to_string()))?;
+                all.push(LiveSetting::ReadAhead(Some(size)));
+                continue;
+            }
+            for text in texts(&setting.value) {
+                let read = LiveSetting::parse(text);
+                all.push(read.map_err(|e| wrong(&e.to_string()).hint(e.hint()))?);
+            }
+        }
+        let factors = self.of.factors.iter().filter(|f| f.kind == Kind::Live);
+        let mut of_factors = factors.flat_map(|f| f.levels.iter().flat_map(|l| &l.settings));
+        let own = |setting: &LiveSetting| matches!(setting, LiveSetting::ReadAhead(_));
+        if of_factors.any(|setting| setting.key == READ_AHEAD) && !all.iter().any(own) {
+            all.push(LiveSetting::ReadAhead(None));
+        }
+        Ok(all)
     }
 
     /// The load with which each life of the nodes begins: its keys take the place of those of all runs, and what differs
