@@ -165,6 +165,23 @@ impl Experiment {
         matches!(self.design, Design::Screening(_))
     }
 
+    /// The level of a factor of restarts that comes in the fewest of them, in words, and how many these are; twins apart.
+    pub fn rarest(&self) -> Option<(String, usize)> {
+        let wholes = self.wholes(&self.combinations());
+        let each = self.factors.iter().enumerate();
+        let each = each.filter(|(_, factor)| factor.kind.is_whole());
+        let each = each.flat_map(|(place, factor)| {
+            let levels = factor.levels.iter().enumerate();
+            let wholes = &wholes;
+            levels.map(move |(level, own)| {
+                let with = wholes.iter().filter(|whole| whole.levels[place] == level);
+                let name = format!("{}={}", factor.name, own.label);
+                (name, with.count() * self.repeats)
+            })
+        });
+        each.min_by_key(|(_, restarts)| *restarts)
+    }
+
     /// The combinations of a screening design with so many restarts a block, each with the same few combinations of what
     /// differs within a restart.
     ///

@@ -175,7 +175,7 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         )));
     }
     drop(history);
-    if let Some(few) = plan::few(file.experiment.repeats) {
+    if let Some(few) = plan::few(&file.experiment) {
         ui.caution(&few);
     }
     let request = ExperimentRequest {

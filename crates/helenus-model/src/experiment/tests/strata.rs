@@ -217,8 +217,9 @@ fn where_nothing_differs_few_experiments_say_that_something_does() {
 
 #[test]
 fn the_stored_runs_of_xeon_guide_have_one_residual() {
-    let text =
-        include_str!("../../../../../benches/runs/experiments/xeon-guide-2026-11-23-f742b2.csv");
+    let text = include_str!(
+        "../../../../../benches/runs/experiments/xeon-guide-one-at-a-time-2026-11-23-f742b2.csv"
+    );
     let rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let own = rows.filter(|cells| cells.get(18) == Some(&"throughput"));
     let mut settings: Vec<String> = Vec::new();

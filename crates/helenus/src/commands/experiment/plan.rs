@@ -11,7 +11,7 @@ use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_model::comparison::LEAST_PAIRS;
 use helenus_model::experiment::{
-    Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, order,
+    Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, Whole, order,
 };
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
@@ -55,6 +55,8 @@ struct Shown<'a> {
     resolution: Option<usize>,
     /// Why its question about the disk will have no answer here, as far as that is known beforehand.
     not_testable: Option<String>,
+    /// What it has too few blocks or restarts for.
+    too_few: Option<String>,
     #[serde(flatten)]
     planned: Option<ShownPlan>,
 }
@@ -145,9 +147,18 @@ pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     Ok(0)
 }
 
-/// What so few blocks are too few for.
-pub(super) fn few(blocks: usize) -> Option<String> {
-    (blocks < LEAST_PAIRS).then(|| format!("nothing is claimed of fewer than {LEAST_PAIRS} blocks"))
+/// What so few blocks, or in a screening so few restarts, are too few for.
+pub(super) fn few(of: &Experiment) -> Option<String> {
+    if of.is_screening() {
+        let (level, restarts) = of.rarest()?;
+        return (restarts < LEAST_PAIRS).then(|| {
+            format!(
+                "nothing is claimed of a level with fewer than {LEAST_PAIRS} restarts: {level} has {restarts}"
+            )
+        });
+    }
+    (of.repeats < LEAST_PAIRS)
+        .then(|| format!("nothing is claimed of fewer than {LEAST_PAIRS} blocks"))
 }
 
 /// How long restarts and runs take, as far as that is known beforehand.
@@ -289,7 +300,8 @@ fn shown<'a>(
 ) -> Shown<'a> {
     let all = of.combinations();
     let wholes = of.wholes(&all);
-    let twins = wholes.first().map_or(0, |first| first.combinations.len());
+    let runs = |whole: &Whole| whole.combinations.len() * if whole.mirrored { 2 } else { 1 };
+    let twins = wholes.first().map_or(0, runs);
     let factors = of.factors.iter().map(|factor| ShownFactor {
         name: &factor.name,
         kind: factor.kind,
@@ -307,9 +319,10 @@ fn shown<'a>(
         factors: factors.collect(),
         combinations: combinations.collect(),
         restarts_a_block: wholes.len() + 1,
-        runs_a_block: all.len() + twins,
+        runs_a_block: wholes.iter().map(runs).sum::<usize>() + twins,
         resolution: of.resolution(),
         not_testable,
+        too_few: planned.as_ref().and_then(|_| few(of)),
         planned,
     }
 }
@@ -358,9 +371,9 @@ fn text(shown: &Shown<'_>) -> String {
             Bytes(plan.memory_bytes),
             plan.seed
         ));
-        if let Some(few) = few(plan.blocks) {
-            line(few);
-        }
+    }
+    if let Some(few) = &shown.too_few {
+        line(few.clone());
     }
     text
 }
@@ -381,14 +394,21 @@ fn first_block(of: &Experiment, shown: &Shown<'_>) -> String {
         } else {
             ""
         };
-        let runs: Vec<String> = restart
+        let back = of.wholes(&all).iter().any(|whole| whole.mirrored);
+        let there = if back {
+            &restart[..restart.len() / 2]
+        } else {
+            restart
+        };
+        let runs: Vec<String> = there
             .iter()
             .map(|p| of.phase_label(&all[p.combination]))
             .collect();
+        let back = if back { ", and back" } else { "" };
         table.row([
             (first.restart + 1).to_string(),
             of.whole_label(&all[first.combination]) + twin,
-            runs.join(", "),
+            runs.join(", ") + back,
         ]);
     }
     format!(
