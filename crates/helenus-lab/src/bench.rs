@@ -16,6 +16,7 @@ use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
 use helenus_cluster::machine;
@@ -33,7 +34,7 @@ use helenus_model::guard::Sight;
 use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
-use helenus_model::result::{Beside, RunResult};
+use helenus_model::result::{Beside, HostSpeed, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Header, Interval, MeasuredFrom, SampleLine};
 use helenus_model::seed::Seed;
@@ -526,6 +527,10 @@ impl Bench<'_> {
             }
             None => None,
         };
+        let mut speed = HostSpeed {
+            before: host_speed::look(),
+            after: None,
+        };
         let before = Before::look(self.hands, self.cluster.as_ref());
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
@@ -579,6 +584,9 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         );
+        if ran.is_ok() {
+            speed.after = host_speed::look();
+        }
         let seen = before.seen(self.hands, self.cluster.as_ref());
         store_readings(history, &seen);
         watch.add(&seen);
@@ -606,7 +614,10 @@ impl Bench<'_> {
             around: seen.around(span, ended),
         };
         let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
-        self.result = Some(result);
+        self.result = Some(RunResult {
+            host_speed: speed.seen(),
+            ..result
+        });
         Ok(())
     }
 
