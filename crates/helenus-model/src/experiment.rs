@@ -4,6 +4,7 @@
 mod analysis;
 mod answer;
 mod bar;
+mod covariates;
 mod design;
 mod disk;
 mod effects;
@@ -25,6 +26,7 @@ mod untold;
 pub use analysis::{Analysis, BarCell, Cell, Noise, analyse};
 pub use answer::{Answer, Rival};
 pub use bar::{Bar, BarError, Goal};
+pub use covariates::Covariates;
 pub use design::{DesignError, Whole};
 pub use effects::{Effect, Interaction};
 pub use facts::{Fact, Values, values};

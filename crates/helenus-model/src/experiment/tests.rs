@@ -318,6 +318,7 @@ fn simulated(
                 written_bytes_per_operation: None,
                 limits_failed: None,
                 doubts: vec![],
+                covariates: Covariates::default(),
             }
         })
         .collect()
