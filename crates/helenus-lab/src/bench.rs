@@ -8,7 +8,7 @@ mod prepare;
 pub use self::error::BenchError;
 
 use self::error::no_rate;
-use self::kept::{Counted, store, store_readings};
+use self::kept::{Counted, speed_around, store, store_readings};
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults, Turned};
 use crate::generator::{self, GeneratorError};
@@ -34,7 +34,7 @@ use helenus_model::guard::Sight;
 use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
-use helenus_model::result::{Beside, HostSpeed, RunResult};
+use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Header, Interval, MeasuredFrom, SampleLine};
 use helenus_model::seed::Seed;
@@ -527,10 +527,7 @@ impl Bench<'_> {
             }
             None => None,
         };
-        let mut speed = HostSpeed {
-            before: host_speed::look(),
-            after: None,
-        };
+        let speed_before = host_speed::look();
         let before = Before::look(self.hands, self.cluster.as_ref());
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
@@ -584,9 +581,7 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         );
-        if ran.is_ok() {
-            speed.after = host_speed::look();
-        }
+        let speed_after = ran.is_ok().then(host_speed::look).flatten();
         let seen = before.seen(self.hands, self.cluster.as_ref());
         store_readings(history, &seen);
         watch.add(&seen);
@@ -613,11 +608,9 @@ impl Bench<'_> {
             outside: seen.outside(&outside, span),
             around: seen.around(span, ended),
         };
-        let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
-        self.result = Some(RunResult {
-            host_speed: speed.seen(),
-            ..result
-        });
+        let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
+        result.host_speed = speed_around(speed_before, speed_after);
+        self.result = Some(result);
         Ok(())
     }
 
