@@ -18,6 +18,7 @@ pub mod filling;
 pub mod given;
 pub mod guard;
 pub mod host_settings;
+pub mod host_speed;
 pub mod in_use;
 pub mod jdk;
 pub mod launch;

@@ -8,7 +8,7 @@ mod prepare;
 pub use self::error::BenchError;
 
 use self::error::no_rate;
-use self::kept::{Counted, store, store_readings};
+use self::kept::{Counted, speed_around, store, store_readings};
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults, Turned};
 use crate::generator::{self, GeneratorError};
@@ -16,6 +16,7 @@ use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
 use helenus_cluster::machine;
@@ -526,6 +527,7 @@ impl Bench<'_> {
             }
             None => None,
         };
+        let speed_before = host_speed::look();
         let before = Before::look(self.hands, self.cluster.as_ref());
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
@@ -579,6 +581,7 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         );
+        let speed_after = ran.is_ok().then(host_speed::look).flatten();
         let seen = before.seen(self.hands, self.cluster.as_ref());
         store_readings(history, &seen);
         watch.add(&seen);
@@ -605,7 +608,8 @@ impl Bench<'_> {
             outside: seen.outside(&outside, span),
             around: seen.around(span, ended),
         };
-        let result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
+        let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
+        result.host_speed = speed_around(speed_before, speed_after);
         self.result = Some(result);
         Ok(())
     }

@@ -17,7 +17,9 @@ use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
 use helenus_cluster::state::{ClusterState, StateError};
 use helenus_model::baseline::PageCache;
-use helenus_model::experiment::{Experiment, Planned, Progress, RunState, order};
+use helenus_model::experiment::{
+    Experiment, Planned, Progress, RunState, Slice, UntilLevel, Warmth, order,
+};
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, PlannedRun};
 
@@ -28,6 +30,8 @@ pub struct Combination {
     pub bench: BenchRequest,
     /// The load that each life of its nodes begins with; none where the first run begins it.
     pub warm: Option<BenchRequest>,
+    /// Until when that load is repeated; none where once is enough.
+    pub warm_until: Option<UntilLevel>,
     /// What its data is made with; its cluster's name does not count.
     pub populate: Option<PopulateRequest>,
     /// What is set in its running nodes before each run.
@@ -86,6 +90,13 @@ pub enum ExperimentEvent<'a> {
     Restored(PageCache),
     /// From within a restart or a run.
     Bench(LabEvent<'a>),
+    /// The load that repeats itself until new nodes are level has ended.
+    Warm {
+        /// Whether they are.
+        warmth: Warmth,
+        /// Its slices.
+        slices: &'a [Slice],
+    },
     /// A run has ended.
     Ended {
         /// The run.

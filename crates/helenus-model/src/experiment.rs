@@ -4,6 +4,7 @@
 mod analysis;
 mod answer;
 mod bar;
+mod covariates;
 mod design;
 mod disk;
 mod effects;
@@ -11,6 +12,7 @@ mod facts;
 mod family;
 mod file;
 mod growth;
+mod level;
 mod limit;
 mod logs;
 mod order;
@@ -27,11 +29,13 @@ mod untold;
 pub use analysis::{Analysis, BarCell, Cell, Noise, analyse};
 pub use answer::{Answer, Rival};
 pub use bar::{Bar, BarError, Goal};
+pub use covariates::Covariates;
 pub use design::{DesignError, Whole};
 pub use effects::{Effect, Interaction};
 pub use facts::{Fact, Values, values};
-pub use file::read;
+pub use file::{OF_WARM, read};
 pub use growth::Growth;
+pub use level::{Slice, UntilLevel, Warmth};
 pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
 pub use progress::{Fate, Making, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
@@ -87,6 +91,8 @@ pub struct Experiment {
     pub workload: Vec<Setting>,
     /// A load with which each life of the nodes begins, over what every run is told; its numbers do not count.
     pub warm: Option<Vec<Setting>>,
+    /// That load goes on until the nodes' CPU time for an operation is level; none where it is there once.
+    pub warm_until: Option<UntilLevel>,
     /// What the data is made with, where it is made before the runs.
     pub populate: Option<Vec<Setting>>,
     /// What differs.

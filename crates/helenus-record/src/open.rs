@@ -30,6 +30,7 @@ static MIGRATIONS: &[&str] = &[
     include_str!("schema/0002-doubts.sql"),
     include_str!("schema/0003-rows.sql"),
     include_str!("schema/0004-experiments.sql"),
+    include_str!("schema/0005-host-speed.sql"),
 ];
 
 /// The history of runs. Several may be open on one file, in one process or in many; writers take turns.

@@ -5,8 +5,9 @@ use super::Call;
 use helenus_model::comparison::Measure;
 use helenus_model::doubt::{DoubtKind, Verdict};
 use helenus_model::experiment::{
-    Analysis, Bar, Experiment, Fact, Planned, Progress, RunState, Stage, analyse, read,
+    Analysis, Bar, Covariates, Experiment, Fact, Planned, Progress, RunState, Stage, analyse, read,
 };
+use helenus_model::result::{HostSpeed, Speed};
 use helenus_model::seed::Seed;
 use helenus_record::report::{ExperimentReport, experiment_markdown};
 use helenus_record::{ExperimentId, PlannedRun, StoredExperiment};
@@ -270,6 +271,34 @@ fn fact(planned: Planned, told: Verdict, rows: &[&Row]) -> Fact {
         written_bytes_per_operation: beside("disk writes per operation"),
         limits_failed: None,
         doubts,
+        covariates: covariates(rows),
+    }
+}
+
+/// What stood beside a run; older tables have no such columns.
+fn covariates(rows: &[&Row]) -> Covariates {
+    let first = rows[0];
+    let number = |row: &Row, head: &str| cell(row, head).parse::<f64>().ok();
+    let by_phase = |head: &str| {
+        let each = rows.iter();
+        let seen = each.filter_map(|row| Some((cell(row, "phase").to_owned(), number(row, head)?)));
+        seen.collect()
+    };
+    let speed = |when: &str| {
+        Some(Speed {
+            per_s: number(first, &format!("host speed {when}"))?,
+            cpu_per_s: number(first, &format!("host CPU speed {when}"))?,
+        })
+    };
+    Covariates {
+        began_s: number(first, "began s"),
+        runs_before: cell(first, "runs before").parse().ok(),
+        host_speed: HostSpeed {
+            before: speed("before"),
+            after: speed("after"),
+        },
+        steal_share: by_phase("steal share"),
+        run_queue_share: by_phase("run-queue share"),
     }
 }
 
@@ -287,6 +316,38 @@ mod tests {
         let text = "a,\"b,\"\"c\"\"\",,d\n1,\"2\n3\",4,5\n";
         let wanted = [["a", "b,\"c\"", "", "d"], ["1", "2\n3", "4", "5"]];
         assert_eq!(records(text), wanted);
+    }
+
+    #[test]
+    fn what_stood_beside_a_run_is_read_where_the_table_has_it() {
+        let row = |cells: &[(&str, &str)]| -> Row {
+            let each = cells.iter();
+            each.map(|(head, cell)| ((*head).to_owned(), (*cell).to_owned()))
+                .collect()
+        };
+        assert_eq!(
+            covariates(&[&row(&[("phase", "main")])]),
+            Covariates::default()
+        );
+        let new = row(&[
+            ("phase", "main"),
+            ("began s", "1795250000.125"),
+            ("runs before", "2"),
+            ("steal share", "0.03"),
+            ("run-queue share", ""),
+            ("host speed before", "24000"),
+            ("host CPU speed before", "24500"),
+            ("host speed after", ""),
+        ]);
+        let read = covariates(&[&new]);
+        assert_eq!(
+            (read.began_s, read.runs_before),
+            (Some(1_795_250_000.125), Some(2))
+        );
+        assert_eq!(read.steal_share["main"], 0.03);
+        assert!(read.run_queue_share.is_empty());
+        assert_eq!(read.host_speed.before.map(|s| s.cpu_per_s), Some(24_500.0));
+        assert_eq!(read.host_speed.after, None);
     }
 
     #[test]

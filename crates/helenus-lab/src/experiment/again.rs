@@ -4,7 +4,7 @@
 use super::{ExperimentError, ExperimentEvent, Sitting};
 use helenus_model::comparison::{Claim, LEAST_PAIRS};
 use helenus_model::experiment::{
-    Analysis, Experiment, Fact, NotLonger, Planned, Stage, analyse, lengthened, more,
+    Analysis, Experiment, Fact, NotLonger, Planned, RunState, Stage, analyse, lengthened, more,
 };
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
@@ -22,10 +22,23 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
         let life = stored.summary.place.restart;
         if let Some(result) = stored.result {
             let name = id.to_string();
-            facts.push(Fact::of(&name, run.planned, life, &result, limits_failed));
+            let mut fact = Fact::of(&name, run.planned, life, &result, limits_failed);
+            fact.covariates.runs_before = runs_before(&facts, runs, &fact);
+            facts.push(fact);
         }
     }
     Ok(facts)
+}
+
+/// Runs of the same life of the nodes before this one; none where runs of its restart were removed from the history, which
+/// may have been of that life.
+fn runs_before(earlier: &[Fact], runs: &[PlannedRun], of: &Fact) -> Option<usize> {
+    let removed = |run: &PlannedRun| run.state == RunState::Done && run.run.is_none();
+    let before = |run: &&PlannedRun| {
+        run.planned.restart == of.planned.restart && run.planned.place < of.planned.place
+    };
+    let all_there = !runs.iter().filter(before).any(removed);
+    all_there.then(|| earlier.iter().filter(|fact| fact.life == of.life).count())
 }
 
 /// The runs that an experiment of this seed lacks to so many blocks; they are planned unless it is a dry run.

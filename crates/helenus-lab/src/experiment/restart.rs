@@ -12,10 +12,12 @@ use helenus_cluster::lifecycle::{UpRequest, with_causes};
 use helenus_cluster::live_settings;
 use helenus_cluster::ready;
 use helenus_cluster::remove;
-use helenus_model::experiment::{Planned, RunState};
+use helenus_model::experiment::{Planned, RunState, Slice, Warmth};
 use helenus_model::line::Step;
+use helenus_model::result::RunResult;
 use helenus_record::{PlannedRun, RunPlace};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// Blocks in which a combination dies before it is no longer tried.
 const DEATHS: usize = 2;
@@ -169,20 +171,47 @@ impl Sitting<'_> {
     /// Loads the nodes of the run at this place, where they are to be loaded before it.
     fn warm(&mut self, place: usize) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
-        let Some(warm) = &self.request.combinations[planned.combination].warm else {
+        let combination = &self.request.combinations[planned.combination];
+        let Some(warm) = &combination.warm else {
             return Ok(());
         };
         let mut bench = self.at_home(warm, planned);
         bench.recorded = false;
+        let Some(until) = combination.warm_until else {
+            let result = self.warm_once(&bench)?;
+            let operations = completed(&result);
+            tracing::info!(operations, "the nodes are warm");
+            return Ok(());
+        };
+        let (mut slices, mut operations) = (Vec::new(), 0);
+        let mut warmth = Warmth::Another;
+        while warmth == Warmth::Another {
+            let began = Instant::now();
+            let result = self.warm_once(&bench)?;
+            if self.hands.cancel.is_set() {
+                return Ok(());
+            }
+            operations += completed(&result);
+            slices.push(Slice::of(&result, began.elapsed()));
+            warmth = until.after(&slices);
+        }
+        let took: Duration = slices.iter().map(|slice| slice.took).sum();
+        let cpu_us: Vec<Option<f64>> = slices.iter().map(|slice| slice.node_cpu_us).collect();
+        tracing::info!(operations, ?warmth, ?took, ?cpu_us, "the nodes are warm");
+        let slices = &slices;
+        (self.events)(ExperimentEvent::Warm { warmth, slices });
+        Ok(())
+    }
+
+    /// A load that does not count, and whether its nodes are still there.
+    fn warm_once(&mut self, bench: &BenchRequest) -> Result<RunResult, ExperimentError> {
         let events = &mut self.events;
-        let warmed = bench::run(self.hands, &bench, &mut |e| {
+        let warmed = bench::run(self.hands, bench, &mut |e| {
             events(ExperimentEvent::Bench(e))
         })?;
-        let phases = warmed.result.phases.iter();
-        let operations: u64 = phases.map(|phase| phase.total.completed).sum();
-        tracing::info!(operations, "the nodes are warm");
         let state = self.hands.clusters.load(&self.cluster());
-        Ok(ready::still_there(&state.map_err(ClusterError::from)?)?)
+        ready::still_there(&state.map_err(ClusterError::from)?)?;
+        Ok(warmed.result)
     }
 
     /// A request at this restart's cluster. All runs of a block are about the same data; what was populated keeps its own
@@ -268,6 +297,12 @@ impl Sitting<'_> {
         (self.events)(ExperimentEvent::Bench(LabEvent::Step(Step::Remove)));
         remove::remove(self.hands, &name).map(|_| ())
     }
+}
+
+/// Operations that ended well in all phases.
+fn completed(result: &RunResult) -> u64 {
+    let phases = result.phases.iter();
+    phases.map(|phase| phase.total.completed).sum()
 }
 
 /// Brings up a cluster of this sitting.

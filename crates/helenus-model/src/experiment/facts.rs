@@ -1,6 +1,7 @@
 //! What an analysis knows of a run: its place in the plan, its numbers, whether it may be believed.
 //! Refuses numbers of single operations: an experiment is about a phase as a whole.
 
+use super::covariates::Covariates;
 use super::order::Planned;
 use crate::comparison::{ALL, Measure};
 use crate::doubt::{DoubtKind, Verdict};
@@ -45,6 +46,8 @@ pub struct Fact {
     pub limits_failed: Option<String>,
     /// Texts of its doubts, each once.
     pub doubts: Vec<String>,
+    /// What stood beside it.
+    pub covariates: Covariates,
 }
 
 impl Fact {
@@ -88,6 +91,7 @@ impl Fact {
             written_bytes_per_operation: per_operation(result, |around| around.nodes_written_bytes),
             limits_failed,
             doubts,
+            covariates: Covariates::of(result),
         }
     }
 

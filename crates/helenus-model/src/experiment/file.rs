@@ -2,6 +2,7 @@
 //! Refuses unknown keys, with their line and the nearest known one.
 
 use super::bar::{Bar, Goal};
+use super::level::UntilLevel;
 use super::{DEFAULT_MAX_REPEATS, DEFAULT_REPEATS, Design, Experiment, Factor, Kind, Level};
 use super::{DesignError, Promise, Setting};
 use crate::comparison::LEAST_PAIRS;
@@ -9,6 +10,7 @@ use crate::nearest::nearest;
 use crate::plan::facts::split;
 use crate::seed::Seed;
 use crate::toml_file::{FileError, Reader};
+use crate::units::parse_duration;
 use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -33,6 +35,12 @@ const TOP: [&str; 17] = [
     "combination",
 ];
 const FACTOR: [&str; 5] = ["name", "kind", "key", "given", "levels"];
+
+/// Keys of `[warm]` that are no flags of `run`.
+pub const OF_WARM: [&str; 2] = ["until", "at_most"];
+
+/// The only thing until which nodes can be warmed.
+const LEVEL: &str = "level";
 
 /// Most blocks that a file may ask for.
 const REPEATS_MOST: usize = 1000;
@@ -83,10 +91,11 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
         needs_disk: reader.yes(top, "needs_disk")?.unwrap_or(false),
         announce: reader.yes(top, "announce")?.unwrap_or(true),
         design: Design::Full,
-        cluster: reader.section(top, "cluster")?.unwrap_or_default(),
-        workload: reader.section(top, "workload")?.unwrap_or_default(),
-        warm: reader.section(top, "warm")?,
-        populate: reader.section(top, "populate")?,
+        cluster: reader.section(top, "cluster", &[])?.unwrap_or_default(),
+        workload: reader.section(top, "workload", &[])?.unwrap_or_default(),
+        warm: reader.section(top, "warm", &OF_WARM)?,
+        warm_until: reader.warm_until(top)?,
+        populate: reader.section(top, "populate", &[])?,
         factors,
     };
     experiment.bars = reader.bars(top, &experiment)?;
@@ -141,11 +150,47 @@ impl Reader<'_> {
         })
     }
 
-    fn section(&self, top: &DeTable<'_>, key: &str) -> Result<Option<Vec<Setting>>, FileError> {
+    /// A section's settings, but for these keys.
+    fn section(
+        &self,
+        top: &DeTable<'_>,
+        key: &str,
+        but: &[&str],
+    ) -> Result<Option<Vec<Setting>>, FileError> {
         let Some(value) = top.get(key) else {
             return Ok(None);
         };
-        self.settings(self.table(value, key)?, &[]).map(Some)
+        self.settings(self.table(value, key)?, but).map(Some)
+    }
+
+    /// Until when new nodes are warmed; none where that is not asked for.
+    fn warm_until(&self, top: &DeTable<'_>) -> Result<Option<UntilLevel>, FileError> {
+        let Some(value) = top.get("warm") else {
+            return Ok(None);
+        };
+        let warm = self.table(value, "warm")?;
+        let at_most = self.text(warm, "at_most")?;
+        let Some((at, word)) = self.text(warm, "until")? else {
+            return match at_most {
+                None => Ok(None),
+                Some((at, _)) => Err(FileError {
+                    hint: Some(format!("write until = \"{LEVEL}\" beside it")),
+                    ..self.wrong(at, "at_most is how long `until` may take")
+                }),
+            };
+        };
+        if word != LEVEL {
+            let near = nearest(&word, [LEVEL]).map(|near| format!("did you mean {near}?"));
+            return Err(FileError {
+                hint: near.or_else(|| Some(format!("known: {LEVEL}"))),
+                ..self.wrong(at, format!("nodes cannot be warmed until {word:?}"))
+            });
+        }
+        let Some((at, text)) = at_most else {
+            return Ok(Some(UntilLevel::default()));
+        };
+        let at_most = parse_duration(&text).map_err(|e| self.refused(at, &e, None))?;
+        Ok(Some(UntilLevel { at_most }))
     }
 
     /// Keys and values in the order of the text, but for these keys.

@@ -6,6 +6,7 @@ mod luck;
 mod screening;
 mod strata;
 mod tips;
+mod warm;
 
 use super::*;
 use crate::comparison::{BarAnswer, Claim, Measure};
@@ -319,6 +320,7 @@ fn simulated(
                 written_bytes_per_operation: None,
                 limits_failed: None,
                 doubts: vec![],
+                covariates: Covariates::default(),
             }
         })
         .collect()

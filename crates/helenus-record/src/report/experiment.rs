@@ -9,8 +9,8 @@ use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Answer, Bar, BarCell, Experiment, Fact, Growth, Kept, Noise, Progress, RunState,
-    Screened, Stage, Tip,
+    Analysis, Answer, Bar, BarCell, Covariates, Experiment, Fact, Growth, Kept, Noise, Progress,
+    RunState, Screened, Stage, Tip,
 };
 use std::fmt::Write as _;
 
@@ -516,6 +516,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         ]
         .map(str::to_owned),
     );
+    heads.extend(BESIDE.map(str::to_owned));
     let mut out = line(&heads);
     let why = report.analysis.and_then(|found| found.not_testable.clone());
     let why = why.unwrap_or_default();
@@ -548,7 +549,8 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         own.extend(labels.into_iter().map(|(_, label)| label.to_owned()));
         let mut row = |phase: &str, measure: &str, unit: &str, value: &str, doubts: &str| {
             let cells = [phase, measure, unit, value, &why, doubts].map(str::to_owned);
-            out.push_str(&line(&[&own[..], &cells].concat()));
+            let beside = beside(fact.map(|fact| &fact.covariates), phase);
+            out.push_str(&line(&[&own[..], &cells, &beside].concat()));
         };
         let Some(fact) = fact else {
             row("", "", "", "", run.why.as_deref().unwrap_or_default());
@@ -582,6 +584,37 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
         }
     }
     out
+}
+
+/// Heads of what stood beside a run. No factor can have such a name, and older tables end before them.
+const BESIDE: [&str; 8] = [
+    "began s",
+    "runs before",
+    "steal share",
+    "run-queue share",
+    "host speed before",
+    "host speed after",
+    "host CPU speed before",
+    "host CPU speed after",
+];
+
+/// What stood beside a run, and beside this phase of it; empty what nobody looked at.
+fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
+    let Some(of) = of else {
+        return Default::default();
+    };
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let (before, after) = (of.host_speed.before, of.host_speed.after);
+    [
+        of.began_s.map_or(String::new(), |s| format!("{s:.3}")),
+        of.runs_before.map_or(String::new(), |n| n.to_string()),
+        number(of.steal_share.get(phase).copied()),
+        number(of.run_queue_share.get(phase).copied()),
+        number(before.map(|speed| speed.per_s)),
+        number(after.map(|speed| speed.per_s)),
+        number(before.map(|speed| speed.cpu_per_s)),
+        number(after.map(|speed| speed.cpu_per_s)),
+    ]
 }
 
 fn line(cells: &[String]) -> String {

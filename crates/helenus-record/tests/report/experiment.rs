@@ -71,7 +71,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
     }
     let csv = experiment_csv(&report);
     let columns = csv.lines().next().expect("heads").split(',').count();
-    assert_eq!(columns, 7 + 2 + 6);
+    assert_eq!(columns, 7 + 2 + 6 + 8);
     let without = made.runs.len() - made.facts.len();
     assert_eq!(csv.matches(",died,").count(), without);
     assert!(
@@ -114,6 +114,8 @@ fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
     for fact in &mut made.facts {
         fact.read_bytes_per_operation = Some(12.5);
         fact.generator_processors = Some(0.5);
+        fact.covariates.runs_before = Some(3);
+        fact.covariates.steal_share.insert("main".into(), 0.25);
     }
     let small = made.experiment.too_small(Some(1 << 30), Some(4 << 30));
     made.analysis = analyse(&made.experiment, &made.facts, None, small).expect("numbers");
@@ -130,7 +132,9 @@ fn what_the_disk_did_not_answer_is_not_testable_in_every_form() {
     let measured = rows.clone().filter(|row| row.contains(",main,response"));
     assert!(measured.clone().count() > 0 && measured.clone().all(|row| row.contains(&said)));
     let reads = rows.filter(|row| row.contains(",disk reads per operation,B,12.5,"));
-    assert_eq!(reads.count(), made.facts.len());
+    assert_eq!(reads.clone().count(), made.facts.len());
+    // Beside it: when is not known, its place in its life and the steal are, the rest is not.
+    assert!(reads.clone().all(|row| row.ends_with(",,3,0.25,,,,,")));
     // Nothing is called without a difference, or with one.
     let sheets = experiment_sheets(&report);
     let effects = sheets.iter().find(|sheet| sheet.title == "Effects");

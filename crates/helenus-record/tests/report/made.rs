@@ -4,7 +4,7 @@
 use helenus_model::comparison::Measure;
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Experiment, Fact, Progress, RunState, Values, analyse, order, read,
+    Analysis, Covariates, Experiment, Fact, Progress, RunState, Values, analyse, order, read,
 };
 use helenus_model::seed::Seed;
 use helenus_record::report::ExperimentReport;
@@ -96,6 +96,7 @@ pub(crate) fn made() -> Made {
             written_bytes_per_operation: None,
             limits_failed: None,
             doubts: vec![],
+            covariates: Covariates::default(),
         });
     }
     let mut analysis = analyse(&experiment, &facts, None, None).expect("numbers");

@@ -157,6 +157,23 @@ fn said(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn a_plan_reckons_with_a_minute_until_new_nodes_are_level() {
+    let lab = lab();
+    let about = |warm: &str| {
+        let text = FILE.replacen("[[factor]]", &format!("{warm}\n[[factor]]"), 1);
+        lab.write("warm.toml", &text);
+        let plan = lab.json(&["experiment", "plan", "warm.toml"]);
+        let number = |key: &str| plan[key].as_u64().expect("a number");
+        (number("about_s"), number("restarts"))
+    };
+    let (cold, restarts) = about("");
+    let (level, _) = about("[warm]\nuntil = \"level\"");
+    assert_eq!(level - cold, 60 * restarts);
+    let (short, _) = about("[warm]\nuntil = \"level\"\nat_most = \"30s\"");
+    assert_eq!(short - cold, 30 * restarts);
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_line() {
     insta::assert_snapshot!(said("seed = 7", "seeed = 7"), @"
     error: heap.toml:2: unknown key seeed
@@ -184,6 +201,24 @@ fn what_is_wrong_is_told_with_its_line() {
     hint: write kind = "restart"
     "#);
     insta::assert_snapshot!(said("\"96M\"", "\"much\""), @r#"error: heap.toml:17: invalid value 'much' for '--heap <SIZE>': "much" is not a size: write a number with K, M or G, such as 64M"#);
+    let warm = |keys: &str| {
+        said(
+            "warmup = \"3s\"\n",
+            &format!("warmup = \"3s\"\n[warm]\n{keys}\n"),
+        )
+    };
+    insta::assert_snapshot!(warm("untill = \"level\""), @"
+    error: heap.toml:14: unknown key untill in [warm]
+    hint: did you mean until?
+    ");
+    insta::assert_snapshot!(warm("until = \"level\"\nat-most = \"60s\""), @"
+    error: heap.toml:15: unknown key at-most in [warm]
+    hint: did you mean at_most?
+    ");
+    insta::assert_snapshot!(warm("until = \"levl\""), @r#"
+    error: heap.toml:14: nodes cannot be warmed until "levl"
+    hint: did you mean level?
+    "#);
     let unknown = said("workload = \"standard1\"", "workload = \"standard2\"");
     let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is no built-in workload\n";
     assert!(unknown.starts_with(first), "{unknown}");

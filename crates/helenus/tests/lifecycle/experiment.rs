@@ -251,6 +251,31 @@ fn each_life_of_the_nodes_begins_with_a_load_that_does_not_count() {
 }
 
 #[test]
+fn new_nodes_are_loaded_until_they_are_level_or_the_time_is_over() {
+    let _turn = turn();
+    let lab = TestLab::fake("serve");
+    let warm = "[warm]\nuntil = \"level\"\nat_most = \"4s\"\nin-flight = 4\nduration = \"300ms\"\n\n[[factor]]\nname";
+    let text = file("level", 4, "").replacen("[[factor]]\nname", warm, 1);
+    lab.write("level.toml", &text);
+    let said = ended(&lab, &["experiment", "run", "level.toml", "--repeats", "1"]);
+    all_once_in_order(&lab, "level", 6);
+    let listed = lab.json(&["history"]);
+    assert_eq!(listed["runs"].as_array().map(Vec::len), Some(6), "{said}");
+    let log = fs_err::read_to_string(lab.path("home/state/helenus.log")).expect("the log");
+    let warm: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("the nodes are warm"))
+        .collect();
+    assert_eq!(warm.len(), 3, "{log}");
+    // Whether a stand-in is level, or uses enough CPU in so short a slice for the kernel to count, is the host's business.
+    let ends = ["warmth=Level", "warmth=NotLevel", "warmth=Unseen"];
+    let told = |line: &&str| ends.iter().any(|end| line.contains(end));
+    assert!(warm.iter().all(told), "{warm:?}");
+    let slices = |line: &str| line.matches("Some(").count() + line.matches("None").count();
+    assert!(warm.iter().all(|line| slices(line) > 1), "{warm:?}");
+}
+
+#[test]
 fn killed_at_three_moments_every_run_is_done_once_and_in_order() {
     let _turn = turn();
     let lab = lab(2, "");

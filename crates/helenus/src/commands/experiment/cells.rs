@@ -15,7 +15,8 @@ use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_lab::populate::PopulateRequest;
-use helenus_model::experiment::{Experiment, Kind, Setting};
+use helenus_model::experiment::{Experiment, Kind, OF_WARM, Setting};
+use helenus_model::nearest::nearest;
 use helenus_model::plan::PlanError;
 use helenus_model::units::Bytes;
 use std::path::Path;
@@ -36,6 +37,12 @@ const USE_NUMA: &str = "-XX:+UseNUMA";
 const NOT_HERE: [&str; 10] = [
     "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
 ];
+
+/// Keys that say how long a load is: one of them in `[warm]` takes the place of all in `[workload]`.
+const LENGTHS: [&str; 4] = ["duration", "count", "rate-steps", "step"];
+
+/// Length of a slice of a load that goes on until it is level, where nobody says.
+const SLICE: &str = "10s";
 
 /// Keys that are settings of tables.
 const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
@@ -197,6 +204,7 @@ pub(super) fn all(
         combinations.push(Combination {
             bench: seeded(bench),
             warm: warm.map(seeded),
+            warm_until: of.warm_until,
             populate,
             live,
             dataset,
@@ -279,6 +287,8 @@ fn known(
         && (key == WORKLOAD || keys::find(verb, key, &|arg: &&Arg| may(other, arg)).is_ok());
     let hint = if elsewhere {
         format!("it belongs to [{}]", other.word())
+    } else if let (Section::Warm, Some(own)) = (section, nearest(key, OF_WARM)) {
+        format!("did you mean {own}?")
     } else {
         near.unwrap_or_else(|| match section {
             Section::Populate => "the keys are the long flags of `helenus populate --help`".into(),
@@ -358,6 +368,25 @@ fn texts(value: &toml::Value) -> impl Iterator<Item = &str> {
     each.into_iter().filter_map(toml::Value::as_str)
 }
 
+/// A load's settings as those of one slice of several: as short as it may be, and without a warm-up of its own, which it is.
+fn slice(own: &[Setting]) -> Vec<Setting> {
+    let says = |keys: &[&str]| own.iter().any(|one| keys.contains(&one.key.as_str()));
+    let line = own.first().map_or(1, |setting| setting.line);
+    let default = |key: &str, value: &str| Setting {
+        key: key.to_owned(),
+        value: toml::Value::String(value.to_owned()),
+        line,
+    };
+    let mut all = own.to_vec();
+    if !says(&LENGTHS) {
+        all.push(default("duration", SLICE));
+    }
+    if !says(&["warmup"]) {
+        all.push(default("warmup", "0s"));
+    }
+    all
+}
+
 /// One combination on its way to a request.
 struct Cell<'a> {
     of: &'a Experiment,
@@ -410,10 +439,18 @@ impl Cell<'_> {
         let Some(own) = &self.of.warm else {
             return Ok(None);
         };
-        let is_replaced = |setting: &Setting| own.iter().any(|one| one.key == setting.key);
+        let own = match self.of.warm_until {
+            Some(_) => slice(own),
+            None => own.clone(),
+        };
+        let is_length = |setting: &Setting| LENGTHS.contains(&setting.key.as_str());
+        let has_length = own.iter().any(is_length);
+        let is_replaced = |setting: &Setting| {
+            (has_length && is_length(setting)) || own.iter().any(|one| one.key == setting.key)
+        };
         let mut workload = self.of.workload.clone();
         workload.retain(|setting| !is_replaced(setting));
-        workload.extend(own.clone());
+        workload.extend(own);
         self.run_of(workload, &[Kind::Restart, Kind::Schema])
             .map(Some)
     }
@@ -552,6 +589,27 @@ impl Cell<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slice_is_short_and_has_no_warm_up_unless_the_file_says_so() {
+        let setting = |key: &str| Setting {
+            key: key.into(),
+            value: toml::Value::String("3s".into()),
+            line: 7,
+        };
+        let of = |keys: &[&str]| {
+            let own: Vec<Setting> = keys.iter().map(|key| setting(key)).collect();
+            let each = slice(&own).into_iter();
+            each.map(|s| format!("{}={}", s.key, s.value))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[]), [r#"duration="10s""#, r#"warmup="0s""#]);
+        assert_eq!(of(&["count"]), [r#"count="3s""#, r#"warmup="0s""#]);
+        assert_eq!(
+            of(&["duration", "warmup"]),
+            [r#"duration="3s""#, r#"warmup="3s""#]
+        );
+    }
 
     #[test]
     fn threads_share_a_dataset_and_formats_do_not() {

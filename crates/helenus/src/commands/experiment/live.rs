@@ -7,7 +7,7 @@ use crate::commands::{bench, populate};
 use crate::ui::Ui;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::{ExperimentEvent, ExperimentRequest};
-use helenus_model::experiment::{Planned, RunState, Stage, Timing};
+use helenus_model::experiment::{Planned, RunState, Slice, Stage, Timing, Warmth};
 use helenus_model::units::human_duration;
 use std::time::{Duration, Instant};
 
@@ -78,6 +78,7 @@ impl<'a> Live<'a> {
                 }
             }
             ExperimentEvent::Bench(event) => self.within.see(event),
+            ExperimentEvent::Warm { warmth, slices } => self.warm(*warmth, slices),
             ExperimentEvent::Ended { planned, finished } => {
                 self.ended(*planned, RunState::Done);
                 self.ui
@@ -98,6 +99,21 @@ impl<'a> Live<'a> {
             ExperimentEvent::Again { winner } => self
                 .ui
                 .note(&format!("{winner} looks best; it is measured again, with fresh restarts")),
+        }
+    }
+
+    fn warm(&self, warmth: Warmth, slices: &[Slice]) {
+        let took = human_duration(slices.iter().map(|slice| slice.took).sum());
+        let last = slices.last().and_then(|slice| slice.node_cpu_us);
+        let last = last.map_or(String::new(), |us| format!(", the last of them {us:.1} µs"));
+        let after = format!("after {took} ({} slices{last})", slices.len());
+        let what = "warm: the nodes' CPU time for an operation";
+        match warmth {
+            Warmth::Level => self.ui.note(&format!("{what} is level {after}")),
+            Warmth::Unseen => self.ui.caution(&format!("{what} cannot be read {after}")),
+            Warmth::NotLevel | Warmth::Another => {
+                self.ui.caution(&format!("{what} is not level {after}"));
+            }
         }
     }
 

@@ -33,6 +33,9 @@ const AROUND_A_RUN: Duration = Duration::from_millis(1500);
 /// A phase that ends by count and has no rate takes as long as it takes; this is what is reckoned with.
 const UNKNOWN_PHASE: Duration = Duration::from_secs(15);
 
+/// What new nodes are reckoned to take until their CPU time for an operation is level.
+const UNTIL_LEVEL: Duration = Duration::from_secs(60);
+
 /// Rows a second that a dataset is written and read back with, and what flushing, settling and saving it takes: 1.2 million
 /// rows of experiments/many-types.yaml took 51 s, ten million 190 to 300 s (docs/experiments/xeon-guide.md).
 const ROWS_PER_S: u64 = 55_000;
@@ -178,14 +181,23 @@ pub(super) fn timing(combinations: &[Combination]) -> Timing {
     } else {
         1
     };
-    let warm = combinations.iter().filter_map(|one| one.warm.as_ref());
-    let warm = warm.map(run).max().unwrap_or_default();
+    let warm = combinations.iter().filter_map(warming).max();
+    let warm = warm.unwrap_or_default();
     let runs = combinations.iter().map(|one| run(&one.bench));
     Timing {
         restart: up * starts + warm,
         runs: runs.collect(),
         datasets: combinations.iter().map(making).collect(),
     }
+}
+
+/// How long new nodes are loaded before the first run; none where they are not.
+fn warming(of: &Combination) -> Option<Duration> {
+    let slice = run(of.warm.as_ref()?);
+    Some(match of.warm_until {
+        Some(until) => UNTIL_LEVEL.min(until.at_most).max(slice),
+        None => slice,
+    })
 }
 
 /// How long a run takes.

@@ -146,7 +146,9 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
         let heads = rows.lines().next().unwrap_or_default();
         let is_table = || {
             let old = input::text_up_to(path, input::MOST_LONG);
-            old.is_ok_and(|old| old.starts_with(heads))
+            let ours = |old: &str| old == heads || heads.starts_with(&format!("{old},"));
+            // An older table may lack the last columns.
+            old.is_ok_and(|old| old.lines().next().is_some_and(ours))
         };
         if outfile::standing(path)? == Standing::File && !is_table() {
             let text = format!(

@@ -1,0 +1,48 @@
+//! What may explain the numbers of a run besides its settings: when it was, how old its nodes were, what the host did.
+//! Refuses to explain anything by it: the analysis does not read it.
+
+use crate::result::{Around, HostSpeed, RunResult};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What stood beside a run. What nobody looked at is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Covariates {
+    /// When its load began, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_s: Option<f64>,
+    /// Runs of the same life of the nodes before it; a load that warms them is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs_before: Option<usize>,
+    /// How fast the generator's machine worked before and after it.
+    pub host_speed: HostSpeed,
+    /// By phase, share of the host's CPU that the hypervisor took in the measured stretch.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub steal_share: BTreeMap<String, f64>,
+    /// By phase, share of the measured stretch in which the generator's busiest thread waited for a processor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub run_queue_share: BTreeMap<String, f64>,
+}
+
+impl Covariates {
+    /// What a result tells; how many runs came before it is not among that.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "nanoseconds, told to the millisecond"
+    )]
+    pub fn of(result: &RunResult) -> Self {
+        let by_phase = |of: fn(&Around) -> Option<f64>| {
+            let phases = result.phases.iter();
+            let seen = phases.filter_map(|phase| Some((phase.name.clone(), of(&phase.around)?)));
+            seen.collect()
+        };
+        let began = result.began_wall_ns;
+        Self {
+            began_s: (began > 0).then_some(began as f64 / 1e9),
+            runs_before: None,
+            host_speed: result.host_speed.unwrap_or_default(),
+            steal_share: by_phase(|around| around.steal_share),
+            run_queue_share: by_phase(|around| around.generator_run_queue_share),
+        }
+    }
+}
