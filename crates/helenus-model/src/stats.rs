@@ -6,6 +6,7 @@
 mod blocks;
 mod change;
 mod draw;
+mod moderate;
 mod mser;
 mod pairs;
 mod squares;
@@ -15,6 +16,7 @@ mod tests;
 pub use blocks::{Blocks, FEWEST_BLOCKS, MOST_BLOCKS};
 pub use change::{Change, FEWEST_BATCHES, FEWEST_FOR_CHANGE, LEVEL, MOST_BATCHES, change_point};
 pub use draw::Draw;
+pub use moderate::{is_larger, prior_degrees};
 pub use mser::{BATCH, FEWEST_FOR_MSER, Truncation, mser5};
 pub use pairs::{
     Interval, detectable, holm, interval, pairs_needed, second_stage, two_stage_interval,
