@@ -8,9 +8,8 @@ use super::facts::Fact;
 use super::ladder::{Ladder, Rung, ladders};
 use super::logs::Run;
 use super::order::Stage;
-use super::spread::Spread;
+use super::spread::{Bounds, Spread};
 use crate::comparison::{ALPHA, BarAnswer, Measure, ONE_SIDED};
-use crate::stats::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,7 +29,7 @@ pub struct BarCell {
     /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
     pub interval: Option<[f64; 2]>,
     /// Degrees of freedom of the variance behind the bounds, of the upper one.
-    pub degrees: Option<usize>,
+    pub degrees: Option<f64>,
     /// Whether it holds.
     pub answer: BarAnswer,
     /// Runs that could not keep up with their rate.
@@ -123,8 +122,8 @@ impl<'a> Means<'a> {
         let counted = self.counted.iter();
         Mean {
             value: self.most.mean(combination),
-            least: self.least.interval(combination),
-            most: self.most.interval(combination),
+            least: self.least.bounds(combination),
+            most: self.most.bounds(combination),
             counted: counted.filter(|run| run.combination == combination).count(),
             behind: self
                 .facts
@@ -139,8 +138,8 @@ impl<'a> Means<'a> {
 /// A combination's mean on the log scale; where its generator was late, the one of what each run was at least, too.
 struct Mean {
     value: Option<f64>,
-    least: Option<Interval>,
-    most: Option<Interval>,
+    least: Option<Bounds>,
+    most: Option<Bounds>,
     counted: usize,
     behind: usize,
 }
@@ -155,7 +154,7 @@ impl Mean {
 
     /// Whether it has blocks enough to be answered.
     fn is_enough(&self) -> bool {
-        self.most.is_some_and(|most| most.count >= LEAST_OF_A_MEAN)
+        self.most.is_some_and(|most| most.blocks >= LEAST_OF_A_MEAN)
     }
 
     /// Who cannot keep up has no time at all, and the runs that could are those with luck.

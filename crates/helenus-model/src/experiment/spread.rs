@@ -3,8 +3,7 @@
 //! Refuses one variance for all combinations where they differ: each is moderated by the others as far as these are alike.
 
 use super::logs::Run;
-use super::strata::floor;
-use crate::stats::{Interval, LeastSquares, Observation, is_larger, mean, prior_degrees};
+use crate::stats::{LeastSquares, Observation, is_larger, mean, prior_degrees, t_quantile_at};
 use std::collections::BTreeMap;
 
 /// Means of combinations, each with its variance.
@@ -15,6 +14,26 @@ pub(super) struct Spread {
     prior: f64,
     /// Degrees of freedom of the variance of all combinations together.
     pooled: f64,
+    /// Share of a run's variance that it does not have in common with all runs of its block.
+    apart: f64,
+}
+
+/// A mean with its standard error.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    mean: f64,
+    error: f64,
+    /// Degrees of freedom of the standard error; they need not be whole.
+    pub(super) degrees: f64,
+    pub(super) blocks: usize,
+}
+
+impl Bounds {
+    /// Both ends at the two-sided level `alpha`.
+    pub(super) fn ends(&self, alpha: f64) -> [f64; 2] {
+        let half = t_quantile_at(1.0 - alpha / 2.0, self.degrees) * self.error;
+        [self.mean - half, self.mean + half]
+    }
 }
 
 /// One combination.
@@ -57,6 +76,7 @@ impl Spread {
             cells,
             prior: prior_degrees(&each),
             pooled: strata.degrees(),
+            apart: 1.0 - of_blocks,
         }
     }
 
@@ -65,17 +85,16 @@ impl Spread {
         self.cells.get(&combination).map(|cell| cell.mean)
     }
 
-    /// The same with what its interval stands on; none below two blocks.
-    pub(super) fn interval(&self, combination: usize) -> Option<Interval> {
+    /// The same with what its bounds stand on; none below two blocks.
+    pub(super) fn bounds(&self, combination: usize) -> Option<Bounds> {
         let cell = self.cells.get(&combination).filter(|one| one.blocks > 1)?;
         let (variance, degrees) = self.moderated(combination, cell);
-        let variance = variance * cell.share;
-        Some(Interval::of_contrast(
-            cell.mean,
-            variance,
-            cell.blocks,
-            floor(degrees),
-        ))
+        Some(Bounds {
+            mean: cell.mean,
+            error: (variance * cell.share).sqrt(),
+            degrees,
+            blocks: cell.blocks,
+        })
     }
 
     /// The variance of one run of a combination, moderated by the others, and its degrees of freedom; its own alone where
@@ -96,7 +115,7 @@ impl Spread {
             squares += other.own * other.degrees() as f64;
             count += other.degrees() as f64;
         }
-        // What all combinations share in a block, they do not tell again.
+        // What all combinations share in a block, others do not tell again.
         let more = self.pooled - own;
         if count < 1.0 || more <= 0.0 || self.prior <= 0.0 {
             return alone;
@@ -105,7 +124,7 @@ impl Spread {
         if is_larger(cell.own, cell.degrees(), others, more) {
             return alone;
         }
-        let worth = (self.prior.recip() + more.recip()).recip();
+        let worth = (self.prior.recip() + more.recip()).recip() * self.apart;
         let all = own + worth;
         ((own * cell.own + worth * others) / all, all)
     }
@@ -181,10 +200,14 @@ impl Strata {
         }))
     }
 
-    /// Degrees of freedom of the sum of all three (Satterthwaite).
+    /// Degrees of freedom of the sum of all three (Satterthwaite). Blocks have few: where they came out small by chance they
+    /// would seem to matter less than they do, so a standard error is added to them.
     #[expect(clippy::cast_precision_loss, reason = "runs of an experiment")]
     fn degrees(&self) -> f64 {
-        let known = || self.0.iter().filter(|(_, degrees)| *degrees > 0);
+        let [(of_blocks, few), ..] = self.0;
+        let mut squares = self.0;
+        squares[0].0 = of_blocks * (1.0 + (2.0 / few.max(1) as f64).sqrt());
+        let known = || squares.iter().filter(|(_, degrees)| *degrees > 0);
         let sum: f64 = known().map(|(squares, _)| squares).sum();
         let parts = known().map(|(squares, degrees)| squares * squares / *degrees as f64);
         let parts: f64 = parts.sum();

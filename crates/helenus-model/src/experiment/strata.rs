@@ -275,7 +275,7 @@ impl Strata {
     clippy::cast_sign_loss,
     reason = "from 0 to the number of runs"
 )]
-pub(super) fn floor(degrees: f64) -> usize {
+fn floor(degrees: f64) -> usize {
     (degrees + 1e-6) as usize
 }
 
