@@ -131,7 +131,6 @@ fn one_of_twenty_thresholds_is_decided_wrongly_on_each_side() {
         ),
     ] {
         let [shares, _] = wrong(blocks, noise);
-        println!("{blocks} {shares:?}");
         assert!(
             shares.iter().all(|share| (0.025..0.065).contains(share)),
             "{shares:?}"
@@ -148,7 +147,6 @@ fn a_combination_that_spreads_more_than_others_is_not_judged_by_them() {
             ..PLAIN
         };
         let [all, most] = wrong(blocks, noise);
-        println!("{blocks} {differs} {all:?} {most:?}");
         assert!(all.iter().all(|share| *share < 0.05), "{all:?}");
         assert!(most.iter().all(|share| *share < 0.07), "{most:?}");
     }
