@@ -6,6 +6,7 @@
 mod blocks;
 mod change;
 mod draw;
+mod moderate;
 mod mser;
 mod pairs;
 mod squares;
@@ -15,6 +16,7 @@ mod tests;
 pub use blocks::{Blocks, FEWEST_BLOCKS, MOST_BLOCKS};
 pub use change::{Change, FEWEST_BATCHES, FEWEST_FOR_CHANGE, LEVEL, MOST_BATCHES, change_point};
 pub use draw::Draw;
+pub use moderate::{is_larger, prior_degrees};
 pub use mser::{BATCH, FEWEST_FOR_MSER, Truncation, mser5};
 pub use pairs::{
     Interval, detectable, holm, interval, pairs_needed, second_stage, two_stage_interval,
@@ -27,14 +29,14 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 pub const SCALE: f64 = 1.4826;
 
 /// Student's distribution with `degrees` degrees of freedom; at least one.
-#[expect(clippy::cast_precision_loss, reason = "degrees far below 2^53")]
-fn student(degrees: usize) -> Option<StudentsT> {
-    StudentsT::new(0.0, 1.0, degrees.max(1) as f64).ok()
+fn student(degrees: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, degrees.max(1.0)).ok()
 }
 
 /// P(T ≤ t) of Student's distribution; fewer than one degree of freedom count as one.
+#[expect(clippy::cast_precision_loss, reason = "degrees far below 2^53")]
 pub fn t_cdf(t: f64, degrees: usize) -> f64 {
-    match student(degrees) {
+    match student(degrees as f64) {
         Some(_) if t.is_infinite() => f64::from(u8::from(t > 0.0)),
         Some(student) => student.cdf(t),
         None => f64::NAN,
@@ -43,7 +45,13 @@ pub fn t_cdf(t: f64, degrees: usize) -> f64 {
 
 /// The t with P(T ≤ t) = `p` of Student's distribution; fewer than one degree of freedom count as one.
 /// Infinite at and beyond 0 and 1.
+#[expect(clippy::cast_precision_loss, reason = "degrees far below 2^53")]
 pub fn t_quantile(p: f64, degrees: usize) -> f64 {
+    t_quantile_at(p, degrees as f64)
+}
+
+/// The same with degrees of freedom that need not be whole, as Satterthwaite's are.
+pub fn t_quantile_at(p: f64, degrees: f64) -> f64 {
     if p <= 0.0 {
         return f64::NEG_INFINITY;
     }

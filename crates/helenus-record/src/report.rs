@@ -13,6 +13,7 @@ mod events;
 mod experiment;
 mod experiment_page;
 mod experiment_plot;
+mod experiment_rates;
 mod experiment_sheets;
 mod levels;
 mod markdown;

@@ -3,10 +3,12 @@
 
 use super::Experiment;
 use super::answer::{Answer, answer};
+use super::bars::{BarCell, bars};
 use super::effects::{Effect, Interaction, effects, interactions, withhold};
 use super::facts::Fact;
 use super::family::judge;
 use super::growth::{Growth, growth};
+use super::ladder::Ladder;
 use super::limit::generator_limit;
 use super::logs::Logs;
 use super::order::Stage;
@@ -14,7 +16,7 @@ use super::progress::Fate;
 use super::promise::{Tip, tips};
 use super::screened::{Screened, screened};
 use super::untold::Untold;
-use crate::comparison::{ALPHA, BarAnswer, Estimate, Measure, ONE_SIDED, shared};
+use crate::comparison::{ALPHA, Estimate, Measure, shared};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +44,8 @@ pub struct Analysis {
     pub family: usize,
     /// Each bar by combination.
     pub bars: Vec<BarCell>,
+    /// Rates that hold the bars that ask for one bound at several of them.
+    pub ladders: Vec<Ladder>,
     /// Effects: on the measure that it is about, then on others.
     pub effects: Vec<Effect>,
     /// What became of what was promised of levels.
@@ -58,27 +62,6 @@ pub struct Analysis {
     pub combinations: Vec<Cell>,
     /// Runs whose numbers do not count, with the reason.
     pub left_out: Vec<(String, String)>,
-}
-
-/// A bar at one combination.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BarCell {
-    /// The bar.
-    pub bar: String,
-    /// What it looks at.
-    pub measure: Measure,
-    /// Place of the combination.
-    pub combination: usize,
-    /// In words.
-    pub label: String,
-    /// Geometric mean over the blocks, in the measure's unit.
-    pub value: Option<f64>,
-    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
-    pub interval: Option<[f64; 2]>,
-    /// Whether it holds.
-    pub answer: BarAnswer,
-    /// Runs that could not keep up with their rate.
-    pub behind: usize,
 }
 
 /// A combination's numbers.
@@ -176,6 +159,7 @@ pub fn analyse(
     let tips = tips(of, &found, measure, &why_of);
     let not_testable = untold.why();
     let combinations = cells(of, &all, facts, &phase);
+    let (bars, ladders) = bars(of, &all, facts, (scheduled, held), &phase);
     Some(Analysis {
         blocks: logs.blocks().len(),
         answer,
@@ -183,7 +167,8 @@ pub fn analyse(
         family,
         tips,
         not_testable,
-        bars: bars(of, &all, facts, (scheduled, held), &phase),
+        bars,
+        ladders,
         effects: found,
         interactions: together,
         noise: noise(of, &all, facts, &logs, (&phase, measure)),
@@ -276,66 +261,6 @@ fn noise(
         estimate: crate::comparison::estimate(&found, 1),
         of_two_runs: single,
     })
-}
-
-fn bars(
-    of: &Experiment,
-    all: &[Vec<usize>],
-    facts: &[Fact],
-    (scheduled, held): (bool, bool),
-    phase: &str,
-) -> Vec<BarCell> {
-    let mut found = Vec::new();
-    for bar in &of.bars {
-        let phase = bar.goal.phase.as_deref().unwrap_or(phase);
-        let measure = bar.goal.measure(scheduled);
-        let logs = Logs::of(of, facts, Stage::Main, (phase, measure), None);
-        for (place, levels) in all.iter().enumerate().filter(|(_, l)| bar.is_about(l)) {
-            let own = |fact: &&Fact| {
-                fact.planned.stage == Stage::Main && fact.planned.combination == place
-            };
-            let behind = facts.iter().filter(own).filter(|fact| fact.behind).count();
-            let each = logs.each(place);
-            let least = facts.iter().filter(own);
-            let least: Vec<f64> = least
-                .filter_map(|fact| fact.least(phase, measure))
-                .map(f64::ln)
-                .collect();
-            // Where the generator was late, a bar is decided only where both ends of what may be agree.
-            let ends = |of: &[f64]| Some(interval(of)?.ends(ONE_SIDED).map(f64::exp));
-            let interval = ends(&least).zip(ends(&each));
-            let interval = interval.map(|([low, _], [_, high])| [low, high]);
-            let answer = match interval {
-                _ if !held => BarAnswer::CannotTell,
-                // Who cannot keep up has no time at all, and the runs that could are those with luck.
-                _ if behind > each.len() => BarAnswer::Crossed,
-                Some([low, high]) if each.len() >= LEAST_OF_A_MEAN => {
-                    let (bad, good) = if bar.below {
-                        (low >= bar.bound, high < bar.bound)
-                    } else {
-                        (high <= bar.bound, low > bar.bound)
-                    };
-                    match (bad, good) {
-                        (true, _) => BarAnswer::Crossed,
-                        (_, true) if behind == 0 => BarAnswer::Holds,
-                        _ => BarAnswer::CannotTell,
-                    }
-                }
-                _ => BarAnswer::CannotTell,
-            };
-            found.push(BarCell {
-                bar: bar.text.clone(),
-                measure,
-                combination: place,
-                label: of.label(levels),
-                value: mean(&each).map(f64::exp),
-                interval,
-                answer,
-                behind,
-            });
-        }
-    }
-    found
 }
 
 fn cells(of: &Experiment, all: &[Vec<usize>], facts: &[Fact], phase: &str) -> Vec<Cell> {

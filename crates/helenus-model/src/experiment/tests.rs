@@ -2,6 +2,8 @@
 //! Refuses to trust a seed: what is random is tried with many.
 
 mod answers;
+mod bars;
+mod ladder;
 mod luck;
 mod screening;
 mod strata;

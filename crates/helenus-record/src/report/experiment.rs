@@ -4,6 +4,7 @@
 use crate::planned::{PlannedRun, StoredExperiment};
 use crate::report::MARK;
 use crate::report::experiment_plot as plot;
+use crate::report::experiment_rates as rates;
 use crate::report::experiment_sheets::experiment_sheets;
 use crate::report::words::{self, code, markdown as text};
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
@@ -61,6 +62,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
                 (None, None) => lines.extend(found.screened.as_ref().map(|s| screened(found, s))),
             }
             lines.extend(bars(report.experiment, found));
+            lines.extend(rates::lines(&found.ladders));
             lines.extend(report.own_bars.map(asked_since));
             if found.not_testable.is_none() && found.answer.is_none() && found.screened.is_none() {
                 lines.push("no best settings: they were not run at the same loads".to_owned());

@@ -57,6 +57,11 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
         section("effects", "Effects", of("Effects")),
         section("interactions", "Interactions", of("Interactions")),
         section("bars", "Bars", of("Bars")),
+        section(
+            "rates",
+            "Rate that holds a bar",
+            of("Rate that holds a bar"),
+        ),
         section("settings", "Settings", of("Settings")),
         section("runs", "All runs", sortable(&of("Runs"))),
         section("failures", "What did not run", of("What did not run")),

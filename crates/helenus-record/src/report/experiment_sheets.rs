@@ -2,6 +2,7 @@
 //! Refuses to leave out a run: what did not count stands there with its reason.
 
 use crate::report::experiment::ExperimentReport;
+use crate::report::experiment_rates as rates;
 use crate::report::words;
 use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure};
 use helenus_model::doubt::Verdict;
@@ -28,6 +29,7 @@ pub fn experiment_sheets(report: &ExperimentReport<'_>) -> Vec<Sheet> {
         sheets.push(effects(found));
         sheets.push(interactions(&found.interactions));
         sheets.push(bar_cells(found));
+        sheets.push(ladders(found));
         sheets.push(combinations(found));
     }
     sheets.push(runs(report));
@@ -234,6 +236,27 @@ fn bar_cells(found: &Analysis) -> Sheet {
     ];
     sheet("Bars", &heads, rows.collect())
 }
+
+/// Which rate holds a bar that was asked at several.
+fn ladders(found: &Analysis) -> Sheet {
+    let rows = found.ladders.iter().map(|ladder| {
+        vec![
+            ladder.bar.clone(),
+            ladder.label.clone(),
+            rates::list(&ladder.rates),
+            rates::rate(ladder.rate),
+            rates::interval(ladder.interval),
+        ]
+    });
+    let heads = ["bar", "settings", "rates", ">holds up to", "95 % interval"];
+    Sheet {
+        note: OF_RATES,
+        ..sheet("Rate that holds a bar", &heads, rows.collect())
+    }
+}
+
+/// How to read a table of rates.
+const OF_RATES: &str = "Read off between the rates that were run, log time straight along log rate, and never beyond them.";
 
 /// What is told of each combination.
 fn columns(found: &Analysis) -> Vec<Measure> {

@@ -51,7 +51,12 @@ pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, Comma
     tell(
         &id.to_string(),
         (&[], &none),
-        &["Effects", "Bars", "What did not run"],
+        &[
+            "Effects",
+            "Bars",
+            "Rate that holds a bar",
+            "What did not run",
+        ],
         (hands, ui),
     )
 }
