@@ -13,6 +13,7 @@ pub(crate) fn wholes() -> Vec<Whole> {
     let whole = |level: usize| Whole {
         levels: vec![level],
         combinations: vec![level],
+        mirrored: false,
     };
     vec![whole(0), whole(1)]
 }
