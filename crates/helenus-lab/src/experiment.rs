@@ -6,6 +6,7 @@ mod dataset;
 mod restart;
 
 pub use again::{facts, lengthen};
+pub use dataset::shape;
 
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::{history_file, wall_ns};

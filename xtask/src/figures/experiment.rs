@@ -75,8 +75,13 @@ fn sheet(report: &str, title: &str) -> Result<String, Box<dyn Error>> {
     Ok(behind[..end.unwrap_or(behind.len())].to_owned())
 }
 
-/// The experiment of `NAME-DATE-MACHINE.csv`: `experiments/NAME.toml`.
+/// The experiment of `NAME-DATE-MACHINE.csv`: the file beside it, where what is shipped has changed since; else
+/// `experiments/NAME.toml`.
 pub(super) fn experiment(root: &Path, csv: &Path) -> Result<Experiment, Box<dyn Error>> {
+    let beside = csv.with_extension("toml");
+    if beside.exists() {
+        return Ok(read(&fs_err::read_to_string(beside)?)?);
+    }
     let stem = csv.file_stem().unwrap_or_default().to_string_lossy();
     let mut parts: Vec<&str> = stem.split('-').collect();
     parts.truncate(parts.len().saturating_sub(4));

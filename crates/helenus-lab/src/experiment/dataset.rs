@@ -16,9 +16,84 @@ use std::time::Duration;
 /// Tag of every dataset.
 const TAG: &str = "data";
 
+/// Heap of a node that writes data, where the machine has so many times as much for it.
+const WRITER_HEAP: Bytes = Bytes(1 << 30);
+const WRITER_SHARE: u64 = 4;
+
 /// Longest wait for compactions, and for a node's gentle stop.
 const SETTLE_WITHIN: Duration = Duration::from_secs(1800);
 const STOP_WITHIN: Duration = Duration::from_secs(120);
+
+/// Keys of cassandra.yaml, by their beginnings, that decide how nodes serve and not what their files are: threads, time-outs,
+/// caches and throughputs. Sizes of memtables are none of them, for they decide what is flushed together.
+const NOT_OF_FILES: [&str; 14] = [
+    "concurrent_",
+    "native_transport_",
+    "read_request_timeout",
+    "range_request_timeout",
+    "write_request_timeout",
+    "request_timeout",
+    "compaction_throughput",
+    "stream_throughput",
+    "key_cache_",
+    "row_cache_",
+    "counter_cache_",
+    "file_cache_",
+    "networking_cache_",
+    "disk_access_mode",
+];
+
+/// What the files of a dataset follow from: its tables and rows, and the settings of nodes that shape files. Combinations of
+/// equal shape share a dataset. Every field of both requests is named, so a new one does not compile before somebody has decided
+/// whether it shapes files.
+pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
+    let UpRequest {
+        topology,
+        preset,
+        tokens,
+        initial_tokens,
+        set,
+        like,
+        security,
+        source,
+        fake,
+        by_node,
+        // Sizes and speeds of nodes, and how they are started.
+        name: _,
+        heap: _,
+        new_heap: _,
+        jvm: _,
+        java_home: _,
+        ephemeral: _,
+        archive: _,
+        ready_within: _,
+        clusters: _,
+        memory_limit: _,
+        cpus: _,
+        disk_speed: _,
+        read_ahead: _,
+        disk: _,
+    } = up;
+    let PopulateRequest {
+        filling,
+        replication_factor,
+        consistency,
+        // How fast, how patiently, how often.
+        cluster: _,
+        rate_per_s: _,
+        in_flight: _,
+        tries: _,
+        care: _,
+        verify: _,
+        anew: _,
+        settle_within: _,
+    } = populate;
+    let shapes = |key: &str| !NOT_OF_FILES.iter().any(|begin| key.starts_with(begin));
+    let set: Vec<_> = set.iter().filter(|(key, _)| shapes(key)).collect();
+    let nodes = (topology, preset, tokens, initial_tokens, set, like);
+    let rows = (filling, replication_factor, consistency);
+    format!("{nodes:?} {security:?} {source:?} {fake:?} {by_node:?} {rows:?}")
+}
 
 /// Brings up a restart's cluster with its data in it, not in memory.
 pub(super) fn restored(
@@ -59,12 +134,7 @@ fn made(
     let there = baselines.tags(&name).map_err(ClusterError::from)?;
     if !there.iter().any(|tag| tag == TAG) {
         (sitting.events)(ExperimentEvent::Dataset);
-        // How the data was written is no part of the question.
-        let up = UpRequest {
-            name: name.clone(),
-            disk: None,
-            ..up.clone()
-        };
+        let up = writer(up, &name);
         let ended = make(sitting, &up, combination);
         if sitting.hands.clusters.folder(&name).exists() {
             remove::remove(sitting.hands, &name)?;
@@ -95,6 +165,27 @@ fn memory(state: &ClusterState, machine: Bytes) -> Bytes {
     let each = each.map(|node| limits.memory_of(&node.name).map(|bytes| bytes.0));
     each.sum::<Option<u64>>()
         .map_or(machine, |sum| machine.min(Bytes(sum)))
+}
+
+/// The nodes that write a dataset: how it was written is no part of the question, so all settings have it from nodes of the
+/// same size, which are as quick as this machine lets them be.
+fn writer(up: &UpRequest, name: &str) -> UpRequest {
+    let nodes = u64::try_from(up.topology.nodes())
+        .unwrap_or(u64::MAX)
+        .max(1);
+    let share = machine::read().memory.0 / nodes / WRITER_SHARE;
+    let heap = WRITER_HEAP.min(Bytes(share));
+    UpRequest {
+        name: name.to_owned(),
+        heap: Some(up.heap.map_or(heap, |own| own.max(heap))),
+        new_heap: None,
+        memory_limit: None,
+        cpus: None,
+        disk_speed: None,
+        read_ahead: None,
+        disk: None,
+        ..up.clone()
+    }
 }
 
 fn make(

@@ -13,7 +13,7 @@ use helenus_cluster::live_settings::{LiveSetting, NotLive};
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
-use helenus_lab::experiment::Combination;
+use helenus_lab::experiment::{Combination, shape};
 use helenus_lab::populate::PopulateRequest;
 use helenus_model::experiment::{Experiment, Kind, OF_WARM, Setting};
 use helenus_model::nearest::nearest;
@@ -46,42 +46,6 @@ const SLICE: &str = "10s";
 
 /// Keys that are settings of tables.
 const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
-
-/// Settings of nodes that leave the files of a dataset as they are.
-const NOT_OF_DATA: [&str; 13] = [
-    "heap",
-    "new-heap",
-    "jvm",
-    "memory",
-    "cpus",
-    "disk",
-    "disk-read",
-    "disk-write",
-    "disk-iops",
-    "java-home",
-    "no-archive",
-    "ready-within",
-    "read-ahead",
-];
-
-/// Keys of cassandra.yaml, by their beginnings, that decide how nodes serve and not what their files are: threads,
-/// time-outs, caches and throughputs. Sizes of memtables are none of them, for they decide what is flushed together.
-const NOT_OF_FILES: [&str; 14] = [
-    "concurrent_",
-    "native_transport_",
-    "read_request_timeout",
-    "range_request_timeout",
-    "write_request_timeout",
-    "request_timeout",
-    "compaction_throughput",
-    "stream_throughput",
-    "key_cache_",
-    "row_cache_",
-    "counter_cache_",
-    "file_cache_",
-    "networking_cache_",
-    "disk_access_mode",
-];
 
 /// Where keys of a file stand.
 pub(super) struct Place<'a> {
@@ -186,16 +150,17 @@ pub(super) fn all(
         fits.push((whole, unfit.clone()));
         let live = cell.live()?;
         let unfit = unfit.or_else(|| live.iter().find_map(|one| unsettable(hands, up, one)));
-        let words = cell.dataset();
-        let dataset = datasets.iter().position(|known| *known == words);
-        let dataset = dataset.unwrap_or_else(|| {
-            datasets.push(words);
-            datasets.len() - 1
-        });
         let warm = cell.warm()?;
         let warm = warm.map(|flags| run::request(&flags, hands, &hushed));
         let warm = warm.transpose().map_err(within)?;
         let populate = cell.populate()?;
+        let shape = populate.as_ref().map(|wanted| shape(up, wanted));
+        let shape = shape.unwrap_or_default();
+        let dataset = datasets.iter().position(|known| *known == shape);
+        let dataset = dataset.unwrap_or_else(|| {
+            datasets.push(shape);
+            datasets.len() - 1
+        });
         let seed = populate.as_ref().map(|wanted| wanted.filling.seed);
         let seeded = |bench: BenchRequest| BenchRequest {
             seed: seed.unwrap_or(bench.seed),
@@ -345,18 +310,6 @@ fn fits_kind(
         _ => format!("write kind = \"{}\"", own.word()),
     };
     Err(place.wrong(setting.line, &text).hint(hint))
-}
-
-/// What a setting says about a dataset's files; of keys of cassandra.yaml only those that shape them.
-fn shapes_files(setting: &Setting) -> Vec<String> {
-    let (key, value) = (&setting.key, &setting.value);
-    if key != "set" {
-        return vec![format!("{key}={value}")];
-    }
-    texts(value)
-        .filter(|text| !NOT_OF_FILES.iter().any(|begin| text.starts_with(begin)))
-        .map(|text| format!("{key}={text}"))
-        .collect()
 }
 
 /// The texts of a value, which may be a list of them.
@@ -526,22 +479,6 @@ impl Cell<'_> {
         Ok(Some(request))
     }
 
-    /// What makes a dataset another one: its tables, and settings of nodes that shape their files.
-    fn dataset(&self) -> String {
-        let kinds = [Kind::Restart, Kind::Schema];
-        let mut settings = self.of.cluster.clone();
-        settings.extend(self.of.workload.clone());
-        let settings = self.of.settings(&settings, self.levels, &kinds);
-        let is = |setting: &&Setting| {
-            let key = setting.key.as_str();
-            let cluster = CLUSTER_FLAGS.contains(&key.replace('-', "_").as_str());
-            OF_SCHEMA.contains(&key) || (cluster && !NOT_OF_DATA.contains(&key))
-        };
-        let own = settings.iter().filter(is);
-        let words: Vec<String> = own.flat_map(shapes_files).collect();
-        words.join("\n")
-    }
-
     /// The workload's word; profiles are found beside the file.
     fn workload(&self, settings: &[Setting]) -> Option<String> {
         let setting = settings.iter().rfind(|setting| setting.key == WORKLOAD)?;
@@ -609,29 +546,5 @@ mod tests {
             of(&["duration", "warmup"]),
             [r#"duration="3s""#, r#"warmup="3s""#]
         );
-    }
-
-    #[test]
-    fn threads_share_a_dataset_and_formats_do_not() {
-        let of = |value: toml::Value| {
-            shapes_files(&Setting {
-                key: "set".into(),
-                value,
-                line: 1,
-            })
-        };
-        let list = ["concurrent_reads=8", "storage_compatibility_mode=NONE"];
-        let list = list.map(|text| toml::Value::String(text.into()));
-        assert_eq!(
-            of(toml::Value::Array(list.into())),
-            ["set=storage_compatibility_mode=NONE"]
-        );
-        assert!(of(toml::Value::String("disk_access_mode=mmap".into())).is_empty());
-        let preset = Setting {
-            key: "preset".into(),
-            value: toml::Value::String("dev".into()),
-            line: 1,
-        };
-        assert_eq!(shapes_files(&preset), ["preset=\"dev\""]);
     }
 }
