@@ -2,7 +2,7 @@
 //! Refuses figures by hand: what stands between the marks of a block is what its raw files say, and a test holds it to that.
 
 mod diff;
-mod experiment;
+pub(crate) mod experiment;
 mod journals;
 mod levels;
 mod lives;

@@ -17,10 +17,12 @@ mod like;
 mod open;
 mod pause;
 mod populate;
+mod real_effects;
 mod report;
 mod reset;
 mod restore;
 mod rig;
+mod same;
 mod start;
 mod stress;
 mod tiny;
@@ -39,7 +41,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 20] = [
+const CAMPAIGNS: [Campaign; 22] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -56,6 +58,8 @@ const CAMPAIGNS: [Campaign; 20] = [
     wan15::WAN15,
     levels::LEVELS_CAMPAIGN,
     experiments::PLANTED,
+    real_effects::PLANTED_REAL,
+    same::NULL_LIVE,
     experiments::KILLED,
     upgrade::UPGRADE,
     stress::STRESS,
@@ -63,7 +67,11 @@ const CAMPAIGNS: [Campaign; 20] = [
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.
-const COUNTING: [&str; 2] = [stress::STRESS.name, workloads::WORKLOADS.name];
+const COUNTING: [&str; 3] = [
+    stress::STRESS.name,
+    workloads::WORKLOADS.name,
+    same::NULL_LIVE.name,
+];
 
 /// Trials a variant, where the person does not say; of a campaign that counts one is enough.
 const REPEATS: usize = 5;

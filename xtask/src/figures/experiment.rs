@@ -32,7 +32,7 @@ const SPOILS: [DoubtKind; 8] = [
 const LATE: &str = "the generator started operations late";
 
 /// A row of the CSV, by its heads.
-pub(super) type Row = BTreeMap<String, String>;
+pub(crate) type Row = BTreeMap<String, String>;
 
 /// `experiment answer`, `experiment plot 1`, `experiment Effects` and every other title of a sheet.
 pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
@@ -90,7 +90,7 @@ pub(super) fn experiment(root: &Path, csv: &Path) -> Result<Experiment, Box<dyn 
 }
 
 /// The rows of a CSV.
-pub(super) fn rows(file: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+pub(crate) fn rows(file: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut lines = records(&fs_err::read_to_string(file)?).into_iter();
     let heads = lines.next().ok_or("an empty table")?;
     Ok(lines
@@ -159,7 +159,7 @@ fn report(own: &Experiment, rows: &[Row]) -> Result<String, Box<dyn Error>> {
 }
 
 /// What is known of the runs that ended.
-pub(super) fn facts(own: &Experiment, rows: &[Row]) -> Result<Vec<Fact>, Box<dyn Error>> {
+pub(crate) fn facts(own: &Experiment, rows: &[Row]) -> Result<Vec<Fact>, Box<dyn Error>> {
     Ok(runs(own, rows)?.1)
 }
 

@@ -119,7 +119,7 @@ pub(crate) const KILLED: Campaign = Campaign {
     trial: killed,
 };
 
-fn drawn() -> Result<Seed, Box<dyn Error>> {
+pub(super) fn drawn() -> Result<Seed, Box<dyn Error>> {
     let mut bytes = [0_u8; 4];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(Seed(u64::from(u32::from_le_bytes(bytes))))
@@ -132,14 +132,19 @@ fn at_fake(rig: &Rig, args: &[&str]) -> Command {
     command
 }
 
-/// Runs the binary to its end; an experiment without an answer, or with a crossed bar, has run all the same.
 fn whole(rig: &Rig, args: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
-    let output = at_fake(rig, args).output()?;
+    answered(at_fake(rig, args))
+}
+
+/// Runs a command to its end; an experiment without an answer, or with a crossed bar, has run all the same.
+pub(super) fn answered(mut command: Command) -> Result<Vec<u8>, Box<dyn Error>> {
+    let output = command.output()?;
     match output.status.code() {
         Some(0 | 1 | 6) => Ok(output.stdout),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             let last: Vec<&str> = said.lines().rev().take(3).collect();
+            let args: Vec<_> = command.get_args().collect();
             Err(format!("helenus {args:?}: {}: {}", output.status, last.join(" | ")).into())
         }
     }
