@@ -8,7 +8,7 @@ use crate::mbeans::Mbeans;
 use crate::state::ClusterState;
 use helenus_model::nearest::nearest;
 use helenus_model::units::{Bytes, parse_duration};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
 const CACHES: &str = "org.apache.cassandra.db:type=Caches";
@@ -29,7 +29,7 @@ enum Way {
 }
 
 /// Keys of cassandra.yaml that 4.0, 4.1 and 5.0 take while they run.
-const KEYS: [(&str, Way); 14] = [
+const KEYS: [(&str, Way); 13] = [
     ("concurrent_reads", Way::Stage("ReadStage")),
     ("concurrent_writes", Way::Stage("MutationStage")),
     (
@@ -37,7 +37,6 @@ const KEYS: [(&str, Way); 14] = [
         Way::Stage("CounterMutationStage"),
     ),
     ("concurrent_compactors", Way::Count("ConcurrentCompactors")),
-    ("concurrent_validations", Way::Count("ConcurrentValidators")),
     (
         "compaction_throughput",
         Way::MibPerS("CompactionThroughputMbPerSec"),
@@ -157,10 +156,7 @@ impl LiveSetting {
             Some(Way::Count(attribute) | Way::MibPerS(attribute) | Way::Millis(attribute)) => {
                 mbeans.write(STORAGE_SERVICE, attribute, &value)?;
             }
-            Some(Way::CacheMib(attribute)) => {
-                let operation = format!("set{attribute}");
-                let _nothing: Value = mbeans.exec(CACHES, &operation, &[value])?;
-            }
+            Some(Way::CacheMib(attribute)) => mbeans.write(CACHES, attribute, &value)?,
             None => {}
         }
         Ok(())
