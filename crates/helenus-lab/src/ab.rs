@@ -6,7 +6,7 @@ use crate::compare::{facts_of_plan, history_file, wall_ns};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::bench::PhaseKind;
 use helenus_model::comparison::{
-    CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, LEAST_PAIRS, Options, RunFacts,
+    CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, LEAST_PAIRS, Options, RunFacts, Stages,
     Stopping, compare,
 };
 use helenus_model::doubt::{Doubt, Severity};
@@ -27,6 +27,11 @@ pub enum Rule {
         /// At most so many.
         max_pairs: usize,
     },
+    /// Until what is asked is settled, looked at after each pair; by intervals that hold whenever it ends.
+    Early {
+        /// At most so many.
+        max_pairs: usize,
+    },
 }
 
 impl Rule {
@@ -34,7 +39,7 @@ impl Rule {
     pub fn first_stage(self) -> usize {
         match self {
             Self::Pairs(pairs) => pairs,
-            Self::Until { max_pairs, .. } => LEAST_PAIRS.min(max_pairs),
+            Self::Until { max_pairs, .. } | Self::Early { max_pairs } => LEAST_PAIRS.min(max_pairs),
         }
     }
 }
@@ -85,6 +90,8 @@ pub enum AbEvent<'a> {
     },
     /// The first stage is over.
     Decided(&'a Stopping),
+    /// It was looked at, and what is asked is settled after so many pairs.
+    Settled(usize),
 }
 
 /// What came of it.
@@ -419,8 +426,10 @@ impl Ab<'_> {
 
     /// After the first stage: how many pairs there shall be.
     fn decide(&mut self) -> Result<(), AbError> {
-        let Rule::Until { wanted, max_pairs } = self.request.rule else {
-            return Ok(());
+        let (wanted, max_pairs) = match self.request.rule {
+            Rule::Pairs(_) => return Ok(()),
+            Rule::Early { max_pairs } => return self.look(max_pairs),
+            Rule::Until { wanted, max_pairs } => (wanted, max_pairs),
         };
         if self.stopping.is_some() {
             return Ok(());
@@ -443,13 +452,28 @@ impl Ab<'_> {
         Ok(())
     }
 
+    /// After a pair: one more, unless what is asked is settled.
+    fn look(&mut self, max_pairs: usize) -> Result<(), AbError> {
+        let pairs = self.pairing.good();
+        if self.compare(self.request.bars.clone())?.is_settled() {
+            (self.events)(AbEvent::Settled(pairs));
+        } else {
+            self.pairing.want((pairs + 1).min(max_pairs).max(pairs));
+        }
+        Ok(())
+    }
+
     fn compare(&self, bars: Vec<FailOn>) -> Result<Comparison, CompareError> {
         let [label_a, label_b] = self.request.labels.clone();
         let options = Options {
             label_a,
             label_b,
             bars,
-            two_stage: self.stopping.as_ref().map(|s| s.first_stage),
+            stages: match (self.request.rule, &self.stopping) {
+                (Rule::Early { .. }, _) => Stages::Sequential,
+                (_, Some(stopping)) => Stages::Two(stopping.first_stage),
+                (_, None) => Stages::Fixed,
+            },
         };
         let [a, b] = [&self.runs[0], &self.runs[1]]
             .map(|runs| runs.iter().map(Kept::facts).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::comparison::{
-    ARRIVALS, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, compare,
+    ARRIVALS, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, Stages, compare,
 };
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
@@ -75,7 +75,7 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
         label_a: a.clone(),
         label_b: b.clone(),
         bars,
-        two_stage: None,
+        stages: Stages::Fixed,
     };
     let (a, b) = (read(a)?, read(b)?);
     if let Some(both) = a

@@ -11,7 +11,7 @@ mod rows;
 mod tests;
 
 pub use bar::{BarError, FailOn};
-pub use compare::{CompareError, Fact, Needed, Options, RunFacts, compare};
+pub use compare::{CompareError, Fact, Needed, Options, RunFacts, Stages, compare};
 pub use conclusion::{Conclusion, Finding, Tone, change};
 pub use measure::ALL;
 pub(crate) use rows::{ALPHA, ONE_SIDED, estimate, shared};
@@ -72,6 +72,10 @@ pub struct Comparison {
     pub behind: Option<Behind>,
     /// How the number of pairs was fixed; none where it was just given.
     pub stopping: Option<Stopping>,
+    /// Whether it was looked at after each pair and ended when it was settled: its intervals, p values and answers hold whenever it
+    /// ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sequential: bool,
     /// By phase, operation and measure.
     pub rows: Vec<Row>,
     /// The bars that were set, each with its answer.
@@ -301,5 +305,16 @@ impl Comparison {
     /// bar was set.
     pub fn answer(&self) -> Option<BarAnswer> {
         self.bars.iter().map(|bar| bar.answer).max()
+    }
+
+    /// Whether more pairs would answer nothing that was asked: each bar is answered, or without bars a difference is claimed.
+    pub fn is_settled(&self) -> bool {
+        match self.bars.is_empty() {
+            true => self.rows.iter().any(|row| row.finding().is_claim()),
+            false => self
+                .bars
+                .iter()
+                .all(|bar| bar.answer != BarAnswer::CannotTell),
+        }
     }
 }

@@ -9,6 +9,7 @@ mod draw;
 mod moderate;
 mod mser;
 mod pairs;
+mod sequence;
 mod squares;
 #[cfg(test)]
 mod tests;

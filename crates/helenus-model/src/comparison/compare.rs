@@ -44,8 +44,20 @@ pub struct Options {
     pub label_b: String,
     /// Bars.
     pub bars: Vec<FailOn>,
-    /// Pairs of the first stage, where their spread fixed how many pairs there are.
-    pub two_stage: Option<usize>,
+    /// How the number of pairs came about.
+    pub stages: Stages,
+}
+
+/// How the number of pairs came about: intervals and p values follow from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stages {
+    /// It was fixed before the first.
+    #[default]
+    Fixed,
+    /// The spread of so many first pairs fixed it (Stein).
+    Two(usize),
+    /// It was looked at after each pair, and may have ended there.
+    Sequential,
 }
 
 /// Why two sides cannot be compared.
@@ -171,7 +183,7 @@ pub fn compare(
     if phases(&pairs).is_empty() {
         return Err(no_phase(&pairs));
     }
-    let rows = rows(&pairs, options.two_stage);
+    let rows = rows(&pairs, options.stages);
     let bars = answers(&options.bars, &rows)?;
     let (differences, mut cautions) = pairs::differences(&pairs);
     cautions.splice(0..0, pairs::cautions(&pairs));
@@ -198,6 +210,7 @@ pub fn compare(
         command: None,
         behind: pairs::behind(&pairs),
         stopping: None,
+        sequential: options.stages == Stages::Sequential,
         rows: rows.into_iter().map(|one| one.row).collect(),
         bars,
     })

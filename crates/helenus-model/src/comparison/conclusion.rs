@@ -138,10 +138,14 @@ impl Comparison {
     /// How many looks were taken, and what may be said of each, in one sentence; none where nothing may be claimed.
     pub fn rule(&self) -> Option<String> {
         let family = self.family().filter(|e| e.is_enough()).count();
+        let ever = match self.sequential {
+            true => " They hold however many pairs were looked at before (anytime-valid).",
+            false => "",
+        };
         (family > 0).then(|| {
             format!(
                 "Claims are made of {family} rows only, by Holm's p at 5 % over them, and their intervals hold together in 95 of \
-                 100 cases (Bonferroni); all other rows are exploratory, with an interval of 95 % each."
+                 100 cases (Bonferroni); all other rows are exploratory, with an interval of 95 % each.{ever}"
             )
         })
     }
@@ -165,6 +169,9 @@ impl Comparison {
     /// The same by today's rule: what was stored by a version that did not correct claims, or the intervals beside them.
     #[must_use]
     pub fn corrected(mut self) -> Self {
+        if self.sequential {
+            return self;
+        }
         let family = self.family().count();
         for row in &mut self.rows {
             if let Some(known) = row.estimate.as_mut().filter(|e| e.p_holm.is_some()) {

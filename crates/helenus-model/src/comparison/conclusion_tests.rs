@@ -55,6 +55,7 @@ fn comparison(rows: Vec<Row>) -> Comparison {
         left_out: vec![],
         differences: vec![],
         cautions: vec![],
+        sequential: false,
         stopping: None::<Stopping>,
         rows,
         bars: vec![],

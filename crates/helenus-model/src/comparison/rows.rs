@@ -2,7 +2,7 @@
 //! Refuses to say anything of fewer than six pairs.
 
 use super::pairs::{Restart, Restarts};
-use super::{ALL, Claim, Estimate, LEVEL, Measure, Row};
+use super::{ALL, Claim, Estimate, LEVEL, Measure, Row, Stages};
 use crate::result::PhaseResult;
 use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage_interval};
 
@@ -80,12 +80,12 @@ pub(super) fn phases(pairs: &[Restarts]) -> Vec<String> {
 }
 
 /// All rows of these pairs. With two stages, the first so many pairs give variance and degrees of freedom.
-pub(super) fn rows(pairs: &[Restarts], two_stage: Option<usize>) -> Vec<Computed> {
+pub(super) fn rows(pairs: &[Restarts], stages: Stages) -> Vec<Computed> {
     let mut rows = Vec::new();
     for phase in phases(pairs) {
         for operation in operations(pairs, &phase) {
             for measure in Measure::EVERY {
-                rows.extend(row(pairs, &phase, &operation, measure, two_stage));
+                rows.extend(row(pairs, &phase, &operation, measure, stages));
             }
         }
     }
@@ -138,7 +138,7 @@ fn row(
     phase: &str,
     operation: &str,
     measure: Measure,
-    two_stage: Option<usize>,
+    stages: Stages,
 ) -> Option<Computed> {
     let timed = measure.service().is_some();
     let late = |side: &Restart| timed && fell_behind(side, phase);
@@ -182,15 +182,18 @@ fn row(
     } else {
         &[[1, 1]]
     };
-    let first = two_stage.map(|first| kept.iter().take(first).flatten().count());
     let intervals: Vec<Interval> = ends
         .iter()
         .filter_map(|[of_a, of_b]| {
             let ratio = |both: &[[f64; 2]; 2]| both[1][*of_b] - both[0][*of_a];
             let ratios: Vec<f64> = kept.iter().flatten().map(ratio).collect();
-            match first {
-                None => interval(&ratios),
-                Some(first) => two_stage_interval(&ratios, first),
+            match stages {
+                Stages::Fixed => interval(&ratios),
+                Stages::Two(first) => {
+                    let first = kept.iter().take(first).flatten().count();
+                    two_stage_interval(&ratios, first)
+                }
+                Stages::Sequential => interval(&ratios).map(Interval::in_sequence),
             }
         })
         .collect();
@@ -259,6 +262,7 @@ impl Estimate {
             sd: self.log_sd,
             count: self.pairs,
             degrees: self.degrees,
+            sequential: false,
         };
         Self {
             ratio: self.ratio,

@@ -1,7 +1,7 @@
 //! Means of paired log ratios: intervals, the pairs they need, what they can find, and many of them at once.
 //! Refuses an interval from fewer than two pairs.
 
-use super::{mean, normal_cdf, standard_deviation, t_cdf, t_quantile};
+use super::{mean, normal_cdf, sequence, standard_deviation, t_cdf, t_quantile};
 
 /// What additions of equal numbers may differ by: below it there is no difference, and no noise.
 const ROUNDING: f64 = 1e-12;
@@ -17,6 +17,8 @@ pub struct Interval {
     pub count: usize,
     /// Degrees of freedom of the standard deviation.
     pub degrees: usize,
+    /// Whether it was looked at after each value: its ends and p then hold whenever one stops.
+    pub sequential: bool,
 }
 
 impl Interval {
@@ -30,6 +32,16 @@ impl Interval {
             sd: if sd <= ROUNDING { 0.0 } else { sd },
             count,
             degrees,
+            sequential: false,
+        }
+    }
+
+    /// The same, looked at after each value.
+    #[must_use]
+    pub fn in_sequence(self) -> Self {
+        Self {
+            sequential: true,
+            ..self
         }
     }
 
@@ -41,7 +53,14 @@ impl Interval {
 
     /// Both ends at the two-sided level `alpha` (0.05 for an interval of 95 %).
     pub fn ends(&self, alpha: f64) -> [f64; 2] {
-        let half = t_quantile(1.0 - alpha / 2.0, self.degrees) * self.standard_error();
+        let quantile = match self.sequential {
+            true => sequence::quantile(alpha, self.count),
+            false => t_quantile(1.0 - alpha / 2.0, self.degrees),
+        };
+        let half = match self.sd > 0.0 {
+            true => quantile * self.standard_error(),
+            false => 0.0,
+        };
         [self.mean - half, self.mean + half]
     }
 
@@ -51,7 +70,11 @@ impl Interval {
         if off <= ROUNDING {
             return 1.0;
         }
-        (2.0 * t_cdf(-off / self.standard_error(), self.degrees)).clamp(0.0, 1.0)
+        let t = off / self.standard_error();
+        match self.sequential {
+            true => sequence::p(t, self.count),
+            false => (2.0 * t_cdf(-t, self.degrees)).clamp(0.0, 1.0),
+        }
     }
 }
 
@@ -62,6 +85,7 @@ pub fn interval(values: &[f64]) -> Option<Interval> {
         sd: standard_deviation(values).map(|sd| if sd <= ROUNDING { 0.0 } else { sd })?,
         count: values.len(),
         degrees: values.len() - 1,
+        sequential: false,
     })
 }
 

@@ -593,6 +593,7 @@ pub(crate) fn comparison() -> Comparison {
             text: "the host was shared in 3 of 16 runs".to_owned(),
             cure: "run on a host that is not shared".to_owned(),
         }],
+        sequential: false,
         stopping: Some(Stopping {
             wanted: 1.05,
             governed_by: "write all response p99".to_owned(),

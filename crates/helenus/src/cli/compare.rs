@@ -14,6 +14,7 @@ use std::path::PathBuf;
   helenus compare r12..r19 @last         ranges, lists and @last name runs too
   helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
   helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
+  helenus compare --ab a.toml b.toml --stop-early
   helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
 
 A side's file holds flags of `helenus bench` as TOML, one key a line:
@@ -38,10 +39,14 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", alias = "repeats", requires = "ab", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) pairs: Option<u32>,
     /// Half-width of the interval to reach, such as 5%: six pairs say how many are needed
-    #[arg(long, value_name = "PERCENT", requires = "ab", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", requires = "ab", value_parser = percent, group = "open-ended")]
     pub(crate) until: Option<f64>,
-    /// Most pairs with --until
-    #[arg(long, value_name = "N", default_value_t = 30, requires = "until", value_parser = clap::value_parser!(u32).range(6..=1000))]
+    /// Look after each pair from the sixth on, and stop when every bar is answered, or a difference is found; by
+    /// confidence intervals that hold whenever it stops
+    #[arg(long, requires = "ab", conflicts_with_all = ["until", "pairs"], group = "open-ended")]
+    pub(crate) stop_early: bool,
+    /// Most pairs with --until or --stop-early
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "open-ended", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(crate) max_pairs: u32,
     /// A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
     #[arg(long, value_name = "BAR", alias = "bar")]

@@ -166,10 +166,14 @@ fn exit_code(comparison: &Comparison) -> u8 {
 }
 
 fn rule(flags: &Compare) -> Rule {
+    let max_pairs = flags.max_pairs as usize;
+    if flags.stop_early {
+        return Rule::Early { max_pairs };
+    }
     let fixed = flags.pairs.map_or(DEFAULT_PAIRS, |n| n as usize);
     flags.until.map_or(Rule::Pairs(fixed), |share| Rule::Until {
         wanted: 1.0 + share,
-        max_pairs: flags.max_pairs as usize,
+        max_pairs,
     })
 }
 
@@ -234,7 +238,7 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
     let pairs = request.rule.first_stage();
     let most = match request.rule {
         Rule::Pairs(pairs) => pairs,
-        Rule::Until { max_pairs, .. } => max_pairs.max(LEAST_PAIRS),
+        Rule::Until { max_pairs, .. } | Rule::Early { max_pairs } => max_pairs.max(LEAST_PAIRS),
     };
     let pairing = helenus_model::pairing::Pairing::new(request.seed, pairs);
     let order = (0..pairs)

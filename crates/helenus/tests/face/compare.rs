@@ -52,7 +52,10 @@ fn help() {
       -q, --quiet                 Nothing on standard error but errors
           --until <PERCENT>       Half-width of the interval to reach, such as 5%: six pairs say how
                                   many are needed
-          --max-pairs <N>         Most pairs with --until [default: 30]
+          --stop-early            Look after each pair from the sixth on, and stop when every bar is
+                                  answered, or a difference is found; by confidence intervals that hold
+                                  whenever it stops
+          --max-pairs <N>         Most pairs with --until or --stop-early [default: 30]
           --fail-on <BAR>         A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
           --seed <N>              Seed of the order and of the data [default: random, and printed]
           --dry-run               Show what would run and how long it takes, start nothing
@@ -64,6 +67,7 @@ fn help() {
       helenus compare r12..r19 @last         ranges, lists and @last name runs too
       helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
       helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
+      helenus compare --ab a.toml b.toml --stop-early
       helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
 
     A side's file holds flags of `helenus bench` as TOML, one key a line:
@@ -175,7 +179,7 @@ fn what_is_no_comparison() {
     For more information, try '--help'.
     $ --ab a.toml b.toml --max-pairs 9
     error: the following required arguments were not provided:
-      --until <PERCENT>
+      <--until <PERCENT>|--stop-early>
 
     Usage: helenus compare [OPTIONS] <A> <B>
            helenus compare [OPTIONS] --ab <A.toml> <B.toml>

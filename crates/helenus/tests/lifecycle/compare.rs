@@ -127,6 +127,21 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
 }
 
 #[test]
+fn what_is_obvious_ends_early() {
+    let lab = sides(&side(1.0, ""), &side(1.5, ""));
+    let early = ["--stop-early", "--max-pairs", "12", "--fail-on", "p50>+5%"];
+    let (code, made, told) = compared(&lab, &early);
+    assert_eq!(code, "1", "{made:#}\n{told}");
+    assert_eq!(made["sequential"], true);
+    let pairs = made["pairs"].as_array().map_or(0, Vec::len);
+    assert!((6..12).contains(&pairs), "{pairs} pairs\n{told}");
+    assert!(
+        told.contains(&format!("settled after {pairs} pairs")),
+        "{told}"
+    );
+}
+
+#[test]
 fn two_pairs_cannot_tell() {
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     let (code, made, told) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);

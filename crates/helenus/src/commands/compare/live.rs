@@ -68,6 +68,7 @@ impl<'a> Live<'a> {
                     in_a_line(finished)
                 ));
             }
+            AbEvent::Settled(pairs) => self.ui.note(&format!("settled after {pairs} pairs")),
             AbEvent::Decided(stopping) => self.ui.note(&format!(
                 "{} pairs say that {} needs {} for ±{:.1} %{}",
                 stopping.first_stage,

@@ -62,6 +62,12 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
             stopping.max_pairs
         ));
     }
+    if of.sequential {
+        line(&format!(
+            "  pairs  {}, looked at after each from the sixth on",
+            of.pairs.len()
+        ));
+    }
     line("");
     line(table(of).trim_end());
     if of
