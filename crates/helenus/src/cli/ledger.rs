@@ -64,7 +64,7 @@ pub(crate) struct KeyFlags {
     /// Data centre whose nodes coordinate the reads [default: that of the writes]
     #[arg(long, value_name = "DC", conflicts_with = "hosts")]
     pub(crate) client_dc: Option<String>,
-    /// Requests in flight at once [default: 2 a node, at most 16]
+    /// Requests in flight at once [default: 4 a node, at most 16]
     #[arg(long, value_name = "N")]
     pub(crate) parallel: Option<NonZeroUsize>,
     /// Most keys a second, such as 5k [default: as fast as the nodes answer]

@@ -104,6 +104,7 @@ fn comparison(draw: &mut Draw) -> Comparison {
         left_out: vec![],
         differences: vec![],
         cautions: vec![],
+        sequential: false,
         stopping: None,
         rows,
         bars,
