@@ -8,7 +8,9 @@ use helenus_cluster::net::control::Status;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::LinkWords;
 use helenus_model::topology::wan::Wan;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{
+    CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_getcpu, sched_setaffinity,
+};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -118,6 +120,10 @@ fn the_kernel_keeps_the_order_where_a_delay_becomes_shorter() {
             let sender = within(&keeper, "client-DC1", || {
                 UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a socket")
             });
+            // Whoever moves to another processor between two sends may have them change places before they come to the link.
+            let mut one = CpuSet::new();
+            one.set(sched_getcpu());
+            sched_setaffinity(None, &one).expect("one processor");
             let send = |numbers: std::ops::Range<u8>| {
                 for number in numbers {
                     sender.send_to(&[number], to).expect("sent");
