@@ -7,8 +7,9 @@ pub(crate) mod render;
 
 use crate::cli::compare::Compare;
 use crate::commands::bench;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
@@ -230,6 +231,21 @@ struct AbPlan<'a> {
     finds_rate: bool,
 }
 
+impl Answers for AbPlan<'_> {
+    fn answer(&self) -> String {
+        let rate = match self.finds_rate {
+            true => "one run of A that finds the rate for all, and ",
+            false => "",
+        };
+        format!(
+            "{rate}{} restarts in {}, about {}",
+            self.restarts,
+            plural(self.pairs, "pair"),
+            minutes(Duration::from_secs(self.about_s))
+        )
+    }
+}
+
 fn dry_run(request: &AbRequest, ui: &Ui) {
     let pairs = request.rule.first_stage();
     let most = match request.rule {
@@ -274,21 +290,10 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
             String::new()
         };
         format!(
-            "A  {}\nB  {}\n{}{} restarts in {}, about {}{more}\nseed {}, order {}\n",
+            "A  {}\nB  {}\n{}{more}\nseed {}, order {}\n",
             plan.labels[0],
             plan.labels[1],
-            if plan.finds_rate {
-                "one run of A that finds the rate for all, and "
-            } else {
-                ""
-            },
-            plan.restarts,
-            if pairs == 1 {
-                "1 pair".to_owned()
-            } else {
-                format!("{pairs} pairs")
-            },
-            minutes(Duration::from_secs(plan.about_s)),
+            plan.answer(),
             plan.seed,
             plan.order.join(" ")
         )

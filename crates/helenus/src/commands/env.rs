@@ -3,7 +3,7 @@
 
 use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::tools;
@@ -35,6 +35,19 @@ pub(super) struct Environment {
     credentials: Option<Credentials>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<Tls>,
+}
+
+impl Answers for Environment {
+    fn answer(&self) -> String {
+        let points = self.contact_points.iter();
+        let points: Vec<String> = points.map(|host| format!("{host}:{}", self.port)).collect();
+        format!(
+            "cluster {} speaks CQL at {}, data centre {}",
+            self.cluster,
+            points.join(", "),
+            self.data_center
+        )
+    }
 }
 
 #[derive(Serialize)]

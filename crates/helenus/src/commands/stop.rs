@@ -5,7 +5,7 @@ use crate::commands::disturb;
 use crate::commands::rm::of_prefix;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
@@ -23,17 +23,21 @@ pub(crate) struct Done {
 
 impl Done {
     pub(crate) fn show(&self, ui: &Ui) {
-        ui.result(self, || {
-            let nodes = self.nodes.join(", ");
-            if self.dry_run {
-                format!(
-                    "would {} {} of {}; nothing was done (--dry-run)\n",
-                    self.verb, nodes, self.cluster
-                )
-            } else {
-                format!("{}: {} {}\n", self.cluster, nodes, past(self.verb))
-            }
-        });
+        ui.result(self, || self.answer() + "\n");
+    }
+}
+
+impl Answers for Done {
+    fn answer(&self) -> String {
+        let nodes = self.nodes.join(", ");
+        if self.dry_run {
+            format!(
+                "would {} {nodes} of {}; nothing was done (--dry-run)",
+                self.verb, self.cluster
+            )
+        } else {
+            format!("{}: {nodes} {}", self.cluster, past(self.verb))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod new;
 
 use crate::cli::workload::{Show, Workload, WorkloadVerb};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::built_in::{self, BuiltIn, BuiltInError, BuiltInPhase};
 use helenus_model::format::Format;
@@ -31,6 +31,13 @@ pub(crate) fn refused(error: &BuiltInError) -> CommandError {
 struct Listed {
     format: Format,
     workloads: Vec<Line>,
+}
+
+impl Answers for Listed {
+    fn answer(&self) -> String {
+        let names: Vec<&str> = self.workloads.iter().map(|line| line.name).collect();
+        format!("{} workloads: {}", names.len(), names.join(", "))
+    }
 }
 
 #[derive(Serialize)]
@@ -79,6 +86,12 @@ struct Shown {
     /// Absent for `standard1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
+}
+
+impl Answers for Shown {
+    fn answer(&self) -> String {
+        format!("{}: {}", self.name, self.about)
+    }
 }
 
 #[derive(Serialize)]
@@ -159,7 +172,7 @@ fn show(flags: &Show, ui: &Ui) -> Result<(), CommandError> {
 }
 
 fn text(shown: &Shown) -> String {
-    let mut text = format!("{}: {}\n", shown.name, shown.about);
+    let mut text = shown.answer() + "\n";
     if !shown.parameters.is_empty() {
         let mut table = Table::new(&["parameter", "value", "what it does"]);
         for set in &shown.parameters {

@@ -6,7 +6,7 @@ mod tests;
 use crate::commands::bench::faults;
 use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
@@ -34,8 +34,6 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Report<'a> {
     format: Format,
-    /// What was reached and how long it took, in a sentence.
-    answer: String,
     run: Option<String>,
     verdict: Verdict,
     interrupted: bool,
@@ -49,6 +47,13 @@ struct Report<'a> {
     host: Machine,
     helenus: &'a str,
     command: &'a str,
+}
+
+impl Answers for Report<'_> {
+    /// What was reached and how long it took.
+    fn answer(&self) -> String {
+        helenus_record::report::run_answer(Some(self.result))
+    }
 }
 
 #[derive(Serialize)]
@@ -98,7 +103,6 @@ impl<'a> ClusterFacts<'a> {
 pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
     let report = Report {
         format: Format::new("bench", 1),
-        answer: helenus_record::report::run_answer(Some(&finished.result)),
         run: finished.run.map(|run| run.to_string()),
         verdict: finished.result.verdict,
         interrupted: finished.interrupted,
@@ -489,6 +493,12 @@ struct DryRun<'a> {
     seed: u64,
 }
 
+impl Answers for DryRun<'_> {
+    fn answer(&self) -> String {
+        format!("{} on {}", self.workload, self.place)
+    }
+}
+
 pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let asked = request.client_dc.as_deref();
     let known = |plan: &ClusterPlan| {
@@ -539,7 +549,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
             (false, Some(rate)) => format!("{}/s", count(rate)),
             (false, None) => "half of what a 5 s probe reaches".to_owned(),
         };
-        let mut text = format!("{} on {}\n", plan.workload, plan.place);
+        let mut text = plan.answer() + "\n";
         if let Some(name) = plan.client_data_center {
             let _infallible = writeln!(text, "client: in data centre {name}");
         }

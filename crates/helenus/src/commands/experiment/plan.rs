@@ -3,7 +3,7 @@
 
 use super::{File, combinations, seed};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
@@ -64,6 +64,28 @@ struct Shown<'a> {
     planned: Option<ShownPlan>,
 }
 
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        let planned = self.planned.as_ref().map(ShownPlan::words);
+        let planned = planned
+            .map(|words| format!("; {words}"))
+            .unwrap_or_default();
+        format!("{}: {}{planned}", self.name, self.block())
+    }
+}
+
+impl Shown<'_> {
+    /// What a block has.
+    fn block(&self) -> String {
+        format!(
+            "{} combinations; a block has {} restarts and {} runs, the first restart twice",
+            self.combinations.len(),
+            self.restarts_a_block,
+            self.runs_a_block
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct ShownFactor<'a> {
     name: &'a str,
@@ -88,6 +110,22 @@ struct ShownPlan {
     disk_bytes: u64,
     memory_bytes: u64,
     order: Vec<Planned>,
+}
+
+impl ShownPlan {
+    /// What all blocks take.
+    fn words(&self) -> String {
+        format!(
+            "{} blocks: {} restarts, {} runs, about {}; {} of disk, {} of memory at once; seed {}",
+            self.blocks,
+            self.restarts,
+            self.runs,
+            human_duration(Duration::from_secs(self.about_s)),
+            Bytes(self.disk_bytes),
+            Bytes(self.memory_bytes),
+            self.seed
+        )
+    }
 }
 
 /// The requests of all combinations of a file that asks for nothing that its phases cannot decide.
@@ -351,12 +389,7 @@ fn text(shown: &Shown<'_>) -> String {
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
     };
-    line(format!(
-        "{} combinations; a block has {} restarts and {} runs, the first restart twice",
-        shown.combinations.len(),
-        shown.restarts_a_block,
-        shown.runs_a_block
-    ));
+    line(shown.block());
     if let Some(resolution) = shown.resolution {
         line(match resolution {
             3 => "resolution III: effects cannot be told from interactions of two other factors".into(),
@@ -373,16 +406,7 @@ fn text(shown: &Shown<'_>) -> String {
         }
     }
     if let Some(plan) = &shown.planned {
-        line(format!(
-            "{} blocks: {} restarts, {} runs, about {}; {} of disk, {} of memory at once; seed {}",
-            plan.blocks,
-            plan.restarts,
-            plan.runs,
-            human_duration(Duration::from_secs(plan.about_s)),
-            Bytes(plan.disk_bytes),
-            Bytes(plan.memory_bytes),
-            plan.seed
-        ));
+        line(plan.words());
     }
     if let Some(few) = &shown.too_few {
         line(few.clone());

@@ -2,7 +2,7 @@
 //! Refuses a table across distances: what is compared stands under one heading.
 
 use crate::commands::bench;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_lab::levels::{LevelsEvent, LevelsRequest};
 use helenus_model::comparison::Conclusion;
 use helenus_model::doubt::Verdict;
@@ -124,16 +124,25 @@ fn predicted<'a>(cell: &'a Cell) -> impl Iterator<Item = Predicted<'a>> {
         })
 }
 
+impl Answers for LevelsPlan<'_> {
+    fn answer(&self) -> String {
+        format!(
+            "{}: {} cells in {} on {}, {}, about {}; seed {}",
+            self.comparison,
+            self.cells,
+            repeats(self.repeats),
+            self.cluster,
+            loads(self.loads),
+            human_duration(Duration::from_secs(self.about_s)),
+            self.seed
+        )
+    }
+}
+
 fn plan_text(plan: &LevelsPlan<'_>) -> String {
     let mut text = format!(
-        "{}: {} cells in {} on {}, {}, about {}; seed {}\n{}\n\n",
-        plan.comparison,
-        plan.cells,
-        repeats(plan.repeats),
-        plan.cluster,
-        loads(plan.loads),
-        human_duration(Duration::from_secs(plan.about_s)),
-        plan.seed,
+        "{}\n{}\n\n",
+        plan.answer(),
         stands(plan.client_dc, plan.replicas, plan.tcp_nodelay)
     );
     let mut table = Table::new(&[
@@ -229,19 +238,24 @@ struct Shown<'a> {
     illegal: &'a [NotRun],
 }
 
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        self.conclusion.headline.clone()
+    }
+}
+
 pub(super) fn table(table: &level_runs::Table, illegal: &[NotRun], ui: &Ui) {
     let shown = Shown {
         conclusion: table.conclusion(),
         table,
         illegal,
     };
-    ui.result(&shown, || text(table, illegal));
+    ui.result(&shown, || text(&shown.answer(), table, illegal));
 }
 
-fn text(of: &level_runs::Table, illegal: &[NotRun]) -> String {
+fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
     let mut text = format!(
-        "{}\n{}, {}; {}\n",
-        of.conclusion().headline,
+        "{answer}\n{}, {}; {}\n",
         of.comparison,
         repeats(of.repeats),
         stands(&of.client_dc, &of.replicas, of.tcp_nodelay)
