@@ -21,11 +21,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Serialize)]
 struct Saved {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// How long it took.
     seconds: f64,
+    /// The baseline.
     baseline: Listed,
     /// Files, by what was, or would be, done with them.
     files: usize,
+    /// Bytes that are copied, not linked.
     copied_bytes: Bytes,
     /// Nodes that run now.
     running: usize,
@@ -35,13 +39,19 @@ struct Saved {
 #[derive(Serialize)]
 struct RestoredView<'a> {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// Cluster that was saved.
     cluster: &'a str,
+    /// The tag.
     tag: &'a str,
+    /// Cluster that gets the data.
     into: &'a str,
     /// Until all nodes were ready, or the files in their place.
     seconds: f64,
+    /// What was planned.
     plan: &'a RestorePlan,
+    /// Page cache before the start; none in a dry run.
     cache: Option<PageCache>,
     /// Whether its nodes stay stopped.
     #[serde(skip)]
@@ -79,6 +89,7 @@ impl Answers for RestoredView<'_> {
 #[derive(Serialize)]
 struct ListView {
     format: Format,
+    /// The baselines.
     baselines: Vec<Listed>,
 }
 
@@ -97,10 +108,15 @@ const NONE: &str = "there is no baseline; `helenus baseline save NAME TAG` makes
 #[derive(Serialize)]
 struct Verified {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// The tag.
     tag: String,
+    /// Files.
     files: usize,
+    /// Their size.
     bytes: Bytes,
+    /// Files that are not as they were saved.
     bad: Vec<Bad>,
     /// Nodes of the baseline.
     #[serde(skip)]
@@ -124,7 +140,9 @@ impl Answers for Verified {
 #[derive(Serialize)]
 struct Removed {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was removed, or would be.
     removed: Vec<Listed>,
 }
 

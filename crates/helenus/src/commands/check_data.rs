@@ -23,12 +23,15 @@ use std::time::Duration;
 #[derive(Debug, Serialize)]
 struct Checked {
     format: Format,
+    /// The workload.
     workload: String,
+    /// Root seed of the data.
     seed: u64,
     /// Whether the whole of every table was read.
     complete: bool,
     /// Whether nothing that was read is missing or wrong.
     all_there: bool,
+    /// By table.
     tables: Vec<CheckReport>,
 }
 

@@ -17,6 +17,7 @@ use helenus_lab::compare::{StoredError, stored};
 use helenus_model::comparison::{
     BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
 };
+use helenus_model::format::Format;
 use helenus_model::seed::Seed;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -216,16 +217,26 @@ fn failure(error: AbError) -> CommandError {
 /// `helenus.ab-plan/1`: what `--dry-run` tells.
 #[derive(Serialize)]
 struct AbPlan<'a> {
-    format: &'static str,
+    format: Format,
+    /// The names of A and B.
     labels: &'a [String; 2],
+    /// Root seed.
     seed: u64,
+    /// Pairs of restarts.
     pairs: usize,
+    /// Pairs at most.
     most_pairs: usize,
+    /// Restarts.
     restarts: usize,
+    /// Restarts at most.
     most_restarts: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
+    /// How long it takes at most, about, in seconds.
     most_about_s: u64,
+    /// The bars that it is held to.
     bars: Vec<String>,
+    /// Which side comes first in each pair.
     order: Vec<String>,
     /// One more run of A comes first, to find the rate of a side that has none.
     finds_rate: bool,
@@ -260,7 +271,7 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
         })
         .collect();
     let plan = AbPlan {
-        format: "helenus.ab-plan/1",
+        format: Format::new("ab-plan", 1),
         labels: &request.labels,
         seed: request.seed.0,
         pairs,

@@ -29,6 +29,7 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Statements {
     format: Format,
+    /// The statements, in order.
     statements: Vec<String>,
 }
 

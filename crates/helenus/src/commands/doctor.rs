@@ -12,7 +12,9 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Examined {
     format: Format,
+    /// What the machine is.
     machine: Machine,
+    /// What was looked at, and what was found.
     findings: Vec<Finding>,
 }
 

@@ -26,7 +26,9 @@ pub(crate) struct Told {
     words: String,
     #[serde(flatten)]
     fault: Fault,
+    /// What it reaches.
     reach: Reach,
+    /// When it was made, in milliseconds since 1970.
     since_unix_ms: u64,
     /// When the command that made it ends it.
     until_unix_ms: Option<u64>,
@@ -53,7 +55,9 @@ impl Told {
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Faults that were made and not healed.
     faults: Vec<Told>,
 }
 
@@ -75,11 +79,15 @@ fn none_holds(cluster: &str) -> String {
 #[derive(Serialize)]
 struct Made {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// In the words that make it.
     words: String,
     #[serde(flatten)]
     fault: Fault,
+    /// What it reaches.
     reach: Reach,
+    /// Whether nothing was done.
     dry_run: bool,
     /// How long it held, in milliseconds; absent while it holds.
     held_ms: Option<u64>,
@@ -88,8 +96,11 @@ struct Made {
 #[derive(Serialize)]
 struct Healed {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The faults, in their words.
     healed: Vec<String>,
 }
 

@@ -19,6 +19,7 @@ struct Guarded {
     format: Format,
     #[serde(flatten)]
     answer: Answer,
+    /// What was seen at each address.
     hosts: Vec<Seen>,
 }
 
@@ -36,9 +37,12 @@ impl Answers for Guarded {
 /// What was seen at one address.
 #[derive(Serialize)]
 struct Seen {
+    /// The address.
     host: String,
+    /// What was seen; absent where nobody answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     sight: Option<Sight>,
+    /// Why there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     silence: Option<String>,
 }

@@ -90,10 +90,13 @@ fn state(arg: Option<StateArg>) -> (Option<RunState>, Option<bool>) {
 #[derive(Serialize)]
 struct Tagged<'a> {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The tag.
     tag: &'a str,
     /// Whether the tag was taken away rather than given.
     removed: bool,
+    /// The runs.
     runs: Vec<RunId>,
 }
 
@@ -147,8 +150,11 @@ fn tag(flags: &Tag, history: &mut History, ui: &Ui) -> Result<u8, CommandError> 
 #[derive(Serialize)]
 struct Pruned {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The runs.
     runs: Vec<RunId>,
+    /// The comparisons.
     comparisons: Vec<ComparisonId>,
 }
 

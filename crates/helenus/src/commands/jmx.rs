@@ -14,13 +14,18 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Opened {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// The node that is opened.
     node: String,
+    /// URL for a JMX client.
     url: String,
+    /// User name.
     user: &'static str,
     /// A file that only its owner can read, with the line `USER PASSWORD`.
     #[serde(skip_serializing_if = "Option::is_none")]
     password_file: Option<String>,
+    /// Whether nothing was done.
     dry_run: bool,
 }
 

@@ -22,9 +22,13 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The network as its keeper tells it.
     network: Status,
+    /// Round trips that were measured.
     round_trips: Vec<Echo>,
 }
 

@@ -24,6 +24,7 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The clusters.
     clusters: Vec<ClusterView>,
 }
 
@@ -71,21 +72,28 @@ fn does(state: &str, count: usize) -> String {
 
 #[derive(Serialize)]
 struct ClusterView {
+    /// Its name.
     name: String,
     /// `running`, `partly`, `stopped`, `died`, `abandoned`, `degraded` or `broken`.
     state: &'static str,
     /// Why it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Its release; none where it is broken.
     release: Option<String>,
+    /// The cluster's preset.
     preset: Option<PresetName>,
+    /// Whether a bench made it for itself.
     ephemeral: bool,
+    /// Heap of a node.
     heap_bytes: Option<u64>,
+    /// Its folder.
     folder: String,
     /// Memory of each node as it was planned, by kind.
     planned: Option<MemoryPlan>,
     /// Limits of each node as they hold.
     limits: Option<Limits>,
+    /// Its nodes.
     nodes: Vec<Listing>,
     /// Faults that were made and not healed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -103,6 +111,7 @@ struct Listing {
     /// Its release where it is not the cluster's, as long as an upgrade is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     release: Option<String>,
+    /// Its memory by kind, while it lives.
     memory_by_kind: Option<MemoryByKind>,
     /// Its disk in memory, where it has one that is there.
     #[serde(skip_serializing_if = "Option::is_none")]

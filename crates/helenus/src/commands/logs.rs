@@ -19,8 +19,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[derive(Serialize)]
 struct Log<'a> {
     format: Format,
+    /// The node.
     node: &'a str,
+    /// The file.
     path: &'a Path,
+    /// Its lines.
     lines: &'a [&'a str],
 }
 

@@ -25,14 +25,20 @@ use std::time::{Duration, Instant};
 #[derive(Serialize)]
 struct Told {
     format: Format,
+    /// What was done.
     verb: &'static str,
+    /// The cluster.
     cluster: String,
+    /// The node that comes or goes.
     node: Place,
     /// The dead node whose place it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaces: Option<Place>,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was streamed.
     streamed: Streamed,
+    /// How long it took.
     seconds: f64,
     /// As the cluster told it before.
     before: Report,
@@ -92,9 +98,13 @@ impl Told {
 /// Where a node stands.
 #[derive(Serialize)]
 struct Place {
+    /// Its name.
     name: String,
+    /// Its address.
     address: Ipv4Addr,
+    /// Data centre.
     data_center: String,
+    /// Rack.
     rack: String,
     /// As text: many readers of JSON numbers do not keep them.
     tokens: Vec<String>,

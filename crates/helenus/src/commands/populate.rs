@@ -119,7 +119,9 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     #[derive(Serialize)]
     struct Told {
         format: Format,
+        /// The cluster.
         cluster: String,
+        /// Settings that are as they were again.
         put_back: Vec<PutBack>,
     }
     impl Answers for Told {
@@ -168,13 +170,21 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
     #[derive(Serialize)]
     struct Plan<'a> {
         format: Format,
+        /// The cluster.
         cluster: &'a str,
+        /// What is written.
         filling: Journal,
+        /// Rows, about.
         rows: u64,
+        /// Partition that it begins with.
         from: u64,
+        /// Partitions a second; none is as fast as the slots allow.
         rate_per_s: Option<f64>,
+        /// Whether settings of the nodes are raised meanwhile.
         care: bool,
+        /// Whether settings that another load left raised are put back first.
         put_back_first: bool,
+        /// Whether everything is read back.
         verify: bool,
     }
     impl Answers for Plan<'_> {

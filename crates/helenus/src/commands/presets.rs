@@ -10,6 +10,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// The presets.
     presets: Vec<&'a Preset>,
     /// Under every preset.
     base: &'a [Setting],

@@ -16,7 +16,9 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Known {
     format: Format,
+    /// The releases.
     releases: Vec<ReleaseView>,
+    /// JDKs that were found here.
     jdks: Vec<JdkView>,
 }
 
@@ -34,26 +36,36 @@ impl Answers for Known {
 
 #[derive(Serialize)]
 struct ReleaseView {
+    /// Its version.
     version: &'static str,
     /// `pinned`, `recorded` at first use here, or none yet.
     checksums: Option<&'static str>,
+    /// JDKs that it supports.
     supported_jdks: &'static [u32],
+    /// JDKs that it works on.
     works_on_jdks: &'static [u32],
+    /// How many jars it has; 0 where no checksums are known.
     jars: usize,
+    /// Size of its jars.
     bytes: u64,
+    /// Its folder in the cache; none where it is not there.
     cached: Option<String>,
     /// The class-data archive for the JDK that it runs on; absent until `fetch` or a first start makes it.
     archive: Option<String>,
+    /// JDK that it runs on here.
     runs_on: Option<String>,
     /// The JDK for nodetool, where it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodetool_on: Option<String>,
+    /// Why it cannot run here.
     problem: Option<String>,
 }
 
 #[derive(Serialize)]
 struct JdkView {
+    /// Its version.
     version: String,
+    /// Its folder.
     home: String,
 }
 
@@ -61,6 +73,7 @@ struct JdkView {
 #[derive(Serialize)]
 struct Fetched {
     format: Format,
+    /// Its version.
     version: String,
     /// How many; unknown before the first fetch of a patch whose checksums are not pinned.
     jars: Option<usize>,

@@ -18,9 +18,13 @@ use std::path::{Path, PathBuf};
 #[derive(Serialize)]
 struct Written<'a> {
     format: Format,
+    /// The run or the comparison.
     of: &'a str,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The page.
     html: &'a Path,
+    /// Size of the page.
     html_bytes: usize,
     /// None where the summary went to standard output.
     markdown: Option<&'a Path>,

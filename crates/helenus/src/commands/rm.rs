@@ -18,11 +18,14 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Removed {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was removed, or would be.
     removed: Vec<Removal>,
     /// Baselines of these clusters: removed with them, or kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     baselines: Vec<Listed>,
+    /// Whether the baselines go, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     with_baselines: bool,
 }

@@ -84,6 +84,7 @@ pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError 
 struct Told<'a> {
     #[serde(flatten)]
     report: &'a Report,
+    /// Round trips between data centres that are apart.
     #[serde(skip_serializing_if = "<[Echo]>::is_empty")]
     round_trips: &'a [Echo],
     /// Faults that were made and not healed.

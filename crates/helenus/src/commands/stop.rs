@@ -15,9 +15,13 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(crate) struct Done {
     pub(crate) format: Format,
+    /// The verb.
     pub(crate) verb: &'static str,
+    /// The cluster.
     pub(crate) cluster: String,
+    /// Nodes that it was done to.
     pub(crate) nodes: Vec<String>,
+    /// Whether nothing was done.
     pub(crate) dry_run: bool,
 }
 

@@ -250,6 +250,7 @@ fn title(stress: &Stress) -> String {
 #[derive(Serialize)]
 struct Printed {
     format: Format,
+    /// The distribution.
     dist: String,
     /// Shares of all samples, and the value that each does not exceed.
     values: Vec<(f64, i64)>,
@@ -266,8 +267,11 @@ impl Answers for Printed {
 #[derive(Serialize)]
 struct Told<'a> {
     format: Format,
+    /// The line as it was understood.
     stress: &'a Stress,
+    /// Whether no operation failed that may not.
     success: bool,
+    /// The runs.
     runs: Vec<ToldRun<'a>>,
 }
 
@@ -295,13 +299,17 @@ impl Answers for Told<'_> {
 
 #[derive(Serialize)]
 struct ToldRun<'a> {
+    /// Its name in the history; none where it could not be kept.
     run: Option<String>,
+    /// Threads that ran.
     threads: u32,
+    /// Whether no operation failed that may not.
     success: bool,
     /// Which latency the rows show: `service` or `response`.
     shown: &'static str,
     /// Queries of profiles that found no row: how many of each found none.
     found_nothing: BTreeMap<&'a str, u64>,
+    /// What was measured.
     result: &'a RunResult,
 }
 
@@ -340,8 +348,11 @@ fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
 #[derive(Serialize)]
 struct Plan<'a> {
     format: Format,
+    /// The line as it was understood.
     stress: &'a Stress,
+    /// Statements that make the schema.
     schema: &'a [String],
+    /// Phases before it.
     warm_ups: Vec<Phase>,
     /// The run, or the first of a search.
     phase: Phase,

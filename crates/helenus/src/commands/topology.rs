@@ -19,8 +19,11 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// How many nodes there are.
     nodes: usize,
+    /// The data centres, in order.
     data_centers: Vec<ShownDataCenter>,
+    /// Links, a direction each; empty on loopback.
     links: Vec<Directed>,
     /// Who holds what crosses them.
     #[serde(skip_serializing_if = "Wan::is_default")]
@@ -43,9 +46,11 @@ impl Answers for Shown {
 
 #[derive(Serialize)]
 struct ShownDataCenter {
+    /// Its name.
     name: String,
     /// Nodes by rack, coordinators left out.
     racks: BTreeMap<String, Vec<String>>,
+    /// Coordinators, which own no data.
     coordinators: Vec<String>,
     /// Presets that nodes have in place of the cluster's, by node.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -272,6 +277,7 @@ fn row(name: &str, rtt: &str, directed: &Directed) -> [String; 6] {
 #[derive(Serialize)]
 struct LinkPresets {
     format: Format,
+    /// The presets.
     presets: [LinkPreset; 4],
 }
 

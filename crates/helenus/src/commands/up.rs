@@ -35,13 +35,18 @@ pub(crate) mod shape;
 #[derive(Serialize)]
 struct Ready {
     format: Format,
+    /// Its name.
     name: String,
+    /// Release of Cassandra.
     release: String,
+    /// The cluster's preset.
     preset: PresetName,
+    /// How long it took.
     seconds: f64,
     /// Speed of the disk as it holds for each node.
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<DiskHeld>,
+    /// Its nodes.
     nodes: Vec<NodeView>,
 }
 

@@ -24,11 +24,13 @@ use std::time::{Duration, Instant};
 #[derive(Serialize)]
 struct Plans {
     format: Format,
+    /// Nodes that start at a time.
     at_once: usize,
     /// Memory that all nodes are planned to come to.
     planned_bytes: u64,
     /// Memory that is free for them.
     free_bytes: u64,
+    /// A plan a cluster.
     plans: Vec<ClusterPlan>,
 }
 
@@ -49,10 +51,15 @@ impl Answers for Plans {
 #[derive(Serialize)]
 struct ReadyList {
     format: Format,
+    /// How long it took.
     seconds: f64,
+    /// Nodes that start at a time.
     at_once: usize,
+    /// How many are ready.
     ready: usize,
+    /// How many are not ready.
     failed: usize,
+    /// The clusters.
     clusters: Vec<One>,
 }
 
@@ -74,11 +81,14 @@ impl Answers for ReadyList {
 
 #[derive(Serialize)]
 struct One {
+    /// Its name.
     name: String,
+    /// Whether it is ready.
     ready: bool,
     /// Why it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// Its nodes.
     nodes: Vec<NodeView>,
 }
 

@@ -18,14 +18,19 @@ use std::time::Duration;
 #[derive(Serialize)]
 struct Answer {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Release that it goes to.
     to: String,
+    /// Storage compatibility mode that it stops at.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Mode>,
     /// JDK of the new release; absent where nothing is started.
     #[serde(skip_serializing_if = "Option::is_none")]
     jdk: Option<String>,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The steps, in order.
     steps: Vec<StepView>,
     /// Settings that the new release writes otherwise, or cannot be told.
     otherwise: Vec<Otherwise>,

@@ -30,6 +30,7 @@ pub(crate) fn refused(error: &BuiltInError) -> CommandError {
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The workloads.
     workloads: Vec<Line>,
 }
 
@@ -42,9 +43,13 @@ impl Answers for Listed {
 
 #[derive(Serialize)]
 struct Line {
+    /// Its name.
     name: &'static str,
+    /// What it is about.
     about: &'static str,
+    /// Its phases.
     phases: Vec<&'static str>,
+    /// Its parameters.
     parameters: Vec<&'static str>,
 }
 
@@ -79,9 +84,13 @@ fn list(ui: &Ui) {
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// Its name.
     name: &'static str,
+    /// What it is about.
     about: &'static str,
+    /// Its parameters.
     parameters: Vec<Set>,
+    /// Its phases.
     phases: Vec<Phase>,
     /// Absent for `standard1`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,24 +105,35 @@ impl Answers for Shown {
 
 #[derive(Serialize)]
 struct Set {
+    /// Its name.
     name: &'static str,
+    /// Its value.
     value: String,
+    /// Its value where nobody says one.
     default: &'static str,
+    /// What it does.
     about: &'static str,
 }
 
 #[derive(Serialize)]
 struct Phase {
+    /// Its name.
     name: String,
+    /// What it does.
     about: &'static str,
+    /// Its operations with their weights.
     mix: Vec<Weighed>,
+    /// Operations.
     count: u64,
+    /// Partitions that they go to.
     population: u64,
 }
 
 #[derive(Serialize)]
 struct Weighed {
+    /// The operation.
     operation: String,
+    /// Its weight.
     weight: u32,
 }
 

@@ -34,18 +34,26 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Report<'a> {
     format: Format,
+    /// Its name in the history; none where it could not be kept.
     run: Option<String>,
+    /// What the numbers are worth.
     verdict: Verdict,
+    /// Whether it was stopped before its end.
     interrupted: bool,
     /// Latencies are in microseconds, as the names of the fields say.
     result: &'a RunResult,
     /// Faults as they really were.
     #[serde(skip_serializing_if = "<[FaultSeen]>::is_empty")]
     faults: &'a [FaultSeen],
+    /// The plan that ran.
     plan: &'a RunPlan,
+    /// The cluster; none where it was named by its addresses.
     cluster: Option<ClusterFacts<'a>>,
+    /// The machine.
     host: Machine,
+    /// Version of Helenus.
     helenus: &'a str,
+    /// The command line, without secrets.
     command: &'a str,
 }
 
@@ -58,11 +66,17 @@ impl Answers for Report<'_> {
 
 #[derive(Serialize)]
 struct ClusterFacts<'a> {
+    /// Its name.
     name: &'a str,
+    /// Release of Cassandra.
     release: &'a str,
+    /// The cluster's preset.
     preset: PresetName,
+    /// The JVM.
     jvm: &'a str,
+    /// Heap of a node.
     heap_bytes: u64,
+    /// How many nodes it has.
     nodes: usize,
     /// Whether all running nodes had it mapped, not whether it was asked for.
     class_archive: Option<bool>,
@@ -481,15 +495,22 @@ pub(crate) fn count(rate: f64) -> String {
 #[derive(Serialize)]
 struct DryRun<'a> {
     format: Format,
+    /// The cluster that would be brought up; none where one is there.
     cluster: Option<ClusterPlan>,
+    /// Where it runs.
     place: String,
+    /// The workload.
     workload: String,
     /// Data centre in which the client would stand and whose nodes would coordinate; absent where nobody says.
     client_data_center: Option<&'a str>,
+    /// What is run.
     shape: &'a Shape,
+    /// Operations a second that are asked for; none asks for no rate.
     rate_per_s: Option<f64>,
+    /// Faults on its time line.
     #[serde(skip_serializing_if = "<[Scripted]>::is_empty")]
     faults: &'a [Scripted],
+    /// Root seed.
     seed: u64,
 }
 

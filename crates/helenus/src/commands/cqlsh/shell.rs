@@ -24,6 +24,7 @@ const DEEPEST: usize = 10;
 #[derive(Serialize)]
 struct Told {
     format: Format,
+    /// What came of each statement, in order.
     results: Vec<Answer>,
 }
 
@@ -40,20 +41,25 @@ type JsonRow = BTreeMap<String, Option<CqlValue>>;
 /// What a statement or a command answered, for programs.
 #[derive(Debug, Default, Serialize)]
 struct Answer {
+    /// Its text.
     statement: String,
+    /// Names of the columns.
     columns: Vec<String>,
     /// Each value as JSON of its CQL type and value.
     rows: Vec<JsonRow>,
     /// What a command of the shell said.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// Traces, where tracing is on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     traces: Vec<Trace>,
 }
 
 #[derive(Debug, Serialize)]
 struct Trace {
+    /// Its id.
     id: String,
+    /// Its events.
     rows: Vec<JsonRow>,
 }
 

@@ -49,10 +49,15 @@ const ROW_BYTES: u64 = 400;
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// Its name.
     name: &'a str,
+    /// The factors.
     factors: Vec<ShownFactor<'a>>,
+    /// Combinations of levels.
     combinations: Vec<ShownCombination>,
+    /// Restarts of a block.
     restarts_a_block: usize,
+    /// Runs of a block.
     runs_a_block: usize,
     /// Of a fraction: 3 mixes effects with interactions of two, 4 does not.
     resolution: Option<usize>,
@@ -88,27 +93,41 @@ impl Shown<'_> {
 
 #[derive(Serialize)]
 struct ShownFactor<'a> {
+    /// Its name.
     name: &'a str,
+    /// What it changes.
     kind: Kind,
+    /// Whether it is given and not asked about.
     given: bool,
+    /// Its levels.
     levels: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
 struct ShownCombination {
+    /// Its settings in words.
     label: String,
+    /// Why it does not fit this machine.
     does_not_fit: Option<String>,
 }
 
 #[derive(Serialize)]
 struct ShownPlan {
+    /// Root seed.
     seed: u64,
+    /// Blocks.
     blocks: usize,
+    /// Restarts.
     restarts: usize,
+    /// Runs.
     runs: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
+    /// Disk that it needs.
     disk_bytes: u64,
+    /// Memory that it needs at once.
     memory_bytes: u64,
+    /// The runs, in their order.
     order: Vec<Planned>,
 }
 

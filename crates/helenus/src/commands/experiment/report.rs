@@ -32,13 +32,19 @@ pub(super) struct Files<'a> {
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// The experiment.
     experiment: &'a StoredExperiment,
+    /// How many runs it has, by state.
     progress: Progress,
     #[serde(skip)]
     answer: Vec<String>,
+    /// Machines and releases that it was measured on, in words.
     measured_on: &'a [String],
+    /// Effects, bars and tips; none where too little has run.
     analysis: Option<&'a Analysis>,
+    /// Its runs, planned, done and not.
     runs: &'a [PlannedRun],
+    /// Each run with its measures.
     facts: &'a [Fact],
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The experiments.
     experiments: Vec<One>,
 }
 
@@ -37,6 +38,7 @@ impl Answers for Listed {
 struct One {
     #[serde(flatten)]
     stored: StoredExperiment,
+    /// How far it is.
     state: &'static str,
     #[serde(flatten)]
     progress: Progress,
@@ -48,7 +50,9 @@ struct Status {
     format: Format,
     #[serde(flatten)]
     one: One,
+    /// How long what is left takes, about, in seconds.
     left_s: u64,
+    /// The runs.
     runs: Vec<ShownRun>,
 }
 
@@ -78,6 +82,7 @@ impl Answers for Status {
 
 #[derive(Serialize)]
 struct ShownRun {
+    /// Its settings in words.
     label: String,
     #[serde(flatten)]
     run: PlannedRun,

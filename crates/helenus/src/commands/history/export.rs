@@ -17,10 +17,14 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Exported {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The runs.
     runs: Vec<RunId>,
+    /// `json`, `csv` or `hdr`.
     #[serde(rename = "as")]
     form: &'static str,
+    /// Where it goes.
     to: String,
     /// Size of the file in bytes; none when nothing was written.
     bytes: Option<usize>,
@@ -42,6 +46,7 @@ impl Answers for Exported {
 #[derive(Serialize)]
 struct Runs<'a> {
     format: Format,
+    /// The runs, each as `history show` prints it.
     runs: Vec<Shown<'a>>,
 }
 

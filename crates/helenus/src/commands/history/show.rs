@@ -22,7 +22,9 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Listed<'a> {
     format: Format,
+    /// The runs, the newest last.
     runs: &'a [RunSummary],
+    /// The comparisons.
     comparisons: Vec<ComparisonLine<'a>>,
     #[serde(skip)]
     only_comparisons: bool,
@@ -50,10 +52,15 @@ const NO_RUN: &str = "there is no run yet; `helenus bench` makes one";
 
 #[derive(Serialize)]
 struct ComparisonLine<'a> {
+    /// Its name.
     id: ComparisonId,
+    /// When it was made, in nanoseconds since 1970.
     made_wall_ns: u64,
+    /// Side A.
     a: &'a Side,
+    /// Side B.
     b: &'a Side,
+    /// How many pairs it has.
     pairs: usize,
 }
 
@@ -73,21 +80,30 @@ impl<'a> ComparisonLine<'a> {
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
     format: Format,
+    /// Its name.
     run: RunId,
+    /// The run in short.
     summary: &'a RunSummary,
+    /// The command line, without secrets.
     command: &'a str,
+    /// Version of Helenus.
     helenus: &'a str,
     /// The plan that ran, as it was hashed.
     plan: Value,
+    /// The machine that it ran on.
     host: &'a Value,
+    /// Plan of its cluster; none where that was named.
     cluster_plan: Option<&'a Value>,
+    /// What tells this life of the nodes' processes from every other; none where it is not known.
     life: Option<&'a str>,
+    /// What the generator said at its start.
     header: Option<&'a Header>,
     /// Latencies are in microseconds, as the names of the fields say.
     result: Option<&'a RunResult>,
     /// Faults as they really were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultSeen>,
+    /// What happened interval by interval; only where it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) intervals: Option<Vec<Interval>>,
 }

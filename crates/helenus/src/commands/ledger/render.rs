@@ -55,25 +55,36 @@ fn short(extent: &Extent) -> String {
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     format: Format,
+    /// The ledger.
     file: PathBuf,
+    /// Name of its run, where the history has it.
     run: Option<String>,
+    /// The workload.
     workload: String,
+    /// Root seed of the run.
     seed: u64,
+    /// Data centre whose nodes coordinated the writes; empty where any did.
     client_dc: String,
     #[serde(flatten)]
     extent: Extent,
     /// Of the first and the last write, in microseconds since 1970.
     first_us: Option<u64>,
+    /// Of the last write, in microseconds since 1970.
     last_us: Option<u64>,
+    /// Writes by level and outcome.
     outcomes: Vec<Outcome>,
 }
 
 /// Writes at one level that ended alike.
 #[derive(Debug, Serialize)]
 struct Outcome {
+    /// Consistency level.
     consistency: &'static str,
+    /// How they ended.
     outcome: &'static str,
+    /// Whether they may have been applied.
     may_have_applied: bool,
+    /// How many.
     writes: u64,
 }
 

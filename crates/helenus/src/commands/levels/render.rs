@@ -23,27 +23,43 @@ const AROUND_A_CELL: Duration = Duration::from_secs(5);
 #[derive(Serialize)]
 struct LevelsPlan<'a> {
     format: Format,
+    /// Name of the comparison.
     comparison: &'a str,
+    /// The cluster.
     cluster: &'a str,
+    /// Root seed.
     seed: u64,
+    /// Data centre of the client; empty where it is in none.
     client_dc: &'a str,
+    /// Replicas by data centre.
     replicas: &'a BTreeMap<String, u32>,
+    /// `inter_dc_tcp_nodelay`; none where it is not set.
     tcp_nodelay: Option<bool>,
+    /// Repeats.
     repeats: u32,
+    /// The loads.
     loads: &'a [Load],
+    /// How many cells are run.
     cells: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
     /// Of one repeat, in the order of tables.
     predictions: Vec<Predicted<'a>>,
+    /// What is not run, and why.
     illegal: &'a [NotRun],
+    /// Cells that cannot tell a distance, and why.
     crowded: &'a [Crowded],
 }
 
 #[derive(Serialize)]
 struct Predicted<'a> {
+    /// Consistency level.
     level: &'static str,
+    /// The workload.
     workload: &'static str,
+    /// The distance.
     distance: &'a str,
+    /// The operation.
     operation: &'a str,
     #[serde(flatten)]
     prediction: &'a Prediction,
@@ -235,6 +251,7 @@ struct Shown<'a> {
     conclusion: Conclusion,
     #[serde(flatten)]
     table: &'a level_runs::Table,
+    /// What is not run, and why.
     illegal: &'a [NotRun],
 }
 

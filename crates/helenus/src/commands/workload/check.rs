@@ -18,7 +18,9 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Checked {
     format: Format,
+    /// Root seed.
     seed: u64,
+    /// The profiles.
     profiles: Vec<Outline>,
 }
 

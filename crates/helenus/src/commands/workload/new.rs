@@ -22,9 +22,13 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Drafted {
     format: Format,
+    /// The table, with its keyspace.
     table: String,
+    /// Partitions that were read.
     partitions: u64,
+    /// Rows that were read.
     rows: u64,
+    /// The profile, in cassandra-stress's YAML.
     profile: String,
 }
 
@@ -40,9 +44,13 @@ impl Answers for Drafted {
 #[derive(Serialize)]
 struct Planned<'a> {
     format: Format,
+    /// The cluster.
     cluster: &'a str,
+    /// The table, with its keyspace.
     table: String,
+    /// Partitions that would be read.
     partitions: u32,
+    /// Rows of each partition that are read at most.
     rows_of_each: u32,
 }
 
