@@ -145,7 +145,7 @@ pub(super) const LIST: &[Entry] = &[
         "comparison",
         1,
         ("helenus/src/commands/compare/render.rs", "Shown"),
-        "`compare`, `history show cmp1`, in the history without `answer`, `comparison_id` and `conclusion`",
+        "`compare`, `history show cmp1`; in the history without `answer`, `comparison_id` and `conclusion`",
     ),
     printed(
         "count",
