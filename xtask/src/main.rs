@@ -8,6 +8,7 @@
 )]
 
 mod figures;
+mod formats;
 mod keys;
 mod lock;
 mod maven;
@@ -24,7 +25,9 @@ const USAGE: &str = "usage: cargo xtask CHORE
   prove NAME [--repeats N] [--fresh]
                  measure a figure again and hold it to its bars; prove --list names them
   figures [--check] [PAGE...]
-                 write the pages' figures anew from their raw files, or show where they differ";
+                 write the pages' figures anew from their raw files, or show where they differ
+  formats [--check]
+                 write the pages of the JSON formats anew from their types, or show where they differ";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +41,10 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         ["figures", ref rest @ ..] => match figures::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
+        ["formats", ref rest @ ..] => match formats::run(rest) {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),
         },

@@ -27,13 +27,16 @@ const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Raised {
     format: Format,
+    /// The nodes with what was raised.
     nodes: Vec<RaisedNode>,
 }
 
 /// One node, and the process that was changed: a number of a process comes again, together with its start it does not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct RaisedNode {
+    /// The node.
     node: String,
+    /// The process, with its start.
     process: String,
     /// By attribute: what it was, and what it was raised to.
     values: BTreeMap<String, (i64, i64)>,

@@ -23,6 +23,7 @@ struct Journal {
     format: Format,
     /// The kernel's name of this boot: with another one nothing is left to put back.
     boot: String,
+    /// Settings that were changed, with what they were.
     settings: Vec<Changed>,
 }
 

@@ -39,8 +39,11 @@ pub enum CqlType {
     Map(Box<CqlType>, Box<CqlType>),
     Tuple(Vec<CqlType>),
     Udt {
+        /// Its keyspace.
         keyspace: String,
+        /// Its name.
         name: String,
+        /// Its fields with their types.
         fields: Vec<(String, CqlType)>,
     },
     Vector(Box<CqlType>, usize),

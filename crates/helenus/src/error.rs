@@ -120,10 +120,15 @@ impl CommandError {
         #[derive(serde::Serialize)]
         struct Told<'a> {
             format: Format,
+            /// The exit code.
             exit_code: u8,
+            /// What went wrong.
             error: &'a str,
+            /// The chain of causes.
             caused_by: &'a [String],
+            /// The last lines of a node's log.
             log: &'a [String],
+            /// What to do.
             hint: Option<&'a str>,
         }
         let told = Told {

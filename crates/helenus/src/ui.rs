@@ -10,6 +10,42 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+/// A printed value that tells what came of its command.
+pub(crate) trait Answers: Serialize {
+    /// The outcome in one plain sentence: the first line of the text, where that is a sentence.
+    fn answer(&self) -> String;
+
+    /// Several sentences in place of the one, for the format whose `answer` is a list.
+    fn answers(&self) -> Option<Vec<String>> {
+        None
+    }
+}
+
+/// A value as programs read it, its answer before it.
+#[derive(Serialize)]
+pub(crate) struct Answered<'a, T> {
+    answer: Sentences,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Sentences {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl<'a, T: Answers> Answered<'a, T> {
+    pub(crate) fn of(value: &'a T) -> Self {
+        let several = value.answers().map(Sentences::Several);
+        Self {
+            answer: several.unwrap_or_else(|| Sentences::One(value.answer())),
+            value,
+        }
+    }
+}
+
 /// Where a command writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Ui {
@@ -44,8 +80,8 @@ impl Ui {
         self.format == OutputFormat::Json
     }
 
-    /// A result: text for people, the value as JSON for programs.
-    pub(crate) fn result<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) {
+    /// A result: text for people, the value with its answer as JSON for programs.
+    pub(crate) fn result<T: Answers>(&self, value: &T, text: impl FnOnce() -> String) {
         if self.json() {
             self.json_value(value);
         } else {
@@ -53,9 +89,9 @@ impl Ui {
         }
     }
 
-    /// A value as JSON, whatever the format of results is.
-    pub(crate) fn json_value<T: Serialize>(&self, value: &T) {
-        match serde_json::to_string_pretty(value) {
+    /// A value with its answer as JSON, whatever the format of results is.
+    pub(crate) fn json_value<T: Answers>(&self, value: &T) {
+        match serde_json::to_string_pretty(&Answered::of(value)) {
             Ok(json) => self.out(&format!("{json}\n")),
             Err(error) => self.keep(error.into()),
         }

@@ -83,6 +83,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ),
     ("tar", &["helenus-cluster"]),
     ("tempfile", &["helenus-cluster", "xtask"]),
+    // The types of the JSON formats, read from the source for their pages.
+    ("syn", &["xtask"]),
     // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of; the hands have a
     // few such calls: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),

@@ -21,6 +21,7 @@ const ORIGIN_FILE: &str = "origin.json";
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
     format: Format,
+    /// The recorded state.
     origin: Origin,
     /// Writes by node when the state was last reached; a table without them is truncated.
     #[serde(default)]

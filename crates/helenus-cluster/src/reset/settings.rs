@@ -82,6 +82,7 @@ const LOGGERS: &str = "LoggingLevels";
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     format: Format,
+    /// The process, with its start.
     process: String,
     /// By `MBean attribute`.
     values: BTreeMap<String, Value>,

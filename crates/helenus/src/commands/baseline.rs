@@ -5,13 +5,13 @@ use crate::cli::baseline::{Baseline as Flags, BaselineVerb, Named, Restore, Save
 use crate::commands::disturb;
 use crate::commands::up::{Watcher, plural};
 use crate::error::{CommandError, code};
-use crate::ui::{Progress, Table, Ui};
+use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::baseline::{
     self, Bad, BaselineError, BaselineEvent, Baselines, Listed, RestoreRequest, SaveRequest, Step,
 };
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
-use helenus_model::baseline::{Baseline, PageCache, RestorePlan};
+use helenus_model::baseline::{PageCache, RestorePlan};
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
@@ -21,11 +21,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Serialize)]
 struct Saved {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// How long it took.
     seconds: f64,
+    /// The baseline.
     baseline: Listed,
     /// Files, by what was, or would be, done with them.
     files: usize,
+    /// Bytes that are copied, not linked.
     copied_bytes: Bytes,
     /// Nodes that run now.
     running: usize,
@@ -35,37 +39,132 @@ struct Saved {
 #[derive(Serialize)]
 struct RestoredView<'a> {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// Cluster that was saved.
     cluster: &'a str,
+    /// The tag.
     tag: &'a str,
+    /// Cluster that gets the data.
     into: &'a str,
     /// Until all nodes were ready, or the files in their place.
     seconds: f64,
+    /// What was planned.
     plan: &'a RestorePlan,
+    /// Page cache before the start; none in a dry run.
     cache: Option<PageCache>,
+    /// Whether its nodes stay stopped.
+    #[serde(skip)]
+    stopped: bool,
+}
+
+impl Answers for RestoredView<'_> {
+    fn answer(&self) -> String {
+        let Self {
+            cluster,
+            tag,
+            into,
+            plan,
+            ..
+        } = self;
+        let what = format!(
+            "{}, {}, of which {} copied",
+            plural(plan.files, "file"),
+            plan.bytes,
+            plan.copied
+        );
+        let how = match plan.whole {
+            true => format!("{into} as it was saved, its system tables included"),
+            false => format!("{} of {cluster} into {into}", plan.keyspaces.join(", ")),
+        };
+        if self.dry_run {
+            return format!("would restore {tag}: {how}: {what}");
+        }
+        let took = human_duration(Duration::from_secs_f64(self.seconds));
+        let end = if self.stopped { "in place" } else { "ready" };
+        format!("restored {tag}: {how}: {what}; {end} after {took}")
+    }
 }
 
 #[derive(Serialize)]
 struct ListView {
     format: Format,
+    /// The baselines.
     baselines: Vec<Listed>,
 }
+
+impl Answers for ListView {
+    fn answer(&self) -> String {
+        match self.baselines.len() {
+            0 => NONE.to_owned(),
+            n => plural(n, "baseline"),
+        }
+    }
+}
+
+/// Where there is none.
+const NONE: &str = "there is no baseline; `helenus baseline save NAME TAG` makes one";
 
 #[derive(Serialize)]
 struct Verified {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// The tag.
     tag: String,
+    /// Files.
     files: usize,
+    /// Their size.
     bytes: Bytes,
+    /// Files that are not as they were saved.
     bad: Vec<Bad>,
+    /// Nodes of the baseline.
+    #[serde(skip)]
+    nodes: usize,
+}
+
+impl Answers for Verified {
+    fn answer(&self) -> String {
+        let not = if self.bad.is_empty() { "" } else { "not " };
+        format!(
+            "{} of {} is {not}as it was saved: {} of {}, {}, every byte read",
+            self.tag,
+            self.cluster,
+            plural(self.files, "file"),
+            plural(self.nodes, "node"),
+            self.bytes
+        )
+    }
 }
 
 #[derive(Serialize)]
 struct Removed {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was removed, or would be.
     removed: Vec<Listed>,
+}
+
+impl Answers for Removed {
+    fn answer(&self) -> String {
+        let verb = if self.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let lines = self.removed.iter().map(|one| {
+            format!(
+                "{verb} {} of {}: {}, of which {} its own, in {}",
+                one.tag,
+                one.cluster,
+                one.bytes,
+                one.own_bytes,
+                one.folder.display()
+            )
+        });
+        lines.collect()
+    }
 }
 
 pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -130,28 +229,40 @@ fn save(flags: &Save, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     Ok(0)
 }
 
+impl Answers for Saved {
+    fn answer(&self) -> String {
+        let Listed {
+            cluster,
+            tag,
+            bytes,
+            folder,
+            ..
+        } = &self.baseline;
+        let what = format!(
+            "{} of {}, {bytes}, of which {} copied, in {}",
+            plural(self.files, "file"),
+            plural(self.baseline.nodes, "node"),
+            self.copied_bytes,
+            folder.display()
+        );
+        if self.dry_run {
+            return format!("would save {cluster} as {tag}: {what}");
+        }
+        let took = human_duration(Duration::from_secs_f64(self.seconds));
+        format!("saved {cluster} as {tag} in {took}: {what}")
+    }
+}
+
 fn saved_text(saved: &Saved) -> String {
-    let Listed {
-        cluster,
-        tag,
-        bytes,
-        folder,
-        ..
-    } = &saved.baseline;
-    let what = format!(
-        "{} of {}, {bytes}, of which {} copied, in {}",
-        plural(saved.files, "file"),
-        plural(saved.baseline.nodes, "node"),
-        saved.copied_bytes,
-        folder.display()
-    );
+    let cluster = &saved.baseline.cluster;
+    let answer = saved.answer();
     if saved.dry_run {
         let stops = match saved.running {
             0 => "no node runs: all would be started for it and stopped again".to_owned(),
             n => format!("{} would stop and start again", plural(n, "node")),
         };
         return format!(
-            "would save {cluster} as {tag}: {what}\n{stops}; a flush may add files\n\
+            "{answer}\n{stops}; a flush may add files\n\
              nothing was done (--dry-run)\n"
         );
     }
@@ -159,8 +270,7 @@ fn saved_text(saved: &Saved) -> String {
         0 => format!("{cluster} is stopped: `helenus start {cluster}` starts it"),
         _ => format!("{cluster} runs again"),
     };
-    let took = human_duration(Duration::from_secs_f64(saved.seconds));
-    format!("saved {cluster} as {tag} in {took}: {what}\n{after}\n")
+    format!("{answer}\n{after}\n")
 }
 
 fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -195,37 +305,15 @@ fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> 
         seconds: begin.elapsed().as_secs_f64(),
         plan: &plan,
         cache,
+        stopped: request.leave_stopped,
     };
-    ui.result(&view, || restored_text(&view, request.leave_stopped));
+    ui.result(&view, || restored_text(&view));
     Ok(0)
 }
 
-fn restored_text(view: &RestoredView<'_>, stopped: bool) -> String {
-    let RestoredView {
-        cluster,
-        tag,
-        into,
-        plan,
-        ..
-    } = view;
-    let what = format!(
-        "{}, {}, of which {} copied",
-        plural(plan.files, "file"),
-        plan.bytes,
-        plan.copied
-    );
-    let how = match plan.whole {
-        true => format!("{into} as it was saved, its system tables included"),
-        false => format!("{} of {cluster} into {into}", plan.keyspaces.join(", ")),
-    };
-    let mut text = match view.dry_run {
-        true => format!("would restore {tag}: {how}: {what}\n"),
-        false => {
-            let took = human_duration(Duration::from_secs_f64(view.seconds));
-            let end = if stopped { "in place" } else { "ready" };
-            format!("restored {tag}: {how}: {what}; {end} after {took}\n")
-        }
-    };
+fn restored_text(view: &RestoredView<'_>) -> String {
+    let RestoredView { into, plan, .. } = view;
+    let mut text = view.answer() + "\n";
     if !plan.dropped.is_empty() {
         let verb = if view.dry_run {
             "would drop"
@@ -266,7 +354,7 @@ fn list(name: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> 
 
 fn list_text(baselines: &[Listed]) -> String {
     if baselines.is_empty() {
-        return "there is no baseline; `helenus baseline save NAME TAG` makes one\n".into();
+        return format!("{NONE}\n");
     }
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -321,23 +409,14 @@ fn verify(named: &Named, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
         files: baseline.files().count(),
         bytes: baseline.bytes(),
         bad,
+        nodes: baseline.nodes.len(),
     };
-    ui.result(&view, || verified_text(&view, &baseline));
+    ui.result(&view, || verified_text(&view));
     Ok(if view.bad.is_empty() { 0 } else { code::BAR })
 }
 
-fn verified_text(view: &Verified, baseline: &Baseline) -> String {
-    let Verified { cluster, tag, .. } = view;
-    let what = format!(
-        "{} of {}, {}",
-        plural(view.files, "file"),
-        plural(baseline.nodes.len(), "node"),
-        view.bytes
-    );
-    if view.bad.is_empty() {
-        return format!("{tag} of {cluster} is as it was saved: {what}, every byte read\n");
-    }
-    let mut text = format!("{tag} of {cluster} is not as it was saved: {what}, every byte read\n");
+fn verified_text(view: &Verified) -> String {
+    let mut text = view.answer() + "\n";
     for bad in &view.bad {
         text.push_str(&format!("{bad}\n"));
     }
@@ -361,20 +440,7 @@ fn rm(named: &Named, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         dry_run,
         removed: vec![listed],
     };
-    ui.result(&view, || {
-        let verb = if dry_run { "would remove" } else { "removed" };
-        let lines = view.removed.iter().map(|one| {
-            format!(
-                "{verb} {} of {}: {}, of which {} its own, in {}\n",
-                one.tag,
-                one.cluster,
-                one.bytes,
-                one.own_bytes,
-                one.folder.display()
-            )
-        });
-        lines.collect()
-    });
+    ui.result(&view, || view.answer() + "\n");
     Ok(0)
 }
 

@@ -6,7 +6,7 @@ use crate::commands::bench::render::{count as rounded, thousands};
 use crate::commands::count::{gentleness, place, tell};
 use crate::commands::run::choose;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::scan::check::{CheckReport, CheckRequest, POSITIONS_MOST, check, lacks};
 use helenus_cluster::scan::{ScanEvent, ScanPlace, look};
@@ -23,13 +23,41 @@ use std::time::Duration;
 #[derive(Debug, Serialize)]
 struct Checked {
     format: Format,
+    /// The workload.
     workload: String,
+    /// Root seed of the data.
     seed: u64,
     /// Whether the whole of every table was read.
     complete: bool,
     /// Whether nothing that was read is missing or wrong.
     all_there: bool,
+    /// By table.
     tables: Vec<CheckReport>,
+}
+
+impl Answers for Checked {
+    fn answer(&self) -> String {
+        let each: Vec<String> = self.tables.iter().map(found).collect();
+        each.join("; ")
+    }
+}
+
+/// What became of one table's rows.
+fn found(report: &CheckReport) -> String {
+    let rows = &report.findings;
+    let part = match report.complete {
+        true => String::new(),
+        false => format!(" in {:.1} % of the ring", report.share * 100.0),
+    };
+    format!(
+        "{} rows of {}.{} are right{part}, {} missing, {} wrong, {} foreign",
+        thousands(rows.right),
+        report.keyspace,
+        report.table,
+        thousands(rows.missing),
+        thousands(rows.wrong),
+        thousands(rows.foreign)
+    )
 }
 
 pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {

@@ -7,8 +7,9 @@ pub(crate) mod render;
 
 use crate::cli::compare::Compare;
 use crate::commands::bench;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
@@ -16,6 +17,7 @@ use helenus_lab::compare::{StoredError, stored};
 use helenus_model::comparison::{
     BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
 };
+use helenus_model::format::Format;
 use helenus_model::seed::Seed;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -219,19 +221,44 @@ fn failure(error: AbError) -> CommandError {
 /// `helenus.ab-plan/1`: what `--dry-run` tells.
 #[derive(Serialize)]
 struct AbPlan<'a> {
-    format: &'static str,
+    format: Format,
+    /// The names of A and B.
     labels: &'a [String; 2],
+    /// Root seed.
     seed: u64,
+    /// Pairs of restarts.
     pairs: usize,
+    /// Pairs at most.
     most_pairs: usize,
+    /// Restarts.
     restarts: usize,
+    /// Restarts at most.
     most_restarts: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
+    /// How long it takes at most, about, in seconds.
     most_about_s: u64,
+    /// The bars that it is held to.
     bars: Vec<String>,
+    /// Which side comes first in each pair.
     order: Vec<String>,
     /// One more run of A comes first, to find the rate of a side that has none.
     finds_rate: bool,
+}
+
+impl Answers for AbPlan<'_> {
+    fn answer(&self) -> String {
+        let rate = match self.finds_rate {
+            true => "one run of A that finds the rate for all, and ",
+            false => "",
+        };
+        format!(
+            "{rate}{} restarts in {}, about {}",
+            self.restarts,
+            plural(self.pairs, "pair"),
+            minutes(Duration::from_secs(self.about_s))
+        )
+    }
 }
 
 fn dry_run(request: &AbRequest, ui: &Ui) {
@@ -248,7 +275,7 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
         })
         .collect();
     let plan = AbPlan {
-        format: "helenus.ab-plan/1",
+        format: Format::new("ab-plan", 1),
         labels: &request.labels,
         seed: request.seed.0,
         pairs,
@@ -278,21 +305,10 @@ fn dry_run(request: &AbRequest, ui: &Ui) {
             String::new()
         };
         format!(
-            "A  {}\nB  {}\n{}{} restarts in {}, about {}{more}\nseed {}, order {}\n",
+            "A  {}\nB  {}\n{}{more}\nseed {}, order {}\n",
             plan.labels[0],
             plan.labels[1],
-            if plan.finds_rate {
-                "one run of A that finds the rate for all, and "
-            } else {
-                ""
-            },
-            plan.restarts,
-            if pairs == 1 {
-                "1 pair".to_owned()
-            } else {
-                format!("{pairs} pairs")
-            },
-            minutes(Duration::from_secs(plan.about_s)),
+            plan.answer(),
             plan.seed,
             plan.order.join(" ")
         )

@@ -6,8 +6,9 @@ mod interactive;
 mod shell;
 
 use crate::cli::Cqlsh;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reach;
@@ -28,8 +29,18 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Statements {
     format: Format,
+    /// The statements, in order.
     statements: Vec<String>,
 }
+
+impl Answers for Statements {
+    fn answer(&self) -> String {
+        let statements = plural(self.statements.len(), "statement");
+        format!("{statements}; {NOTHING}")
+    }
+}
+
+const NOTHING: &str = "nothing was run (--dry-run)";
 
 pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
@@ -94,9 +105,7 @@ fn show_statements(text: &str, ui: &Ui) {
         let lines = statements
             .iter()
             .map(|s| format!("line {}: {}\n", s.line, s.text));
-        lines
-            .chain(["nothing was run (--dry-run)\n".to_owned()])
-            .collect()
+        lines.chain([format!("{NOTHING}\n")]).collect()
     });
 }
 

@@ -1,7 +1,7 @@
 //! `helenus doctor`: what this machine has and lacks, with the cure of each.
 
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::doctor::{self, Finding, Weight};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
@@ -12,8 +12,28 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Examined {
     format: Format,
+    /// What the machine is.
     machine: Machine,
+    /// What was looked at, and what was found.
     findings: Vec<Finding>,
+}
+
+impl Answers for Examined {
+    fn answer(&self) -> String {
+        let of = |weight| {
+            let alike = self.findings.iter().filter(move |f| f.weight == weight);
+            alike.map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        let (lacking, cautions) = (of(Weight::Lacking), of(Weight::Caution));
+        let mut text = match lacking.is_empty() {
+            true => "this machine lacks nothing".to_owned(),
+            false => format!("this machine lacks: {}", lacking.join(", ")),
+        };
+        if !cautions.is_empty() {
+            text.push_str(&format!("; with caution: {}", cautions.join(", ")));
+        }
+        text
+    }
 }
 
 pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {

@@ -3,7 +3,7 @@
 
 use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::tools;
@@ -18,39 +18,68 @@ mod render;
 #[derive(Serialize)]
 pub(super) struct Environment {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Cassandra's name of the cluster.
     cluster_name: String,
+    /// Addresses of its nodes, the one asked for first.
     contact_points: Vec<String>,
+    /// CQL port.
     port: u16,
+    /// Data centre.
     data_center: String,
+    /// Release of Cassandra.
     release: String,
     /// The node whose folders are told.
     node: String,
+    /// Folder of its configuration.
     conf: String,
+    /// Folder of its data.
     data: String,
+    /// Folder of its logs.
     logs: String,
     /// A folder with nodetool and cqlsh.
     bin: String,
+    /// How a client gets in; absent where nobody asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     credentials: Option<Credentials>,
+    /// Certificates; absent where nothing is encrypted.
     #[serde(skip_serializing_if = "Option::is_none")]
     tls: Option<Tls>,
 }
 
+impl Answers for Environment {
+    fn answer(&self) -> String {
+        let points = self.contact_points.iter();
+        let points: Vec<String> = points.map(|host| format!("{host}:{}", self.port)).collect();
+        format!(
+            "cluster {} speaks CQL at {}, data centre {}",
+            self.cluster,
+            points.join(", "),
+            self.data_center
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct Credentials {
+    /// The superuser.
     username: String,
     /// A file that only its owner can read.
     password_file: String,
+    /// A file for cqlsh with both.
     #[serde(skip_serializing_if = "Option::is_none")]
     cqlshrc: Option<String>,
 }
 
 #[derive(Serialize)]
 struct Tls {
+    /// The authority's certificate.
     ca: String,
+    /// The client's certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     certificate: Option<String>,
+    /// The client's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
 }

@@ -4,7 +4,7 @@
 use crate::cli::fault::{FaultFlags, Heal};
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::fault::{Ends, Entry, FaultTrouble, Patience, Standing, now_unix_ms};
 use helenus_cluster::lifecycle::Hands;
@@ -26,7 +26,9 @@ pub(crate) struct Told {
     words: String,
     #[serde(flatten)]
     fault: Fault,
+    /// What it reaches.
     reach: Reach,
+    /// When it was made, in milliseconds since 1970.
     since_unix_ms: u64,
     /// When the command that made it ends it.
     until_unix_ms: Option<u64>,
@@ -53,18 +55,39 @@ impl Told {
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Faults that were made and not healed.
     faults: Vec<Told>,
+}
+
+impl Answers for Listed {
+    fn answer(&self) -> String {
+        let cluster = &self.cluster;
+        let words: Vec<&str> = self.faults.iter().map(|one| one.words.as_str()).collect();
+        match words.is_empty() {
+            true => none_holds(cluster),
+            false => format!("{cluster}: {}, not healed", words.join("; ")),
+        }
+    }
+}
+
+fn none_holds(cluster: &str) -> String {
+    format!("no fault holds in {cluster}")
 }
 
 #[derive(Serialize)]
 struct Made {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// In the words that make it.
     words: String,
     #[serde(flatten)]
     fault: Fault,
+    /// What it reaches.
     reach: Reach,
+    /// Whether nothing was done.
     dry_run: bool,
     /// How long it held, in milliseconds; absent while it holds.
     held_ms: Option<u64>,
@@ -73,8 +96,11 @@ struct Made {
 #[derive(Serialize)]
 struct Healed {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The faults, in their words.
     healed: Vec<String>,
 }
 
@@ -111,7 +137,7 @@ pub(crate) fn run(flags: &FaultFlags, hands: &Hands, ui: &Ui) -> Result<u8, Comm
             made.held_ms = u64::try_from(begin.elapsed().as_millis()).ok();
         }
     }
-    ui.result(&made, || made_text(&made));
+    ui.result(&made, || made.answer() + "\n");
     Ok(0)
 }
 
@@ -167,7 +193,7 @@ fn list(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         faults: standing(state, hands)?,
     };
     ui.result(&listed, || match listed.faults.as_slice() {
-        [] => format!("no fault holds in {}\n", listed.cluster),
+        [] => listed.answer() + "\n",
         faults => table(faults),
     });
     Ok(0)
@@ -241,20 +267,22 @@ pub(crate) fn reaches(reach: &Reach) -> String {
     }
 }
 
-fn made_text(made: &Made) -> String {
-    let Made { cluster, words, .. } = made;
-    let reach = reaches(&made.reach);
-    match made.held_ms {
-        _ if made.dry_run => {
-            format!("would do to {cluster}: {words} ({reach}); nothing was done (--dry-run)\n")
-        }
-        None => format!(
-            "{cluster}: {words} holds ({reach}); `helenus heal {cluster} {}` ends it\n",
-            made.fault.target
-        ),
-        Some(ms) => {
-            let held = human_duration(Duration::from_millis(ms));
-            format!("{cluster}: {words} held for {held} ({reach}), and is healed\n")
+impl Answers for Made {
+    fn answer(&self) -> String {
+        let Self { cluster, words, .. } = self;
+        let reach = reaches(&self.reach);
+        match self.held_ms {
+            _ if self.dry_run => {
+                format!("would do to {cluster}: {words} ({reach}); nothing was done (--dry-run)")
+            }
+            None => format!(
+                "{cluster}: {words} holds ({reach}); `helenus heal {cluster} {}` ends it",
+                self.fault.target
+            ),
+            Some(ms) => {
+                let held = human_duration(Duration::from_millis(ms));
+                format!("{cluster}: {words} held for {held} ({reach}), and is healed")
+            }
         }
     }
 }
@@ -276,7 +304,7 @@ pub(crate) fn heal(flags: &Heal, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         dry_run: flags.dry_run,
         healed: words,
     };
-    ui.result(&healed, || healed_text(&healed));
+    ui.result(&healed, || healed.answer() + "\n");
     Ok(0)
 }
 
@@ -311,15 +339,17 @@ fn choose<'a>(flags: &Heal, entries: &[&'a Entry]) -> Result<Vec<&'a Entry>, Com
     }
 }
 
-fn healed_text(healed: &Healed) -> String {
-    let cluster = &healed.cluster;
-    if healed.healed.is_empty() {
-        return format!("no fault holds in {cluster}\n");
-    }
-    let words = healed.healed.join("; ");
-    if healed.dry_run {
-        format!("would heal in {cluster}: {words}; nothing was done (--dry-run)\n")
-    } else {
-        format!("{cluster}: healed {words}\n")
+impl Answers for Healed {
+    fn answer(&self) -> String {
+        let cluster = &self.cluster;
+        if self.healed.is_empty() {
+            return none_holds(cluster);
+        }
+        let words = self.healed.join("; ");
+        if self.dry_run {
+            format!("would heal in {cluster}: {words}; nothing was done (--dry-run)")
+        } else {
+            format!("{cluster}: healed {words}")
+        }
     }
 }

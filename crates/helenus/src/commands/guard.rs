@@ -3,7 +3,7 @@
 
 use crate::cli::guard::{Guard, NOT_CQL};
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::guard;
 use helenus_cluster::lifecycle::{Hands, with_causes};
@@ -19,15 +19,30 @@ struct Guarded {
     format: Format,
     #[serde(flatten)]
     answer: Answer,
+    /// What was seen at each address.
     hosts: Vec<Seen>,
+}
+
+impl Answers for Guarded {
+    fn answer(&self) -> String {
+        let word = match self.answer.verdict {
+            Standing::Ours => "ours",
+            Standing::Foreign => "foreign",
+            Standing::Unreachable => "unreachable",
+        };
+        format!("{word}: {}", self.answer.why)
+    }
 }
 
 /// What was seen at one address.
 #[derive(Serialize)]
 struct Seen {
+    /// The address.
     host: String,
+    /// What was seen; absent where nobody answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     sight: Option<Sight>,
+    /// Why there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     silence: Option<String>,
 }
@@ -63,17 +78,12 @@ pub(crate) fn run(flags: &Guard, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         Standing::Foreign => 1,
         Standing::Unreachable => code::ENVIRONMENT,
     };
-    let word = match answer.verdict {
-        Standing::Ours => "ours",
-        Standing::Foreign => "foreign",
-        Standing::Unreachable => "unreachable",
-    };
     let guarded = Guarded {
         format: Format::new("guard", 1),
         answer,
         hosts: seen.into_iter().map(shown).collect(),
     };
-    ui.result(&guarded, || format!("{word}: {}\n", guarded.answer.why));
+    ui.result(&guarded, || guarded.answer() + "\n");
     Ok(exit)
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod show;
 use crate::cli::history::{History as Flags, HistoryVerb, ListFlags, Prune, StateArg, Tag};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_lab::ledger;
 use helenus_model::format::Format;
@@ -90,11 +90,26 @@ fn state(arg: Option<StateArg>) -> (Option<RunState>, Option<bool>) {
 #[derive(Serialize)]
 struct Tagged<'a> {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The tag.
     tag: &'a str,
     /// Whether the tag was taken away rather than given.
     removed: bool,
+    /// The runs.
     runs: Vec<RunId>,
+}
+
+impl Answers for Tagged<'_> {
+    fn answer(&self) -> String {
+        let (names, tag) = (words(&self.runs), self.tag);
+        match (self.dry_run, self.removed) {
+            (false, false) => format!("tagged {names}: {tag}"),
+            (false, true) => format!("took the tag {tag} from {names}"),
+            (true, false) => format!("would tag {names}: {tag}"),
+            (true, true) => format!("would take the tag {tag} from {names}"),
+        }
+    }
 }
 
 fn tag(flags: &Tag, history: &mut History, ui: &Ui) -> Result<u8, CommandError> {
@@ -128,25 +143,42 @@ fn tag(flags: &Tag, history: &mut History, ui: &Ui) -> Result<u8, CommandError> 
         removed: flags.remove,
         runs: ids,
     };
-    ui.result(&tagged, || {
-        let names = words(&tagged.runs);
-        let done = match (flags.dry_run, flags.remove) {
-            (false, false) => format!("tagged {names}: {}", flags.tag),
-            (false, true) => format!("took the tag {} from {names}", flags.tag),
-            (true, false) => format!("would tag {names}: {}", flags.tag),
-            (true, true) => format!("would take the tag {} from {names}", flags.tag),
-        };
-        format!("{done}\n")
-    });
+    ui.result(&tagged, || tagged.answer() + "\n");
     Ok(0)
 }
 
 #[derive(Serialize)]
 struct Pruned {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The runs.
     runs: Vec<RunId>,
+    /// The comparisons.
     comparisons: Vec<ComparisonId>,
+}
+
+impl Pruned {
+    fn verb(&self) -> &'static str {
+        match self.dry_run {
+            true => "would remove",
+            false => "removed",
+        }
+    }
+}
+
+impl Answers for Pruned {
+    fn answer(&self) -> String {
+        let runs = plural(self.runs.len(), "run");
+        let names: Vec<String> = self.comparisons.iter().map(ToString::to_string).collect();
+        let (verb, names) = (self.verb(), names.join(", "));
+        match (self.runs.len(), self.comparisons.len()) {
+            (0, 0) => "there is nothing to remove".to_owned(),
+            (0, _) => format!("{verb} {names}"),
+            (_, 0) => format!("{verb} {runs}"),
+            _ => format!("{verb} {runs}, {names}"),
+        }
+    }
 }
 
 fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -233,13 +265,9 @@ fn left_alone(staying: &[RunSummary], held: &BTreeMap<RunId, String>, ui: &Ui) {
 
 fn pruned_text(pruned: &Pruned, going: &[RunSummary]) -> String {
     if pruned.runs.is_empty() && pruned.comparisons.is_empty() {
-        return "there is nothing to remove\n".into();
+        return pruned.answer() + "\n";
     }
-    let word = if pruned.dry_run {
-        "would remove"
-    } else {
-        "removed"
-    };
+    let word = pruned.verb();
     let mut text = String::new();
     if !going.is_empty() {
         text.push_str(&show::table(going));

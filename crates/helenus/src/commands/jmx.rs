@@ -3,7 +3,7 @@
 
 use crate::cli::Jmx;
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::attach::JMX_USER;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::nodetool;
@@ -14,14 +14,29 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Opened {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// The node that is opened.
     node: String,
+    /// URL for a JMX client.
     url: String,
+    /// User name.
     user: &'static str,
     /// A file that only its owner can read, with the line `USER PASSWORD`.
     #[serde(skip_serializing_if = "Option::is_none")]
     password_file: Option<String>,
+    /// Whether nothing was done.
     dry_run: bool,
+}
+
+impl Answers for Opened {
+    fn answer(&self) -> String {
+        let (node, url) = (&self.node, &self.url);
+        match self.dry_run {
+            true => format!("{node} would be opened at {url}"),
+            false => format!("{node} of {} is open at {url}", self.cluster),
+        }
+    }
 }
 
 pub(crate) fn run(flags: &Jmx, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -55,8 +70,7 @@ pub(crate) fn run(flags: &Jmx, hands: &Hands, ui: &Ui) -> Result<u8, CommandErro
 
 fn text(opened: &Opened, apart: bool) -> String {
     let Some(file) = &opened.password_file else {
-        let (node, url) = (&opened.node, &opened.url);
-        return format!("{node} would be opened at {url}\nnothing was opened (--dry-run)\n");
+        return format!("{}\nnothing was opened (--dry-run)\n", opened.answer());
     };
     let Opened {
         cluster,

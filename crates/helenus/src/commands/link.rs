@@ -2,9 +2,10 @@
 //! Refuses a cluster on loopback, where there is no distance.
 
 use super::topology::distances;
+use super::up::plural;
 use crate::cli::topology::Link;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::net::client::Keeper;
@@ -21,10 +22,28 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The network as its keeper tells it.
     network: Status,
+    /// Round trips that were measured.
     round_trips: Vec<Echo>,
+}
+
+impl Answers for Shown {
+    fn answer(&self) -> String {
+        let links = &self.network.links;
+        let cut = match links.iter().filter(|one| one.link.cut).count() {
+            0 => "none is cut".to_owned(),
+            1 => "1 is cut".to_owned(),
+            n => format!("{n} are cut"),
+        };
+        let would = if self.dry_run { " would have" } else { " has" };
+        let links = plural(links.len(), "link");
+        format!("{}{would} {links}, one a direction; {cut}", self.cluster)
+    }
 }
 
 pub(crate) fn run(flags: &Link, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {

@@ -4,7 +4,7 @@ use crate::cli::many::List;
 use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::disk::{self, Disk};
 use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::limits::Limits;
@@ -24,26 +24,76 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The clusters.
     clusters: Vec<ClusterView>,
+}
+
+impl Answers for Listed {
+    fn answer(&self) -> String {
+        match &self.clusters[..] {
+            [] => NONE.to_owned(),
+            [one] => format!("cluster {} {}", one.name, does(one.state, 1)),
+            all => {
+                let by_state = STATES.iter().filter_map(|state| {
+                    let count = all.iter().filter(|one| one.state == *state).count();
+                    (count > 0).then(|| format!("{count} {}", does(state, count)))
+                });
+                let by_state: Vec<String> = by_state.collect();
+                format!("{} clusters: {}", all.len(), by_state.join(", "))
+            }
+        }
+    }
+}
+
+/// Every state of a cluster.
+const STATES: [&str; 7] = [
+    "running",
+    "partly",
+    "stopped",
+    "died",
+    "abandoned",
+    "degraded",
+    "broken",
+];
+
+/// What so many clusters in a state do.
+fn does(state: &str, count: usize) -> String {
+    match (state, count) {
+        ("running", 1) => "runs".to_owned(),
+        ("running", _) => "run".to_owned(),
+        ("partly", 1) => "runs in part".to_owned(),
+        ("partly", _) => "run in part".to_owned(),
+        ("died", 1) => "has died".to_owned(),
+        ("died", _) => "have died".to_owned(),
+        (other, 1) => format!("is {other}"),
+        (other, _) => format!("are {other}"),
+    }
 }
 
 #[derive(Serialize)]
 struct ClusterView {
+    /// Its name.
     name: String,
     /// `running`, `partly`, `stopped`, `died`, `abandoned`, `degraded` or `broken`.
     state: &'static str,
     /// Why it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Its release; none where it is broken.
     release: Option<String>,
+    /// The cluster's preset.
     preset: Option<PresetName>,
+    /// Whether a bench made it for itself.
     ephemeral: bool,
+    /// Heap of a node.
     heap_bytes: Option<u64>,
+    /// Its folder.
     folder: String,
     /// Memory of each node as it was planned, by kind.
     planned: Option<MemoryPlan>,
     /// Limits of each node as they hold.
     limits: Option<Limits>,
+    /// Its nodes.
     nodes: Vec<Listing>,
     /// Faults that were made and not healed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,6 +111,7 @@ struct Listing {
     /// Its release where it is not the cluster's, as long as an upgrade is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     release: Option<String>,
+    /// Its memory by kind, while it lives.
     memory_by_kind: Option<MemoryByKind>,
     /// Its disk in memory, where it has one that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,11 +226,11 @@ fn whole(nodes: &[NodeView]) -> &'static str {
 }
 
 /// Where there is none.
-const NONE: &str = "there is no cluster; bring one up with `helenus up`\n";
+const NONE: &str = "there is no cluster; bring one up with `helenus up`";
 
 fn text(clusters: &[ClusterView]) -> String {
     if clusters.is_empty() {
-        return NONE.into();
+        return format!("{NONE}\n");
     }
     let mut table = Table::new(&[
         "node", "state", "release", "preset", "address", ">pid", ">planned", ">anon", ">file",
@@ -232,7 +283,7 @@ fn text(clusters: &[ClusterView]) -> String {
 /// Planned and measured by kind, two lines a node.
 fn memory_text(clusters: &[ClusterView]) -> String {
     if clusters.is_empty() {
-        return NONE.into();
+        return format!("{NONE}\n");
     }
     let disks = |cluster: &ClusterView| cluster.nodes.iter().any(|one| one.disk.is_some());
     let disks = clusters.iter().any(disks);

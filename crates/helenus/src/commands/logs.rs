@@ -1,8 +1,9 @@
 //! `helenus logs`: a node's log, whole, its end, or as it grows.
 
 use crate::cli::Logs;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use fs_err as fs;
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::format::Format;
@@ -18,9 +19,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[derive(Serialize)]
 struct Log<'a> {
     format: Format,
+    /// The node.
     node: &'a str,
+    /// The file.
     path: &'a Path,
+    /// Its lines.
     lines: &'a [&'a str],
+}
+
+impl Answers for Log<'_> {
+    fn answer(&self) -> String {
+        let lines = plural(self.lines.len(), "line");
+        format!("{lines} of {}'s {}", self.node, self.path.display())
+    }
 }
 
 pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {

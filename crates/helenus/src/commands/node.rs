@@ -7,11 +7,10 @@ use crate::cli::node::{
 use crate::commands::status::{Shown, not_told};
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::{Event, Hands};
 use helenus_cluster::members::{AddRequest, Change, Leave};
 use helenus_cluster::ring_view;
-use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::membership::Streamed;
 use helenus_model::plan::NodePlan;
@@ -20,33 +19,92 @@ use helenus_model::topology::Target;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A change, as programs read it.
 #[derive(Serialize)]
 struct Told {
     format: Format,
+    /// What was done.
     verb: &'static str,
+    /// The cluster.
     cluster: String,
+    /// The node that comes or goes.
     node: Place,
     /// The dead node whose place it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaces: Option<Place>,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was streamed.
     streamed: Streamed,
+    /// How long it took.
     seconds: f64,
     /// As the cluster told it before.
     before: Report,
     /// As it tells it now; in a dry run what it would tell.
     after: Report,
+    #[serde(skip)]
+    cql_port: u16,
+}
+
+impl Answers for Told {
+    fn answer(&self) -> String {
+        let (cluster, place) = (&self.cluster, &self.node);
+        let Place {
+            name,
+            rack,
+            address,
+            data_center,
+            ..
+        } = place;
+        let at = format!("{address}:{}, {data_center} {rack}", self.cql_port);
+        let done = format!("{cluster}: {name} {} ({at})", self.done());
+        if self.dry_run {
+            return done;
+        }
+        let took = Duration::try_from_secs_f64(self.seconds).unwrap_or_default();
+        let streamed = streamed(self.streamed);
+        format!("{done}, {streamed}, after {}", human_duration(took))
+    }
+}
+
+impl Told {
+    /// What became of the node, or would.
+    fn done(&self) -> String {
+        let name = &self.node.name;
+        let replaced = self
+            .replaces
+            .as_ref()
+            .map(|dead| dead.name.as_str())
+            .unwrap_or_default();
+        match (self.verb, self.dry_run) {
+            ("add", true) => "would join".to_owned(),
+            ("add", false) => "joined".to_owned(),
+            ("replace", true) if replaced == name => {
+                "would come back with an empty disk".to_owned()
+            }
+            ("replace", false) if replaced == name => "came back with an empty disk".to_owned(),
+            ("replace", true) => format!("would replace {replaced}"),
+            ("replace", false) => format!("replaced {replaced}"),
+            ("decommission", true) => "would leave".to_owned(),
+            ("decommission", false) => "left".to_owned(),
+            (_, true) => "would be removed".to_owned(),
+            (_, false) => "was removed".to_owned(),
+        }
+    }
 }
 
 /// Where a node stands.
 #[derive(Serialize)]
 struct Place {
+    /// Its name.
     name: String,
+    /// Its address.
     address: Ipv4Addr,
+    /// Data centre.
     data_center: String,
+    /// Rack.
     rack: String,
     /// As text: many readers of JSON numbers do not keep them.
     tokens: Vec<String>,
@@ -202,10 +260,10 @@ impl<'a> Work<'a> {
             seconds: self.begin.elapsed().as_secs_f64(),
             before: before.report,
             after: after.report,
+            cql_port: change.state.plan.ports.cql,
         };
         let tables = (before.printed.stdout, after.printed.stdout);
-        self.ui
-            .result(&told, || text(&told, tables, &change.state, self.begin));
+        self.ui.result(&told, || text(&told, tables));
         Ok(0)
     }
 }
@@ -238,44 +296,11 @@ fn expected(before: &ClusterView, planned: &Change) -> ClusterView {
     }
 }
 
-fn text(
-    told: &Told,
-    (before, after): (String, String),
-    state: &ClusterState,
-    begin: Instant,
-) -> String {
-    let Place { name, rack, .. } = &told.node;
-    let (cluster, place) = (&told.cluster, &told.node);
-    let at = format!(
-        "{}:{}, {} {rack}",
-        place.address, state.plan.ports.cql, place.data_center
-    );
-    let replaced = told
-        .replaces
-        .as_ref()
-        .map(|dead| dead.name.as_str())
-        .unwrap_or_default();
-    let done = match (told.verb, told.dry_run) {
-        ("add", true) => "would join".to_owned(),
-        ("add", false) => "joined".to_owned(),
-        ("replace", true) if replaced == name => "would come back with an empty disk".to_owned(),
-        ("replace", false) if replaced == name => "came back with an empty disk".to_owned(),
-        ("replace", true) => format!("would replace {replaced}"),
-        ("replace", false) => format!("replaced {replaced}"),
-        ("decommission", true) => "would leave".to_owned(),
-        ("decommission", false) => "left".to_owned(),
-        (_, true) => "would be removed".to_owned(),
-        (_, false) => "was removed".to_owned(),
-    };
-    let mut text = format!("{cluster}: {name} {done} ({at})");
-    if told.dry_run {
-        let tokens = place.tokens.join(", ");
-        if told.verb == "add" && !tokens.is_empty() {
-            text.push_str(&format!("\ntokens: {tokens}"));
-        }
-    } else {
-        text.push_str(&format!(", {}", streamed(told.streamed)));
-        text.push_str(&format!(", after {}", human_duration(begin.elapsed())));
+fn text(told: &Told, (before, after): (String, String)) -> String {
+    let mut text = told.answer();
+    let tokens = told.node.tokens.join(", ");
+    if told.dry_run && told.verb == "add" && !tokens.is_empty() {
+        text.push_str(&format!("\ntokens: {tokens}"));
     }
     let then = if told.dry_run { "would be" } else { "now" };
     let (before, after) = (before.trim_end(), after.trim_end());

@@ -5,8 +5,9 @@ use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
 use crate::commands::disturb;
 use crate::commands::run::{Chosen, choose_on, live_table};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::{Progress, Ui};
+use crate::ui::{Answers, Progress, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reset::settings::PutBack;
 use helenus_lab::populate::{
@@ -118,8 +119,18 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     #[derive(Serialize)]
     struct Told {
         format: Format,
+        /// The cluster.
         cluster: String,
+        /// Settings that are as they were again.
         put_back: Vec<PutBack>,
+    }
+    impl Answers for Told {
+        fn answer(&self) -> String {
+            match self.put_back.len() {
+                0 => "nothing was to be put back".to_owned(),
+                n => format!("{} of {} put back", plural(n, "setting"), self.cluster),
+            }
+        }
     }
     if flags.dry_run {
         let state = hands.clusters.load(&flags.cluster)?;
@@ -137,7 +148,7 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         put_back: populate::put_back(hands, &flags.cluster)?,
     };
     ui.result(&told, || match &told.put_back[..] {
-        [] => "nothing was to be put back\n".to_owned(),
+        [] => told.answer() + "\n",
         all => all
             .iter()
             .map(|one| format!("{}\n", setting(one)))
@@ -159,14 +170,34 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
     #[derive(Serialize)]
     struct Plan<'a> {
         format: Format,
+        /// The cluster.
         cluster: &'a str,
+        /// What is written.
         filling: Journal,
+        /// Rows, about.
         rows: u64,
+        /// Partition that it begins with.
         from: u64,
+        /// Partitions a second; none is as fast as the slots allow.
         rate_per_s: Option<f64>,
+        /// Whether settings of the nodes are raised meanwhile.
         care: bool,
+        /// Whether settings that another load left raised are put back first.
         put_back_first: bool,
+        /// Whether everything is read back.
         verify: bool,
+    }
+    impl Answers for Plan<'_> {
+        fn answer(&self) -> String {
+            format!(
+                "{} into {}: {} partitions, about {} rows, seed {}",
+                self.filling.workload,
+                self.cluster,
+                render::thousands(self.filling.partitions),
+                render::thousands(self.rows),
+                self.filling.seed.0
+            )
+        }
     }
     let (beginning, raised) = populate::look(hands, request).map_err(failure)?;
     let filling = &request.filling;
@@ -198,12 +229,8 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
             |rate| format!("{} partitions a second", render::count(rate)),
         );
         let mut text = format!(
-            "{} into {}: {} partitions, about {} rows, seed {}\n{rate}, {} in flight, from partition {}\n",
-            plan.filling.workload,
-            plan.cluster,
-            render::thousands(plan.filling.partitions),
-            render::thousands(plan.rows),
-            plan.filling.seed.0,
+            "{}\n{rate}, {} in flight, from partition {}\n",
+            plan.answer(),
             request.in_flight,
             render::thousands(plan.from),
         );
@@ -219,15 +246,49 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
     Ok(0)
 }
 
-fn text(told: &Populated) -> String {
-    let thousands = render::thousands;
-    let mut text = format!(
-        "{} in {}: {} partitions, seed {}\n",
+impl Answers for Populated {
+    fn answer(&self) -> String {
+        format!("{}; {}", there(self), read_back(self.verified.as_ref()))
+    }
+}
+
+/// What is there.
+fn there(told: &Populated) -> String {
+    format!(
+        "{} in {}: {} partitions, seed {}",
         told.workload,
         told.cluster,
-        thousands(told.partitions),
+        render::thousands(told.partitions),
         told.seed
-    );
+    )
+}
+
+/// What reading it back has found.
+fn read_back(verified: Option<&Verified>) -> String {
+    let thousands = render::thousands;
+    match verified {
+        None => "nothing was read back".to_owned(),
+        Some(found) if found.is_whole() => {
+            let rows = thousands(found.rows);
+            format!("read back: {rows} rows, none missing, none wrong")
+        }
+        Some(found) => format!(
+            "read back: {} rows; missing: {}, wrong: {}{}",
+            thousands(found.rows),
+            thousands(found.missing),
+            thousands(found.wrong),
+            found
+                .first
+                .as_ref()
+                .map(|f| format!(" (first: {f})"))
+                .unwrap_or_default()
+        ),
+    }
+}
+
+fn text(told: &Populated) -> String {
+    let thousands = render::thousands;
+    let mut text = there(told) + "\n";
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
     };
@@ -253,26 +314,7 @@ fn text(told: &Populated) -> String {
     for one in &told.put_back {
         line(setting(one));
     }
-    match &told.verified {
-        None => line("nothing was read back".to_owned()),
-        Some(found) if found.is_whole() => {
-            line(format!(
-                "read back: {} rows, none missing, none wrong",
-                thousands(found.rows)
-            ));
-        }
-        Some(found) => line(format!(
-            "read back: {} rows; missing: {}, wrong: {}{}",
-            thousands(found.rows),
-            thousands(found.missing),
-            thousands(found.wrong),
-            found
-                .first
-                .as_ref()
-                .map(|f| format!(" (first: {f})"))
-                .unwrap_or_default()
-        )),
-    }
+    line(read_back(told.verified.as_ref()));
     if let Some(found) = &told.verified {
         checksum(found, &mut line);
     }

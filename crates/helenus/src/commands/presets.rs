@@ -2,7 +2,7 @@
 
 use crate::cli::{Presets, PresetsVerb};
 use crate::error::CommandError;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_model::format::Format;
 use helenus_model::preset::{BASE, HeapRule, Place, Preset, PresetName, Setting};
 use serde::Serialize;
@@ -10,9 +10,26 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// The presets.
     presets: Vec<&'a Preset>,
     /// Under every preset.
     base: &'a [Setting],
+}
+
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        match &self.presets[..] {
+            [one] => summary(one),
+            all => {
+                let names: Vec<&str> = all.iter().map(|preset| preset.name.as_str()).collect();
+                format!("{} presets: {}", all.len(), names.join(", "))
+            }
+        }
+    }
+}
+
+fn summary(preset: &Preset) -> String {
+    format!("{}: {}", preset.name.as_str(), preset.summary)
 }
 
 pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
@@ -60,12 +77,7 @@ fn heap(rule: HeapRule) -> String {
 }
 
 fn details(preset: &Preset) -> String {
-    let mut text = format!(
-        "{}: {}\nheap: {}\n",
-        preset.name.as_str(),
-        preset.summary,
-        heap(preset.heap)
-    );
+    let mut text = format!("{}\nheap: {}\n", summary(preset), heap(preset.heap));
     let parts = [
         (Place::Yaml, "cassandra.yaml"),
         (Place::Jvm, "JVM"),

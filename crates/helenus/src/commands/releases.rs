@@ -3,7 +3,7 @@
 use crate::cli::{Releases, ReleasesVerb};
 use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::jdk;
 use helenus_cluster::lifecycle::{Event, Hands, Source, with_causes};
@@ -16,32 +16,56 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Known {
     format: Format,
+    /// The releases.
     releases: Vec<ReleaseView>,
+    /// JDKs that were found here.
     jdks: Vec<JdkView>,
+}
+
+impl Answers for Known {
+    fn answer(&self) -> String {
+        let count = |is: fn(&ReleaseView) -> bool| self.releases.iter().filter(|r| is(r)).count();
+        format!(
+            "{}: {} cached, {} can run here",
+            plural(self.releases.len(), "release"),
+            count(|release| release.cached.is_some()),
+            count(|release| release.runs_on.is_some())
+        )
+    }
 }
 
 #[derive(Serialize)]
 struct ReleaseView {
+    /// Its version.
     version: &'static str,
     /// `pinned`, `recorded` at first use here, or none yet.
     checksums: Option<&'static str>,
+    /// JDKs that it supports.
     supported_jdks: &'static [u32],
+    /// JDKs that it works on.
     works_on_jdks: &'static [u32],
+    /// How many jars it has; 0 where no checksums are known.
     jars: usize,
+    /// Size of its jars.
     bytes: u64,
+    /// Its folder in the cache; none where it is not there.
     cached: Option<String>,
     /// The class-data archive for the JDK that it runs on; absent until `fetch` or a first start makes it.
     archive: Option<String>,
+    /// JDK that it runs on here.
     runs_on: Option<String>,
     /// The JDK for nodetool, where it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodetool_on: Option<String>,
+    /// Why it cannot run here.
     problem: Option<String>,
 }
 
 #[derive(Serialize)]
 struct JdkView {
+    /// Its version.
     version: String,
+    /// Its folder.
     home: String,
 }
 
@@ -49,6 +73,7 @@ struct JdkView {
 #[derive(Serialize)]
 struct Fetched {
     format: Format,
+    /// Its version.
     version: String,
     /// How many; unknown before the first fetch of a patch whose checksums are not pinned.
     jars: Option<usize>,
@@ -58,6 +83,24 @@ struct Fetched {
     home: Option<String>,
     /// Its class-data archive; absent where none was made.
     archive: Option<String>,
+}
+
+impl Answers for Fetched {
+    fn answer(&self) -> String {
+        let version = &self.version;
+        if let Some(home) = &self.home {
+            return format!("Cassandra {version} is in {home}");
+        }
+        let jars = self.jars.map_or_else(
+            || "checksums are recorded at first use".to_owned(),
+            |jars| plural(jars, "jar"),
+        );
+        let what = match self.cached {
+            true => "is cached already",
+            false => "would be fetched",
+        };
+        format!("Cassandra {version} ({jars}) {what}")
+    }
 }
 
 pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -219,11 +262,6 @@ fn fetch(
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
         tell_unfetched(&Source::Known(name.to_owned()), hands, ui);
-        let what = if cached {
-            "is cached already"
-        } else {
-            "would be fetched"
-        };
         let answer = Fetched {
             format: Format::new("release-fetched", 1),
             version: release.version.to_owned(),
@@ -232,16 +270,7 @@ fn fetch(
             home: None,
             archive: None,
         };
-        ui.result(&answer, || {
-            format!(
-                "Cassandra {} ({}) {what}\n",
-                release.version,
-                jars.map_or_else(
-                    || "checksums are recorded at first use".to_owned(),
-                    |jars| plural(jars, "jar")
-                )
-            )
-        });
+        ui.result(&answer, || answer.answer() + "\n");
         return Ok(0);
     }
     let mut watcher = Watcher::new(ui, "", 0);
@@ -264,13 +293,9 @@ fn fetch(
         archive,
     };
     ui.result(&answer, || {
-        let (version, home) = (&answer.version, files.home.display());
         let archive = answer.archive.as_ref();
         let archive = archive.map(|path| format!("its class-data archive is {path}\n"));
-        format!(
-            "Cassandra {version} is in {home}\n{}",
-            archive.unwrap_or_default()
-        )
+        format!("{}\n{}", answer.answer(), archive.unwrap_or_default())
     });
     Ok(0)
 }

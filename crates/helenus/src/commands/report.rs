@@ -4,7 +4,7 @@
 use crate::cli::report::Report;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cql::input;
 use helenus_model::format::Format;
@@ -18,12 +18,30 @@ use std::path::{Path, PathBuf};
 #[derive(Serialize)]
 struct Written<'a> {
     format: Format,
+    /// The run or the comparison.
     of: &'a str,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The page.
     html: &'a Path,
+    /// Size of the page.
     html_bytes: usize,
     /// None where the summary went to standard output.
     markdown: Option<&'a Path>,
+}
+
+impl Answers for Written<'_> {
+    fn answer(&self) -> String {
+        let verb = match self.dry_run {
+            true => "would write",
+            false => "wrote",
+        };
+        let html = self.html.display();
+        match self.markdown {
+            Some(markdown) => format!("{verb} {html} and {}", markdown.display()),
+            None => format!("{verb} {html}"),
+        }
+    }
 }
 
 /// Both files of a report, not yet written.
@@ -71,19 +89,10 @@ pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
 }
 
 fn said(written: &Written<'_>, summary: &str) -> String {
-    let Some(markdown) = written.markdown else {
-        return summary.to_owned();
-    };
-    let verb = if written.dry_run {
-        "would write"
-    } else {
-        "wrote"
-    };
-    format!(
-        "{verb} {} and {}\n",
-        written.html.display(),
-        markdown.display()
-    )
+    match written.markdown {
+        Some(_) => written.answer() + "\n",
+        None => summary.to_owned(),
+    }
 }
 
 /// Whether a file may be written: there is none, or it is a report or no regular file.

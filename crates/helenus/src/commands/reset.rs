@@ -4,11 +4,45 @@ use crate::cli::reset::Reset as Flags;
 use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reset::{Reset, reset};
 use helenus_model::units::human_duration;
+use serde::Serialize;
 use std::time::{Duration, Instant};
+
+/// What was done, and how long it took.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    reset: Reset,
+    #[serde(skip)]
+    took: Duration,
+}
+
+impl Answers for Told {
+    fn answer(&self) -> String {
+        let Reset {
+            cluster,
+            baseline,
+            untouched,
+            dry_run,
+            ..
+        } = &self.reset;
+        let goal = match baseline {
+            Some(tag) => format!("baseline {tag}"),
+            None => "the state after up".to_owned(),
+        };
+        let untouched = plural(*untouched, "table");
+        if *dry_run {
+            return format!(
+                "{cluster} would go back to {goal}; {untouched} untouched; nothing was done (--dry-run)"
+            );
+        }
+        let took = human_duration(self.took);
+        format!("{cluster} is back at {goal} after {took}; {untouched} untouched")
+    }
+}
 
 pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let name = match &flags.name {
@@ -20,13 +54,17 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     }
     let begin = Instant::now();
     let progress = ui.progress(&format!("cluster {name}"));
-    let told = reset(hands, &name, flags.dry_run)?;
+    let reset = reset(hands, &name, flags.dry_run)?;
     drop(progress);
-    ui.result(&told, || text(&told, begin.elapsed()));
+    let told = Told {
+        reset,
+        took: begin.elapsed(),
+    };
+    ui.result(&told, || text(&told.reset, told.answer()));
     Ok(0)
 }
 
-fn text(told: &Reset, took: Duration) -> String {
+fn text(told: &Reset, answer: String) -> String {
     let mut lines = Vec::new();
     let mut say = |line: String| lines.push(line);
     told.changes.iter().for_each(|change| say(change.clone()));
@@ -57,22 +95,6 @@ fn text(told: &Reset, took: Duration) -> String {
     told.lost
         .iter()
         .for_each(|lost| say(format!("note: {lost}")));
-    let goal = match &told.baseline {
-        Some(tag) => format!("baseline {tag}"),
-        None => "the state after up".to_owned(),
-    };
-    let untouched = plural(told.untouched, "table");
-    say(if told.dry_run {
-        format!(
-            "{} would go back to {goal}; {untouched} untouched; nothing was done (--dry-run)",
-            told.cluster
-        )
-    } else {
-        format!(
-            "{} is back at {goal} after {}; {untouched} untouched",
-            told.cluster,
-            human_duration(took)
-        )
-    });
+    say(answer);
     lines.join("\n") + "\n"
 }

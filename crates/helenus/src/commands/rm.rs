@@ -4,7 +4,7 @@ use crate::cli::Rm;
 use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::baseline::{Baselines, Listed};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
@@ -18,13 +18,55 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Removed {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// What was removed, or would be.
     removed: Vec<Removal>,
     /// Baselines of these clusters: removed with them, or kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     baselines: Vec<Listed>,
+    /// Whether the baselines go, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     with_baselines: bool,
+}
+
+impl Removed {
+    fn verb(&self) -> &'static str {
+        match self.dry_run {
+            true => "would remove",
+            false => "removed",
+        }
+    }
+}
+
+impl Answers for Removed {
+    fn answer(&self) -> String {
+        let verb = self.verb();
+        let baselines = match (self.baselines.len(), self.with_baselines) {
+            (0, _) | (_, false) => String::new(),
+            (n, true) => format!(", with {}", plural(n, "baseline")),
+        };
+        match &self.removed[..] {
+            [] if baselines.is_empty() => NONE.to_owned(),
+            [] => format!("{verb} {}", plural(self.baselines.len(), "baseline")),
+            [one] => told(verb, one) + &baselines,
+            all => format!("{verb} {}{baselines}", plural(all.len(), "cluster")),
+        }
+    }
+}
+
+/// Where there is none.
+const NONE: &str = "there is no cluster to remove";
+
+fn told(verb: &str, one: &Removal) -> String {
+    format!(
+        "{verb} {}: {} ({} running), {} in {}",
+        one.name,
+        plural(one.nodes, "node"),
+        one.running,
+        one.bytes,
+        one.folder.display()
+    )
 }
 
 pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -134,21 +176,10 @@ fn is_gone(error: &ClusterError) -> bool {
 }
 
 fn text(removed: &Removed) -> String {
-    let verb = if removed.dry_run {
-        "would remove"
-    } else {
-        "removed"
-    };
+    let verb = removed.verb();
     let mut text = String::new();
     for one in &removed.removed {
-        text.push_str(&format!(
-            "{verb} {}: {} ({} running), {} in {}\n",
-            one.name,
-            plural(one.nodes, "node"),
-            one.running,
-            one.bytes,
-            one.folder.display()
-        ));
+        text.push_str(&(told(verb, one) + "\n"));
         for back in &one.puts_back {
             text.push_str(&format!(
                 "{} is {} {} again\n",
@@ -171,7 +202,7 @@ fn text(removed: &Removed) -> String {
         });
     }
     if removed.removed.is_empty() {
-        text.push_str("there is no cluster to remove\n");
+        text.push_str(&format!("{NONE}\n"));
     }
     text
 }

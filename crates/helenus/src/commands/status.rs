@@ -2,14 +2,15 @@
 
 use crate::cli::Status;
 use crate::commands::fault;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::echo::Echo;
 use helenus_cluster::ring_view::{self, Silent};
 use helenus_cluster::state::ClusterState;
-use helenus_model::status::{ClusterView, Printed, Report, StatusError};
+use helenus_model::status::{ClusterView, Printed, Reach, Report, StatusError};
 use serde::Serialize;
 use std::path::Path;
 
@@ -83,11 +84,32 @@ pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError 
 struct Told<'a> {
     #[serde(flatten)]
     report: &'a Report,
+    /// Round trips between data centres that are apart.
     #[serde(skip_serializing_if = "<[Echo]>::is_empty")]
     round_trips: &'a [Echo],
     /// Faults that were made and not healed.
     #[serde(skip_serializing_if = "<[fault::Told]>::is_empty")]
     faults: &'a [fault::Told],
+}
+
+impl Answers for Told<'_> {
+    fn answer(&self) -> String {
+        let count = |reach: Reach| {
+            let nodes = self.report.nodes.iter();
+            nodes.filter(|one| one.node.reach == reach).count()
+        };
+        let reaches = [
+            (Reach::Up, "up"),
+            (Reach::Down, "down"),
+            (Reach::Unknown, "unknown"),
+        ];
+        let told = reaches.iter().filter_map(|(reach, word)| {
+            let nodes = count(*reach);
+            (nodes > 0).then(|| format!("{nodes} {word}"))
+        });
+        let nodes = plural(self.report.nodes.len(), "node");
+        format!("{nodes}: {}", told.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// Round trips between each two data centres that are apart; a pair of which nothing comes back is left out.

@@ -5,7 +5,7 @@ use crate::commands::disturb;
 use crate::commands::rm::of_prefix;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
@@ -15,25 +15,33 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(crate) struct Done {
     pub(crate) format: Format,
+    /// The verb.
     pub(crate) verb: &'static str,
+    /// The cluster.
     pub(crate) cluster: String,
+    /// Nodes that it was done to.
     pub(crate) nodes: Vec<String>,
+    /// Whether nothing was done.
     pub(crate) dry_run: bool,
 }
 
 impl Done {
     pub(crate) fn show(&self, ui: &Ui) {
-        ui.result(self, || {
-            let nodes = self.nodes.join(", ");
-            if self.dry_run {
-                format!(
-                    "would {} {} of {}; nothing was done (--dry-run)\n",
-                    self.verb, nodes, self.cluster
-                )
-            } else {
-                format!("{}: {} {}\n", self.cluster, nodes, past(self.verb))
-            }
-        });
+        ui.result(self, || self.answer() + "\n");
+    }
+}
+
+impl Answers for Done {
+    fn answer(&self) -> String {
+        let nodes = self.nodes.join(", ");
+        if self.dry_run {
+            format!(
+                "would {} {nodes} of {}; nothing was done (--dry-run)",
+                self.verb, self.cluster
+            )
+        } else {
+            format!("{}: {nodes} {}", self.cluster, past(self.verb))
+        }
     }
 }
 

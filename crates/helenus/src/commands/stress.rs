@@ -8,8 +8,9 @@ mod sink;
 use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::{self, render};
 use crate::commands::disturb;
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::ReadyError;
@@ -27,6 +28,7 @@ use helenus_model::stress::{
     Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
 };
 use helenus_model::workload::Workload;
+use helenus_record::report::run_answer;
 use serde::Serialize;
 use sink::Sink;
 use std::collections::BTreeMap;
@@ -248,29 +250,66 @@ fn title(stress: &Stress) -> String {
 #[derive(Serialize)]
 struct Printed {
     format: Format,
+    /// The distribution.
     dist: String,
     /// Shares of all samples, and the value that each does not exceed.
     values: Vec<(f64, i64)>,
+}
+
+impl Answers for Printed {
+    fn answer(&self) -> String {
+        let most = self.values.last().map_or(0, |(_, value)| *value);
+        format!("no value of {} is larger than {most}", self.dist)
+    }
 }
 
 /// What programs read at the end.
 #[derive(Serialize)]
 struct Told<'a> {
     format: Format,
+    /// The line as it was understood.
     stress: &'a Stress,
+    /// Whether no operation failed that may not.
     success: bool,
+    /// The runs.
     runs: Vec<ToldRun<'a>>,
+}
+
+impl Answers for Told<'_> {
+    fn answer(&self) -> String {
+        let Some(last) = self.runs.last() else {
+            return "nothing was run".to_owned();
+        };
+        let reached = run_answer(Some(last.result));
+        let failed = if self.success {
+            ""
+        } else {
+            "operations failed: "
+        };
+        match &self.runs[..] {
+            [_] => format!("{failed}{reached}"),
+            all => format!(
+                "{failed}{} runs, the last with {} threads: {reached}",
+                all.len(),
+                last.threads
+            ),
+        }
+    }
 }
 
 #[derive(Serialize)]
 struct ToldRun<'a> {
+    /// Its name in the history; none where it could not be kept.
     run: Option<String>,
+    /// Threads that ran.
     threads: u32,
+    /// Whether no operation failed that may not.
     success: bool,
     /// Which latency the rows show: `service` or `response`.
     shown: &'static str,
     /// Queries of profiles that found no row: how many of each found none.
     found_nothing: BTreeMap<&'a str, u64>,
+    /// What was measured.
     result: &'a RunResult,
 }
 
@@ -309,11 +348,21 @@ fn show(stressed: &Stressed, request: &StressRequest, ui: &Ui) {
 #[derive(Serialize)]
 struct Plan<'a> {
     format: Format,
+    /// The line as it was understood.
     stress: &'a Stress,
+    /// Statements that make the schema.
     schema: &'a [String],
+    /// Phases before it.
     warm_ups: Vec<Phase>,
     /// The run, or the first of a search.
     phase: Phase,
+}
+
+impl Answers for Plan<'_> {
+    fn answer(&self) -> String {
+        let phases = plural(self.warm_ups.len() + 1, "phase");
+        format!("would run {phases}, the warm-up's included; nothing was started (--dry-run)")
+    }
 }
 
 fn dry_run(stress: &Stress, loaded: &load::Loaded, ui: &Ui) -> Result<u8, CommandError> {

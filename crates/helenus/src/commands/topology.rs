@@ -1,10 +1,10 @@
 //! `helenus topology`: files checked, files and clusters shown, the measured distances.
 //! Refuses to change anything.
 
-use super::up::shape;
+use super::up::{plural, shape};
 use crate::cli::topology::{TopologyVerb, TopologyWhat};
 use crate::error::CommandError;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
@@ -19,19 +19,38 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// How many nodes there are.
     nodes: usize,
+    /// The data centres, in order.
     data_centers: Vec<ShownDataCenter>,
+    /// Links, a direction each; empty on loopback.
     links: Vec<Directed>,
     /// Who holds what crosses them.
     #[serde(skip_serializing_if = "Wan::is_default")]
     wan: Wan,
 }
 
+impl Answers for Shown {
+    fn answer(&self) -> String {
+        let distance = match self.links.len() {
+            0 => NO_DISTANCE.to_owned(),
+            n => plural(n, "link"),
+        };
+        format!(
+            "{} in {}; {distance}",
+            plural(self.nodes, "node"),
+            plural(self.data_centers.len(), "data centre")
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct ShownDataCenter {
+    /// Its name.
     name: String,
     /// Nodes by rack, coordinators left out.
     racks: BTreeMap<String, Vec<String>>,
+    /// Coordinators, which own no data.
     coordinators: Vec<String>,
     /// Presets that nodes have in place of the cluster's, by node.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -40,6 +59,8 @@ struct ShownDataCenter {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     disks: BTreeMap<String, Bytes>,
 }
+
+const NO_DISTANCE: &str = "no distance: the nodes live on loopback";
 
 /// A node as it is shown.
 struct ShownNode {
@@ -174,7 +195,7 @@ fn text(shown: &Shown) -> String {
         .map(|dc| dc.name.clone())
         .collect();
     if shown.links.is_empty() {
-        text.push_str("\nno distance: the nodes live on loopback\n");
+        text.push_str(&format!("\n{NO_DISTANCE}\n"));
     } else {
         let table = distances(&names, &shown.links);
         text.push_str(&format!("\n{table}{}", held(shown.wan)));
@@ -256,7 +277,15 @@ fn row(name: &str, rtt: &str, directed: &Directed) -> [String; 6] {
 #[derive(Serialize)]
 struct LinkPresets {
     format: Format,
+    /// The presets.
     presets: [LinkPreset; 4],
+}
+
+impl Answers for LinkPresets {
+    fn answer(&self) -> String {
+        let names = self.presets.each_ref().map(|preset| preset.name);
+        format!("{} presets of links: {}", names.len(), names.join(", "))
+    }
 }
 
 fn links(ui: &Ui) {

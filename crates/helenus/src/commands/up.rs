@@ -2,7 +2,7 @@
 
 use crate::cli::{ClusterFlags, PresetArg, Up};
 use crate::error::{CommandError, code};
-use crate::ui::{Progress, Table, Ui};
+use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
@@ -24,7 +24,7 @@ use helenus_model::topology::flags::TopologyFlags;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Last line of a dry run.
 pub(crate) const NOTHING: &str = "\nnothing was started (--dry-run)\n";
@@ -35,14 +35,45 @@ pub(crate) mod shape;
 #[derive(Serialize)]
 struct Ready {
     format: Format,
+    /// Its name.
     name: String,
+    /// Release of Cassandra.
     release: String,
+    /// The cluster's preset.
     preset: PresetName,
+    /// How long it took.
     seconds: f64,
     /// Speed of the disk as it holds for each node.
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<DiskHeld>,
+    /// Its nodes.
     nodes: Vec<NodeView>,
+}
+
+impl Answers for Ready {
+    fn answer(&self) -> String {
+        format!(
+            "cluster {} is ready: Cassandra {}, preset {}, {} after {}",
+            self.name,
+            self.release,
+            self.preset.as_str(),
+            plural(self.nodes.len(), "node"),
+            human_duration(Duration::try_from_secs_f64(self.seconds).unwrap_or_default())
+        )
+    }
+}
+
+impl Answers for ClusterPlan {
+    fn answer(&self) -> String {
+        format!(
+            "cluster {}: Cassandra {}, preset {}, heap {}, in {}",
+            self.name,
+            self.release,
+            self.preset.as_str(),
+            self.heap.heap,
+            self.folder
+        )
+    }
 }
 
 pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -75,7 +106,7 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     }
     if let Some(like) = &like {
         // On standard error: the result is the cluster.
-        ui.note(&like::counts(like));
+        ui.note(&like.answer());
         ui.note("note: --dry-run shows what became of each key");
     }
     let begin = Instant::now();
@@ -164,15 +195,11 @@ pub(crate) fn show_ready(
             ]);
         }
         format!(
-            "{}{}\ncluster {} is ready: Cassandra {}, preset {}, {} after {}\n\
+            "{}{}\n{}\n\
              next: helenus cql {} -e 'SELECT release_version FROM system.local'\n",
             table.render(),
             super::memory::disk_text(&ready.name, state.limits.as_ref()),
-            ready.name,
-            ready.release,
-            ready.preset.as_str(),
-            plural(ready.nodes.len(), "node"),
-            human_duration(begin.elapsed()),
+            ready.answer(),
             ready.name,
         )
     });
@@ -292,14 +319,7 @@ fn source(flags: &ClusterFlags) -> Source {
 }
 
 pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
-    let mut text = format!(
-        "cluster {}: Cassandra {}, preset {}, heap {}, in {}\n",
-        plan.name,
-        plan.release,
-        plan.preset.as_str(),
-        plan.heap.heap,
-        plan.folder
-    );
+    let mut text = plan.answer() + "\n";
     text.push_str(&super::memory::plan_text(plan));
     text.push_str(&shape::network_text(plan));
     for node in &plan.nodes {

@@ -7,7 +7,7 @@ use crate::commands::up::{
     NOTHING, Watcher, plan_text, plural, request, schema, tell_fits, tell_unfetched,
 };
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::given::{self, SchemaFile};
 use helenus_cluster::lifecycle::{Event, Hands, with_causes};
 use helenus_cluster::machine;
@@ -19,37 +19,76 @@ use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::units::{Bytes, apart, human_duration};
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Serialize)]
 struct Plans {
     format: Format,
+    /// Nodes that start at a time.
     at_once: usize,
     /// Memory that all nodes are planned to come to.
     planned_bytes: u64,
     /// Memory that is free for them.
     free_bytes: u64,
+    /// A plan a cluster.
     plans: Vec<ClusterPlan>,
+}
+
+impl Answers for Plans {
+    fn answer(&self) -> String {
+        let nodes = self.plans.iter().map(|plan| plan.nodes.len()).sum();
+        let (planned, free) = apart(Bytes(self.planned_bytes), Bytes(self.free_bytes));
+        format!(
+            "{} with {} in all, {} at a time: {planned} of memory planned, {free} are free",
+            plural(self.plans.len(), "cluster"),
+            plural(nodes, "node"),
+            plural(self.at_once, "node"),
+        )
+    }
 }
 
 /// Clusters as `up --count` answers.
 #[derive(Serialize)]
 struct ReadyList {
     format: Format,
+    /// How long it took.
     seconds: f64,
+    /// Nodes that start at a time.
     at_once: usize,
+    /// How many are ready.
     ready: usize,
+    /// How many are not ready.
     failed: usize,
+    /// The clusters.
     clusters: Vec<One>,
+}
+
+impl Answers for ReadyList {
+    fn answer(&self) -> String {
+        let nodes = self.clusters.iter().flat_map(|cluster| &cluster.nodes);
+        let memory = nodes.filter_map(|node| Some(node.memory?.pss_bytes)).sum();
+        let took = Duration::try_from_secs_f64(self.seconds).unwrap_or_default();
+        format!(
+            "{} of {} ready after {}, {} at a time; {} of memory in all",
+            self.ready,
+            plural(self.clusters.len(), "cluster"),
+            human_duration(took),
+            plural(self.at_once, "node"),
+            Bytes(memory),
+        )
+    }
 }
 
 #[derive(Serialize)]
 struct One {
+    /// Its name.
     name: String,
+    /// Whether it is ready.
     ready: bool,
     /// Why it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// Its nodes.
     nodes: Vec<NodeView>,
 }
 
@@ -117,16 +156,7 @@ fn plans_text(all: &Plans) -> String {
             ]);
         }
     }
-    let nodes = all.plans.iter().map(|plan| plan.nodes.len()).sum();
-    let (planned, free) = apart(Bytes(all.planned_bytes), Bytes(all.free_bytes));
-    text.push_str(&table.render());
-    text.push_str(&format!(
-        "\n{} with {} in all, {} at a time: {planned} of memory planned, {free} are free\n",
-        plural(all.plans.len(), "cluster"),
-        plural(nodes, "node"),
-        plural(all.at_once, "node"),
-    ));
-    text
+    text + &table.render() + "\n" + &all.answer() + "\n"
 }
 
 /// Gives each cluster that is ready its schema; one where that fails has failed.
@@ -212,19 +242,17 @@ fn answer(
         failed: clusters.len() - ready,
         clusters,
     };
-    ui.result(&list, || text(&list, begin));
+    ui.result(&list, || text(&list));
     Ok(if list.failed == 0 { 0 } else { code::CLUSTER })
 }
 
-fn text(list: &ReadyList, begin: Instant) -> String {
+fn text(list: &ReadyList) -> String {
     let mut table = Table::new(&["node", "address", ">pid", ">memory"]);
-    let mut total = 0;
     for cluster in list.clusters.iter() {
         if !cluster.ready {
             table.row([cluster.name.as_str(), "failed"]);
         }
         for node in &cluster.nodes {
-            total += node.memory.map_or(0, |m| m.pss_bytes);
             table.row([
                 format!("{}/{}", cluster.name, node.name),
                 format!("{}:{}", node.address, node.cql_port),
@@ -236,14 +264,7 @@ fn text(list: &ReadyList, begin: Instant) -> String {
         }
     }
     let mut text = table.render();
-    text.push_str(&format!(
-        "\n{} of {} ready after {}, {} at a time; {} of memory in all\n",
-        list.ready,
-        plural(list.clusters.len(), "cluster"),
-        human_duration(begin.elapsed()),
-        plural(list.at_once, "node"),
-        Bytes(total),
-    ));
+    text.push_str(&format!("\n{}\n", list.answer()));
     for cluster in &list.clusters {
         if let Some(error) = &cluster.error {
             let name = &cluster.name;

@@ -5,7 +5,7 @@ use crate::cli::upgrade::Upgrade;
 use crate::commands::disturb;
 use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::{Hands, Source};
 use helenus_cluster::upgrade::{UpgradeEvent, UpgradeLook, UpgradeRequest};
 use helenus_model::format::Format;
@@ -18,17 +18,44 @@ use std::time::Duration;
 #[derive(Serialize)]
 struct Answer {
     format: Format,
+    /// The cluster.
     cluster: String,
+    /// Release that it goes to.
     to: String,
+    /// Storage compatibility mode that it stops at.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Mode>,
     /// JDK of the new release; absent where nothing is started.
     #[serde(skip_serializing_if = "Option::is_none")]
     jdk: Option<String>,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The steps, in order.
     steps: Vec<StepView>,
     /// Settings that the new release writes otherwise, or cannot be told.
     otherwise: Vec<Otherwise>,
+}
+
+impl Answers for Answer {
+    fn answer(&self) -> String {
+        let (cluster, to) = (&self.cluster, &self.to);
+        let steps = plural(self.steps.len(), "step");
+        if self.steps.is_empty() {
+            return format!("{cluster}: nothing to do, it runs {to}");
+        }
+        if self.dry_run {
+            return format!("{cluster} to Cassandra {to}: {steps}");
+        }
+        let mode = self
+            .until
+            .map(|m| format!(", storage compatibility mode {}", m.as_str()));
+        let all = self.steps.iter().filter_map(|step| step.seconds).sum();
+        format!(
+            "{cluster} runs Cassandra {to}{}: {steps} in {}",
+            mode.unwrap_or_default(),
+            human_duration(Duration::try_from_secs_f64(all).unwrap_or_default())
+        )
+    }
 }
 
 #[derive(Serialize)]
@@ -82,23 +109,7 @@ pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, Command
     drop(watcher);
     let done = done.map_err(|error| goes_on(CommandError::from(error), &request.cluster))?;
     let answer = answer(&look, &done.plan, &done.took, false);
-    ui.result(&answer, || {
-        if answer.steps.is_empty() {
-            return format!("{}: nothing to do, it runs {}\n", answer.cluster, answer.to);
-        }
-        let all: Duration = done.took.iter().sum();
-        let mode = answer
-            .until
-            .map(|m| format!(", storage compatibility mode {}", m.as_str()));
-        format!(
-            "{} runs Cassandra {}{}: {} in {}\n",
-            answer.cluster,
-            answer.to,
-            mode.unwrap_or_default(),
-            plural(answer.steps.len(), "step"),
-            human_duration(all)
-        )
-    });
+    ui.result(&answer, || answer.answer() + "\n");
     Ok(0)
 }
 
@@ -134,15 +145,7 @@ fn answer(look: &UpgradeLook, plan: &UpgradePlan, took: &[Duration], dry_run: bo
 }
 
 fn dry_text(answer: &Answer) -> String {
-    let mut text = match answer.steps.len() {
-        0 => format!("{}: nothing to do, it runs {}\n", answer.cluster, answer.to),
-        steps => format!(
-            "{} to Cassandra {}: {}\n",
-            answer.cluster,
-            answer.to,
-            plural(steps, "step")
-        ),
-    };
+    let mut text = answer.answer() + "\n";
     if let Some(jdk) = &answer.jdk {
         text.push_str(&format!("on {jdk}\n"));
     }

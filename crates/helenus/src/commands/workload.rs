@@ -6,7 +6,7 @@ mod new;
 
 use crate::cli::workload::{Show, Workload, WorkloadVerb};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::built_in::{self, BuiltIn, BuiltInError, BuiltInPhase};
 use helenus_model::format::Format;
@@ -30,14 +30,26 @@ pub(crate) fn refused(error: &BuiltInError) -> CommandError {
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The workloads.
     workloads: Vec<Line>,
+}
+
+impl Answers for Listed {
+    fn answer(&self) -> String {
+        let names: Vec<&str> = self.workloads.iter().map(|line| line.name).collect();
+        format!("{} workloads: {}", names.len(), names.join(", "))
+    }
 }
 
 #[derive(Serialize)]
 struct Line {
+    /// Its name.
     name: &'static str,
+    /// What it is about.
     about: &'static str,
+    /// Its phases.
     phases: Vec<&'static str>,
+    /// Its parameters.
     parameters: Vec<&'static str>,
 }
 
@@ -72,35 +84,56 @@ fn list(ui: &Ui) {
 #[derive(Serialize)]
 struct Shown {
     format: Format,
+    /// Its name.
     name: &'static str,
+    /// What it is about.
     about: &'static str,
+    /// Its parameters.
     parameters: Vec<Set>,
+    /// Its phases.
     phases: Vec<Phase>,
     /// Absent for `standard1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
 }
 
+impl Answers for Shown {
+    fn answer(&self) -> String {
+        format!("{}: {}", self.name, self.about)
+    }
+}
+
 #[derive(Serialize)]
 struct Set {
+    /// Its name.
     name: &'static str,
+    /// Its value.
     value: String,
+    /// Its value where nobody says one.
     default: &'static str,
+    /// What it does.
     about: &'static str,
 }
 
 #[derive(Serialize)]
 struct Phase {
+    /// Its name.
     name: String,
+    /// What it does.
     about: &'static str,
+    /// Its operations with their weights.
     mix: Vec<Weighed>,
+    /// Operations.
     count: u64,
+    /// Partitions that they go to.
     population: u64,
 }
 
 #[derive(Serialize)]
 struct Weighed {
+    /// The operation.
     operation: String,
+    /// Its weight.
     weight: u32,
 }
 
@@ -159,7 +192,7 @@ fn show(flags: &Show, ui: &Ui) -> Result<(), CommandError> {
 }
 
 fn text(shown: &Shown) -> String {
-    let mut text = format!("{}: {}\n", shown.name, shown.about);
+    let mut text = shown.answer() + "\n";
     if !shown.parameters.is_empty() {
         let mut table = Table::new(&["parameter", "value", "what it does"]);
         for set in &shown.parameters {

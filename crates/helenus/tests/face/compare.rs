@@ -326,6 +326,7 @@ fn a_dry_run_says_what_would_run() {
     exit code: 0
     --- standard output
     {
+      "answer": "12 restarts in 6 pairs, about 1 min 15 s",
       "format": "helenus.ab-plan/1",
       "labels": [
         "a",

@@ -304,6 +304,7 @@ fn programs_get_one_value() {
     }
     insta::assert_json_snapshot!(value, @r#"
     {
+      "answer": "1,010 rows in k.t of scripted at ONE",
       "cluster_name": "scripted",
       "complete": true,
       "consistency": "ONE",

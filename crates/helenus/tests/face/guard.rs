@@ -30,6 +30,7 @@ fn ours_foreign_and_unreachable() {
     let json = lab.json(&["guard", "c"]);
     insta::assert_snapshot!(shown(&json), @r#"
     {
+      "answer": "text",
       "cluster": "text",
       "format": "helenus.guard/1",
       "hosts": [

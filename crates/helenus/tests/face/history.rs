@@ -264,6 +264,7 @@ fn no_history_yet() {
     exit code: 0
     --- standard output
     {
+      "answer": "there is no run yet; `helenus bench` makes one",
       "format": "helenus.history/1",
       "runs": [],
       "comparisons": []

@@ -117,6 +117,7 @@ fn the_list_and_a_run() {
     assert_eq!(ids(&listed), ["r1", "r2"], "the newest last");
     insta::assert_snapshot!(shown(&listed), @r#"
     {
+      "answer": "text",
       "comparisons": [],
       "format": "helenus.history/1",
       "runs": [
@@ -203,6 +204,7 @@ fn a_run_as_json_is_what_bench_said() {
     }
     insta::assert_snapshot!(shown(&told), @r#"
     {
+      "answer": "text",
       "cluster_plan": "null",
       "command": "text",
       "format": "helenus.stored-run/1",
@@ -321,6 +323,7 @@ fn tags_prune_and_names() {
     exit code: 0
     --- standard output
     {
+      "answer": "took the tag second from r1",
       "format": "helenus.tagged/1",
       "dry_run": false,
       "tag": "second",
@@ -364,6 +367,7 @@ fn tags_prune_and_names() {
     exit code: 0
     --- standard output
     {
+      "answer": "removed 1 run",
       "format": "helenus.pruned/1",
       "dry_run": false,
       "runs": [

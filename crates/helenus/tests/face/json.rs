@@ -27,6 +27,106 @@ fn with_cluster() -> TestLab {
     lab
 }
 
+/// Lines whose JSON needs nothing but this machine, a cluster c, and a run.
+const LINES: &[&str] = &[
+    "up d --dry-run",
+    "up --count 2 --prefix p --dry-run",
+    "bench --dry-run --rate 100",
+    "run standard1 --cluster c --ops write=1 --dry-run",
+    "run standard1 --cluster c --ops write=1 --rate 50 --warmup 0s --duration 1s",
+    "populate standard1 --cluster c --partitions 10 --dry-run",
+    "stress print dist=FIXED(3)",
+    "stress --dry-run write n=10",
+    "workload list",
+    "workload show iot",
+    "workload check iot",
+    "experiment status",
+    "history",
+    "history --comparisons",
+    "history show @last",
+    "history tag @last kept",
+    "history export @last --to -",
+    "history export @last --to out.json --dry-run",
+    "history prune @last --dry-run",
+    "report @last --dry-run",
+    "list",
+    "status c",
+    "env c",
+    "guard c",
+    "doctor",
+    "releases",
+    "releases fetch 5.0.9 --dry-run",
+    "presets",
+    "presets show dev",
+    "topology show c",
+    "topology links",
+    "logs c",
+    "jmx c --dry-run",
+    "fault c",
+    "fault c pause node1 --dry-run",
+    "heal c --dry-run",
+    "baseline list",
+    "baseline save c one --dry-run",
+    "cqlsh c --dry-run -e SELECT",
+    "upgrade c --to 5.0.9 --dry-run",
+    "pause c",
+    "resume c",
+    "kill c",
+    "start c --dry-run",
+    "start c",
+    "stop c --dry-run",
+    "stop c",
+    "rm c --dry-run",
+    "rm c",
+];
+
+#[test]
+fn every_value_has_an_answer() {
+    let lab = TestLab::fake("serve");
+    lab.done(&["up", "c"]);
+    lab.write("home/state/clusters/c/node1/logs/system.log", "one\n");
+    let mut silent = Vec::new();
+    for line in LINES {
+        let words: Vec<&str> = ["--format", "json"]
+            .into_iter()
+            .chain(line.split(' '))
+            .collect();
+        let said = lab.run(&words);
+        let value: Value = serde_json::from_str(&said.out).unwrap_or_default();
+        let answer = value["answer"].as_str().unwrap_or_default();
+        let format = value["format"].as_str().unwrap_or_default();
+        if answer.is_empty() || answer.contains('\n') {
+            silent.push(format!("no answer: {line}\n{said}"));
+            continue;
+        }
+        let untold = untold(format, &value);
+        if !untold.is_empty() {
+            silent.push(format!("{line}: the page of {format} lacks {untold:?}"));
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// Keys of a value that the page of its format does not tell.
+fn untold(format: &str, value: &Value) -> Vec<String> {
+    let name = format.trim_start_matches("helenus.");
+    let name = name.split('/').next().unwrap_or_default();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats");
+    let page = fs_err::read_to_string(format!("{folder}/{name}.md")).expect("a page");
+    let own = page.split("\n## ").next().unwrap_or_default();
+    // The keys of one of several shapes stand in a section of their own.
+    let told = if own.contains("| … |") { &page } else { own };
+    let keys = value
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys());
+    keys.filter(|key| {
+        !told.contains(&format!("| `{key}` |")) && !told.contains(&format!("`\"{key}\": "))
+    })
+    .cloned()
+    .collect()
+}
+
 #[test]
 fn up_and_start() {
     let lab = TestLab::fake("ready");
@@ -34,6 +134,7 @@ fn up_and_start() {
     exit code: 0
     --- standard output
     {
+      "answer": "cluster c is ready: Cassandra 5.0.9, preset tiny, 1 node after [time]",
       "format": "helenus.ready/1",
       "name": "c",
       "release": "5.0.9",
@@ -79,6 +180,7 @@ fn stop_and_signals() {
     exit code: 0
     --- standard output
     {
+      "answer": "c: node1 stopped; the data stays",
       "format": "helenus.done/1",
       "verb": "stop",
       "cluster": "c",
@@ -100,6 +202,7 @@ fn list() {
     assert!(held || limits["not_enforced"].is_string(), "{limits}");
     insta::assert_snapshot!(shown(&listed), @r#"
     {
+      "answer": "text",
       "clusters": [
         {
           "ephemeral": "bool",
@@ -166,6 +269,7 @@ fn list_of_a_broken_cluster() {
     exit code: 0
     --- standard output
     {
+      "answer": "cluster bad is broken",
       "format": "helenus.list/1",
       "clusters": [
         {
@@ -193,6 +297,7 @@ fn env() {
     exit code: 0
     --- standard output
     {
+      "answer": "cluster c speaks CQL at [address]:[port], data centre datacenter1",
       "format": "helenus.env/1",
       "cluster": "c",
       "cluster_name": "c",
@@ -235,6 +340,7 @@ fn rm() {
     exit code: 0
     --- standard output
     {
+      "answer": "would remove c: 1 node (1 running), [size] in [LAB]/home/state/clusters/c",
       "format": "helenus.removed/1",
       "dry_run": true,
       "removed": [
@@ -257,6 +363,7 @@ fn presets() {
     let lab = TestLab::new();
     insta::assert_snapshot!(shown(&lab.json(&["presets"])), @r#"
     {
+      "answer": "text",
       "base": [
         {
           "key": "text",
@@ -301,6 +408,7 @@ fn releases() {
     lab.set("JAVA_HOME", lab.jdk("1.8.0_402"));
     insta::assert_snapshot!(shown(&lab.json(&["releases"])), @r#"
     {
+      "answer": "text",
       "format": "helenus.releases/1",
       "jdks": [
         {
@@ -341,6 +449,7 @@ fn doctor() {
     }
     insta::assert_snapshot!(shown(&value), @r#"
     {
+      "answer": "text",
       "findings": [
         {
           "cure": "null",
@@ -369,6 +478,7 @@ fn plan_of_up() {
     plan["nodes"][0]["environment"] = Value::Null;
     insta::assert_snapshot!(shown(&plan), @r#"
     {
+      "answer": "text",
       "folder": "text",
       "format": "helenus.cluster-plan/2",
       "heap": {
@@ -430,6 +540,7 @@ fn plan_of_bench() {
     plan["cluster"] = Value::Null;
     insta::assert_snapshot!(shown(&plan), @r#"
     {
+      "answer": "text",
       "client_data_center": "null",
       "cluster": "null",
       "format": "helenus.bench-plan/1",
@@ -496,6 +607,7 @@ fn logs() {
     exit code: 0
     --- standard output
     {
+      "answer": "1 line of node1's [LAB]/home/state/clusters/c/node1/logs/system.log",
       "format": "helenus.log/1",
       "node": "node1",
       "path": "[LAB]/home/state/clusters/c/node1/logs/system.log",
@@ -521,6 +633,7 @@ fn cqlsh() {
     exit code: 0
     --- standard output
     {
+      "answer": "1 statement ran, 1 row came back",
       "format": "helenus.cql/1",
       "results": [
         {

@@ -78,6 +78,7 @@ fn a_dry_run_of_many_shows_one_and_the_sum_and_makes_none() {
     plans["plans"].as_array_mut().expect("plans").remove(0);
     insta::assert_snapshot!(shown(&plans), @r#"
     {
+      "answer": "text",
       "at_once": "number",
       "format": "helenus.cluster-plan-list/1",
       "free_bytes": "number",

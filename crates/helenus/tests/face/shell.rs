@@ -125,6 +125,7 @@ fn commands_have_their_words_in_json() {
     let told = lab.json(&["cql", "c", "-e", "EXPAND ON; SELECT rack FROM system.local"]);
     insta::assert_snapshot!(serde_json::to_string_pretty(&told).expect("JSON"), @r#"
     {
+      "answer": "2 statements ran, 1 row came back",
       "format": "helenus.cql/1",
       "results": [
         {

@@ -94,6 +94,7 @@ fn an_empty_home() {
     exit code: 0
     --- standard output
     {
+      "answer": "there is no cluster; bring one up with `helenus up`",
       "format": "helenus.list/1",
       "clusters": []
     }
@@ -107,6 +108,7 @@ fn an_empty_home() {
     exit code: 0
     --- standard output
     {
+      "answer": "there is no cluster to remove",
       "format": "helenus.removed/1",
       "dry_run": false,
       "removed": []

@@ -128,6 +128,7 @@ fn check_says_what_a_profile_would_do() {
     let json = lab.json(&["workload", "check", "users.yaml"]);
     insta::assert_snapshot!(shown(&json), @r#"
     {
+      "answer": "text",
       "format": "helenus.workload-check/1",
       "profiles": [
         {

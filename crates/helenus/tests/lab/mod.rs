@@ -160,7 +160,15 @@ impl TestLab {
     /// Runs what must succeed with `--format json`; returns the value.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let out = self.done(&[arguments, &["--format", "json"]].concat());
-        serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"))
+        let value: serde_json::Value =
+            serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+        // A sentence; a list of them in the report of an experiment.
+        let answer = value["answer"].as_str().or(value["answer"][0].as_str());
+        assert!(
+            answer.is_some_and(|words| !words.is_empty()),
+            "no answer: {out}"
+        );
+        value
     }
 
     /// State of a cluster and of each of its nodes, as `list` tells them.

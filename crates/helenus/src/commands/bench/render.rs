@@ -6,7 +6,7 @@ mod tests;
 use crate::commands::bench::faults;
 use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
@@ -34,30 +34,49 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Report<'a> {
     format: Format,
-    /// What was reached and how long it took, in a sentence.
-    answer: String,
+    /// Its name in the history; none where it could not be kept.
     run: Option<String>,
+    /// What the numbers are worth.
     verdict: Verdict,
+    /// Whether it was stopped before its end.
     interrupted: bool,
     /// Latencies are in microseconds, as the names of the fields say.
     result: &'a RunResult,
     /// Faults as they really were.
     #[serde(skip_serializing_if = "<[FaultSeen]>::is_empty")]
     faults: &'a [FaultSeen],
+    /// The plan that ran.
     plan: &'a RunPlan,
+    /// The cluster; none where it was named by its addresses.
     cluster: Option<ClusterFacts<'a>>,
+    /// The machine.
     host: Machine,
+    /// Version of Helenus.
     helenus: &'a str,
+    /// The command line, without secrets.
     command: &'a str,
+}
+
+impl Answers for Report<'_> {
+    /// What was reached and how long it took.
+    fn answer(&self) -> String {
+        helenus_record::report::run_answer(Some(self.result))
+    }
 }
 
 #[derive(Serialize)]
 struct ClusterFacts<'a> {
+    /// Its name.
     name: &'a str,
+    /// Release of Cassandra.
     release: &'a str,
+    /// The cluster's preset.
     preset: PresetName,
+    /// The JVM.
     jvm: &'a str,
+    /// Heap of a node.
     heap_bytes: u64,
+    /// How many nodes it has.
     nodes: usize,
     /// Whether all running nodes had it mapped, not whether it was asked for.
     class_archive: Option<bool>,
@@ -98,7 +117,6 @@ impl<'a> ClusterFacts<'a> {
 pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
     let report = Report {
         format: Format::new("bench", 1),
-        answer: helenus_record::report::run_answer(Some(&finished.result)),
         run: finished.run.map(|run| run.to_string()),
         verdict: finished.result.verdict,
         interrupted: finished.interrupted,
@@ -477,16 +495,29 @@ pub(crate) fn count(rate: f64) -> String {
 #[derive(Serialize)]
 struct DryRun<'a> {
     format: Format,
+    /// The cluster that would be brought up; none where one is there.
     cluster: Option<ClusterPlan>,
+    /// Where it runs.
     place: String,
+    /// The workload.
     workload: String,
     /// Data centre in which the client would stand and whose nodes would coordinate; absent where nobody says.
     client_data_center: Option<&'a str>,
+    /// What is run.
     shape: &'a Shape,
+    /// Operations a second that are asked for; none asks for no rate.
     rate_per_s: Option<f64>,
+    /// Faults on its time line.
     #[serde(skip_serializing_if = "<[Scripted]>::is_empty")]
     faults: &'a [Scripted],
+    /// Root seed.
     seed: u64,
+}
+
+impl Answers for DryRun<'_> {
+    fn answer(&self) -> String {
+        format!("{} on {}", self.workload, self.place)
+    }
 }
 
 pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -539,7 +570,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
             (false, Some(rate)) => format!("{}/s", count(rate)),
             (false, None) => "half of what a 5 s probe reaches".to_owned(),
         };
-        let mut text = format!("{} on {}\n", plan.workload, plan.place);
+        let mut text = plan.answer() + "\n";
         if let Some(name) = plan.client_data_center {
             let _infallible = writeln!(text, "client: in data centre {name}");
         }

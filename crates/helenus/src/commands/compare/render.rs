@@ -1,7 +1,7 @@
 //! A comparison as a person reads it: the answer first, then the numbers behind it.
 //! Refuses to claim what the comparison does not.
 
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_model::comparison::{Comparison, Conclusion, Finding, LEAST_PAIRS, LEVEL, Measure};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -12,11 +12,15 @@ struct Shown<'a> {
     /// Its name in the history; none where it could not be kept.
     comparison_id: Option<String>,
     /// What it says, in the words of every report.
-    /// The conclusion's headline.
-    answer: String,
     conclusion: Conclusion,
     #[serde(flatten)]
     comparison: &'a Comparison,
+}
+
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        self.conclusion.headline.clone()
+    }
 }
 
 /// Shows a comparison under the name that the history gave it.
@@ -24,7 +28,6 @@ pub(crate) fn show(comparison: &Comparison, id: Option<String>, ui: &Ui) {
     let conclusion = comparison.conclusion();
     let shown = Shown {
         comparison_id: id.clone(),
-        answer: conclusion.headline.clone(),
         conclusion,
         comparison,
     };

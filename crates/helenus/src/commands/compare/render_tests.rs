@@ -2,6 +2,7 @@
 //! Refuses real runs: rows are drawn.
 
 use super::*;
+use crate::ui::Answered;
 use helenus_model::comparison::{
     Bar, BarAnswer, Claim, Estimate, LEAST_PAIRS, Pair, Row, Side, Tone,
 };
@@ -143,13 +144,13 @@ fn terminal_json_html_and_markdown_say_the_same_of_the_same_comparison() {
             repeat: &[],
         };
         let terminal = text(&found, Some("cmp1"));
-        let json = serde_json::to_value(Shown {
-            answer: found.conclusion().headline,
+        let shown = Shown {
             comparison_id: None,
             conclusion: found.conclusion(),
             comparison: &found,
-        })
-        .expect("JSON");
+        };
+        let json = serde_json::to_value(Answered::of(&shown)).expect("JSON");
+        assert_eq!(json["answer"], said.headline);
         // Without the charts' library, which stands at the end.
         let page = comparison_html(&report);
         let (page, _) = page.split_once("<script>").expect("scripts");

@@ -2,7 +2,7 @@
 //! Refuses to hide that requests had to be asked again.
 
 use crate::commands::bench::render::{count as rounded, thousands};
-use crate::ui::Table;
+use crate::ui::{Answers, Table};
 use helenus_model::scan::report::PartitionsTold;
 use helenus_model::scan::{CountReport, Large, NodeCount, RangeCount};
 use helenus_model::units::human_duration;
@@ -25,6 +25,23 @@ pub(super) fn text(report: &CountReport) -> String {
     text
 }
 
+impl Answers for CountReport {
+    fn answer(&self) -> String {
+        let part = match self.complete {
+            true => String::new(),
+            false => format!(" in {:.1} % of the ring", self.share * 100.0),
+        };
+        format!(
+            "{} rows{part} in {}.{} of {} at {}",
+            thousands(self.rows),
+            self.keyspace,
+            self.table,
+            self.cluster_name,
+            self.consistency,
+        )
+    }
+}
+
 fn total(report: &CountReport) -> String {
     let time = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
     let now = report.rows - report.resumed_rows;
@@ -34,18 +51,7 @@ fn total(report: &CountReport) -> String {
     } else {
         0.0
     };
-    let part = match report.complete {
-        true => String::new(),
-        false => format!(" in {:.1} % of the ring", report.share * 100.0),
-    };
-    let mut text = format!(
-        "{} rows{part} in {}.{} of {} at {}\n",
-        thousands(report.rows),
-        report.keyspace,
-        report.table,
-        report.cluster_name,
-        report.consistency,
-    );
+    let mut text = report.answer() + "\n";
     let before = match report.resumed_rows {
         0 => String::new(),
         rows => format!(", {} of them before it was cut off", thousands(rows)),

@@ -2,8 +2,9 @@
 //! Refuses to know where statements come from: a file, a pipe, a flag or a terminal.
 
 use super::{counting, interactive, read};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::shell::{Session, SessionError, changes_schema};
 use helenus_cql::commands::{Command, command, help_text};
@@ -21,9 +22,18 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 10;
 
 #[derive(Serialize)]
-struct Answers {
+struct Told {
     format: Format,
+    /// What came of each statement, in order.
     results: Vec<Answer>,
+}
+
+impl Answers for Told {
+    fn answer(&self) -> String {
+        let rows = self.results.iter().map(|one| one.rows.len()).sum();
+        let statements = plural(self.results.len(), "statement");
+        format!("{statements} ran, {} came back", plural(rows, "row"))
+    }
 }
 
 type JsonRow = BTreeMap<String, Option<CqlValue>>;
@@ -31,20 +41,25 @@ type JsonRow = BTreeMap<String, Option<CqlValue>>;
 /// What a statement or a command answered, for programs.
 #[derive(Debug, Default, Serialize)]
 struct Answer {
+    /// Its text.
     statement: String,
+    /// Names of the columns.
     columns: Vec<String>,
     /// Each value as JSON of its CQL type and value.
     rows: Vec<JsonRow>,
     /// What a command of the shell said.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// Traces, where tracing is on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     traces: Vec<Trace>,
 }
 
 #[derive(Debug, Serialize)]
 struct Trace {
+    /// Its id.
     id: String,
+    /// Its events.
     rows: Vec<JsonRow>,
 }
 
@@ -115,11 +130,11 @@ impl<'a> Shell<'a> {
     /// Prints what is printed only at the end: all answers as JSON.
     pub(super) fn end(self) {
         if self.ui.json() {
-            let answers = Answers {
+            let told = Told {
                 format: Format::new("cql", 1),
                 results: self.answers,
             };
-            self.ui.json_value(&answers);
+            self.ui.json_value(&told);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::{File, combinations, seed};
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
@@ -49,10 +49,15 @@ const ROW_BYTES: u64 = 400;
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// Its name.
     name: &'a str,
+    /// The factors.
     factors: Vec<ShownFactor<'a>>,
+    /// Combinations of levels.
     combinations: Vec<ShownCombination>,
+    /// Restarts of a block.
     restarts_a_block: usize,
+    /// Runs of a block.
     runs_a_block: usize,
     /// Of a fraction: 3 mixes effects with interactions of two, 4 does not.
     resolution: Option<usize>,
@@ -64,30 +69,82 @@ struct Shown<'a> {
     planned: Option<ShownPlan>,
 }
 
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        let planned = self.planned.as_ref().map(ShownPlan::words);
+        let planned = planned
+            .map(|words| format!("; {words}"))
+            .unwrap_or_default();
+        format!("{}: {}{planned}", self.name, self.block())
+    }
+}
+
+impl Shown<'_> {
+    /// What a block has.
+    fn block(&self) -> String {
+        format!(
+            "{} combinations; a block has {} restarts and {} runs, the first restart twice",
+            self.combinations.len(),
+            self.restarts_a_block,
+            self.runs_a_block
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct ShownFactor<'a> {
+    /// Its name.
     name: &'a str,
+    /// What it changes.
     kind: Kind,
+    /// Whether it is given and not asked about.
     given: bool,
+    /// Its levels.
     levels: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
 struct ShownCombination {
+    /// Its settings in words.
     label: String,
+    /// Why it does not fit this machine.
     does_not_fit: Option<String>,
 }
 
 #[derive(Serialize)]
 struct ShownPlan {
+    /// Root seed.
     seed: u64,
+    /// Blocks.
     blocks: usize,
+    /// Restarts.
     restarts: usize,
+    /// Runs.
     runs: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
+    /// Disk that it needs.
     disk_bytes: u64,
+    /// Memory that it needs at once.
     memory_bytes: u64,
+    /// The runs, in their order.
     order: Vec<Planned>,
+}
+
+impl ShownPlan {
+    /// What all blocks take.
+    fn words(&self) -> String {
+        format!(
+            "{} blocks: {} restarts, {} runs, about {}; {} of disk, {} of memory at once; seed {}",
+            self.blocks,
+            self.restarts,
+            self.runs,
+            human_duration(Duration::from_secs(self.about_s)),
+            Bytes(self.disk_bytes),
+            Bytes(self.memory_bytes),
+            self.seed
+        )
+    }
 }
 
 /// The requests of all combinations of a file that asks for nothing that its phases cannot decide.
@@ -351,12 +408,7 @@ fn text(shown: &Shown<'_>) -> String {
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
     };
-    line(format!(
-        "{} combinations; a block has {} restarts and {} runs, the first restart twice",
-        shown.combinations.len(),
-        shown.restarts_a_block,
-        shown.runs_a_block
-    ));
+    line(shown.block());
     if let Some(resolution) = shown.resolution {
         line(match resolution {
             3 => "resolution III: effects cannot be told from interactions of two other factors".into(),
@@ -373,16 +425,7 @@ fn text(shown: &Shown<'_>) -> String {
         }
     }
     if let Some(plan) = &shown.planned {
-        line(format!(
-            "{} blocks: {} restarts, {} runs, about {}; {} of disk, {} of memory at once; seed {}",
-            plan.blocks,
-            plan.restarts,
-            plan.runs,
-            human_duration(Duration::from_secs(plan.about_s)),
-            Bytes(plan.disk_bytes),
-            Bytes(plan.memory_bytes),
-            plan.seed
-        ));
+        line(plan.words());
     }
     if let Some(few) = &shown.too_few {
         line(few.clone());

@@ -4,7 +4,7 @@
 use super::{open, stored};
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cql::input;
 use helenus_lab::experiment::facts;
@@ -32,13 +32,30 @@ pub(super) struct Files<'a> {
 #[derive(Serialize)]
 struct Shown<'a> {
     format: Format,
+    /// The experiment.
     experiment: &'a StoredExperiment,
+    /// How many runs it has, by state.
     progress: Progress,
+    #[serde(skip)]
     answer: Vec<String>,
+    /// Machines and releases that it was measured on, in words.
     measured_on: &'a [String],
+    /// Effects, bars and tips; none where too little has run.
     analysis: Option<&'a Analysis>,
+    /// Its runs, planned, done and not.
     runs: &'a [PlannedRun],
+    /// Each run with its measures.
     facts: &'a [Fact],
+}
+
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        self.answer.join("\n")
+    }
+
+    fn answers(&self) -> Option<Vec<String>> {
+        Some(self.answer.clone())
+    }
 }
 
 /// The report of an experiment that is over: its answer and its exit code.
@@ -169,7 +186,7 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
 }
 
 fn text(shown: &Shown<'_>, report: &ExperimentReport<'_>, wanted: &[&str]) -> String {
-    let mut text = format!("{}\n", shown.answer.join("\n"));
+    let mut text = shown.answer() + "\n";
     for on in shown.measured_on {
         text.push_str(&format!("{on}\n"));
     }

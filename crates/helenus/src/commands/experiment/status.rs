@@ -3,10 +3,11 @@
 
 use super::plan::timing;
 use super::{combinations, open, stored};
+use crate::commands::up::plural;
 use crate::error::CommandError;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
-use helenus_model::experiment::{Experiment, Planned, Progress, RunState, Timing, VERSION};
+use helenus_model::experiment::{Planned, Progress, RunState, Timing, VERSION};
 use helenus_model::format::Format;
 use helenus_model::units::human_duration;
 use helenus_record::{ExperimentId, History, PlannedRun, StoredExperiment};
@@ -17,13 +18,27 @@ use std::time::Duration;
 #[derive(Serialize)]
 struct Listed {
     format: Format,
+    /// The experiments.
     experiments: Vec<One>,
+}
+
+impl Answers for Listed {
+    fn answer(&self) -> String {
+        if self.experiments.is_empty() {
+            return "no experiment yet; `helenus experiment run FILE` begins one".to_owned();
+        }
+        let each = self.experiments.iter();
+        let each = each.map(|one| format!("{} is {}", one.stored.id, one.state));
+        let each: Vec<String> = each.collect();
+        format!("{}: {}", plural(each.len(), "experiment"), each.join(", "))
+    }
 }
 
 #[derive(Serialize)]
 struct One {
     #[serde(flatten)]
     stored: StoredExperiment,
+    /// How far it is.
     state: &'static str,
     #[serde(flatten)]
     progress: Progress,
@@ -35,12 +50,39 @@ struct Status {
     format: Format,
     #[serde(flatten)]
     one: One,
+    /// How long what is left takes, about, in seconds.
     left_s: u64,
+    /// The runs.
     runs: Vec<ShownRun>,
+}
+
+impl Answers for Status {
+    fn answer(&self) -> String {
+        let one = &self.one;
+        let progress = one.progress;
+        let mut text = format!(
+            "{} {} is {}: {} of {} runs done, {} died, {} do not fit, {} left",
+            one.stored.id,
+            one.stored.name,
+            one.state,
+            progress.done,
+            progress.planned,
+            progress.died,
+            progress.does_not_fit,
+            progress.left
+        );
+        if progress.left > 0 {
+            let left = human_duration(Duration::from_secs(self.left_s));
+            let restarts = progress.restarts_left;
+            text.push_str(&format!(" in {restarts} restarts, about {left}"));
+        }
+        text
+    }
 }
 
 #[derive(Serialize)]
 struct ShownRun {
+    /// Its settings in words.
     label: String,
     #[serde(flatten)]
     run: PlannedRun,
@@ -81,7 +123,7 @@ pub(super) fn all(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     };
     ui.result(&listed, || {
         if listed.experiments.is_empty() {
-            return "no experiment yet; `helenus experiment run FILE` begins one\n".to_owned();
+            return listed.answer() + "\n";
         }
         let mut table = Table::new(&["", "name", "state", ">runs", ">done", ">died", ">left"]);
         for one in &listed.experiments {
@@ -121,7 +163,7 @@ pub(super) fn one(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
             })
             .collect(),
     };
-    ui.result(&status, || text(&status, of_file));
+    ui.result(&status, || text(&status));
     Ok(0)
 }
 
@@ -138,28 +180,9 @@ fn left(runs: &[PlannedRun], timing: &Timing) -> Duration {
     timing.left(&states(runs)).mul_f64(pace)
 }
 
-fn text(status: &Status, of: &Experiment) -> String {
+fn text(status: &Status) -> String {
     let one = &status.one;
-    let progress = one.progress;
-    let mut text = format!(
-        "{} {} is {}: {} of {} runs done, {} died, {} do not fit, {} left",
-        one.stored.id,
-        of.name,
-        one.state,
-        progress.done,
-        progress.planned,
-        progress.died,
-        progress.does_not_fit,
-        progress.left
-    );
-    if progress.left > 0 {
-        let left = human_duration(Duration::from_secs(status.left_s));
-        text.push_str(&format!(
-            " in {} restarts, about {left}",
-            progress.restarts_left
-        ));
-    }
-    text.push('\n');
+    let mut text = status.answer() + "\n";
     let open = |run: &&ShownRun| {
         matches!(
             run.run.state,

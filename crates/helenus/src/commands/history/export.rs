@@ -4,9 +4,10 @@
 use super::show::Shown;
 use super::words;
 use crate::cli::history::{Export, FormArg};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
-use crate::ui::Ui;
+use crate::ui::{Answered, Answers, Ui};
 use helenus_model::format::Format;
 use helenus_record::hdr_log::{self, LogChoice};
 use helenus_record::{History, RunId, csv};
@@ -16,20 +17,44 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Exported {
     format: Format,
+    /// Whether nothing was done.
     dry_run: bool,
+    /// The runs.
     runs: Vec<RunId>,
+    /// `json`, `csv` or `hdr`.
     #[serde(rename = "as")]
     form: &'static str,
+    /// Where it goes.
     to: String,
     /// Size of the file in bytes; none when nothing was written.
     bytes: Option<usize>,
+}
+
+impl Answers for Exported {
+    fn answer(&self) -> String {
+        let word = if self.dry_run { "would write" } else { "wrote" };
+        format!(
+            "{word} {} as {} to {}",
+            words(&self.runs),
+            self.form,
+            self.to
+        )
+    }
 }
 
 /// Several runs as one JSON value.
 #[derive(Serialize)]
 struct Runs<'a> {
     format: Format,
+    /// The runs, each as `history show` prints it.
     runs: Vec<Shown<'a>>,
+}
+
+impl Answers for Runs<'_> {
+    fn answer(&self) -> String {
+        let ids: Vec<RunId> = self.runs.iter().map(Shown::id).collect();
+        format!("{}: {}", plural(ids.len(), "run"), words(&ids))
+    }
 }
 
 pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, CommandError> {
@@ -62,15 +87,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
         to: flags.to.display().to_string(),
         bytes: (!flags.dry_run).then_some(data.len()),
     };
-    ui.result(&exported, || {
-        let word = if flags.dry_run {
-            "would write"
-        } else {
-            "wrote"
-        };
-        let names = words(&exported.runs);
-        format!("{word} {names} as {} to {}\n", exported.form, exported.to)
-    });
+    ui.result(&exported, || exported.answer() + "\n");
     Ok(0)
 }
 
@@ -145,8 +162,8 @@ fn json(flags: &Export, history: &History, ids: &[RunId]) -> Result<Vec<u8>, Com
         format: Format::new("stored-runs", 1),
         runs,
     };
-    let mut bytes =
-        serde_json::to_vec_pretty(&all).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+    let mut bytes = serde_json::to_vec_pretty(&Answered::of(&all))
+        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

@@ -5,13 +5,14 @@ use crate::commands::bench::render;
 use crate::commands::compare;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_model::comparison::Side;
 use helenus_model::doubt::Verdict;
 use helenus_model::format::Format;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{Header, Interval, MeasuredFrom};
 use helenus_model::telemetry::{self, FaultSeen, Reading};
+use helenus_record::report::run_answer;
 use helenus_record::when::Utc;
 use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
 use serde::Serialize;
@@ -21,16 +22,45 @@ use std::fmt::Write as _;
 #[derive(Serialize)]
 struct Listed<'a> {
     format: Format,
+    /// The runs, the newest last.
     runs: &'a [RunSummary],
+    /// The comparisons.
     comparisons: Vec<ComparisonLine<'a>>,
+    #[serde(skip)]
+    only_comparisons: bool,
+    /// Flags left something out.
+    #[serde(skip)]
+    narrowed: bool,
 }
+
+impl Answers for Listed<'_> {
+    fn answer(&self) -> String {
+        let comparisons = plural(self.comparisons.len(), "comparison");
+        match (self.runs.len(), self.comparisons.len()) {
+            (_, 0) if self.only_comparisons => NO_COMPARISON.to_owned(),
+            _ if self.only_comparisons => comparisons,
+            (0, _) if self.narrowed => NONE_LIKE_THAT.to_owned(),
+            (0, _) => NO_RUN.to_owned(),
+            (n, _) => format!("{}, {comparisons}", plural(n, "run")),
+        }
+    }
+}
+
+const NO_COMPARISON: &str = "there is no comparison yet; `helenus compare` makes one";
+const NONE_LIKE_THAT: &str = "no run is like that; `helenus history` lists them all";
+const NO_RUN: &str = "there is no run yet; `helenus bench` makes one";
 
 #[derive(Serialize)]
 struct ComparisonLine<'a> {
+    /// Its name.
     id: ComparisonId,
+    /// When it was made, in nanoseconds since 1970.
     made_wall_ns: u64,
+    /// Side A.
     a: &'a Side,
+    /// Side B.
     b: &'a Side,
+    /// How many pairs it has.
     pairs: usize,
 }
 
@@ -50,21 +80,30 @@ impl<'a> ComparisonLine<'a> {
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
     format: Format,
+    /// Its name.
     run: RunId,
+    /// The run in short.
     summary: &'a RunSummary,
+    /// The command line, without secrets.
     command: &'a str,
+    /// Version of Helenus.
     helenus: &'a str,
     /// The plan that ran, as it was hashed.
     plan: Value,
+    /// The machine that it ran on.
     host: &'a Value,
+    /// Plan of its cluster; none where that was named.
     cluster_plan: Option<&'a Value>,
+    /// What tells this life of the nodes' processes from every other; none where it is not known.
     life: Option<&'a str>,
+    /// What the generator said at its start.
     header: Option<&'a Header>,
     /// Latencies are in microseconds, as the names of the fields say.
     result: Option<&'a RunResult>,
     /// Faults as they really were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultSeen>,
+    /// What happened interval by interval; only where it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) intervals: Option<Vec<Interval>>,
 }
@@ -90,6 +129,10 @@ impl<'a> Shown<'a> {
         })
     }
 
+    pub(super) fn id(&self) -> RunId {
+        self.run
+    }
+
     /// With its faults, as the readings beside it show them.
     pub(super) fn with_faults(self, readings: &[Reading], intervals: &[Interval]) -> Self {
         let zero_ns = MeasuredFrom::of(intervals).unwrap_or_default();
@@ -97,6 +140,28 @@ impl<'a> Shown<'a> {
             faults: telemetry::faults(readings, zero_ns),
             ..self
         }
+    }
+}
+
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        let (begun, end) = (began(self.summary), ended(self.summary, self.result));
+        format!("{begun}; {end}")
+    }
+}
+
+/// The first line.
+fn began(summary: &RunSummary) -> String {
+    let when = Utc::of_ns(summary.began_wall_ns);
+    format!("run {}: {}, began {when} UTC", summary.id, state(summary))
+}
+
+/// What came of it.
+fn ended(summary: &RunSummary, result: Option<&RunResult>) -> String {
+    match result {
+        Some(result) => run_answer(Some(result)),
+        None if summary.running => "it is under way: there is no result yet".to_owned(),
+        None => "it is broken: whoever ran it was killed, and there is no result".to_owned(),
     }
 }
 
@@ -112,14 +177,14 @@ pub(super) fn list(
         format: Format::new("history", 1),
         runs,
         comparisons: comparisons.iter().map(ComparisonLine::of).collect(),
+        only_comparisons,
+        narrowed,
     };
     ui.result(&listed, || {
-        if only_comparisons {
+        if only_comparisons && !comparisons.is_empty() {
             comparison_table(&listed.comparisons)
-        } else if runs.is_empty() && narrowed {
-            "no run is like that; `helenus history` lists them all\n".into()
-        } else if runs.is_empty() {
-            "there is no run yet; `helenus bench` makes one\n".into()
+        } else if only_comparisons || runs.is_empty() {
+            listed.answer() + "\n"
         } else {
             let mut text = table(runs);
             text.push_str("times in ms, moments in UTC; – is a percentile with fewer than 10 samples above it\n");
@@ -185,9 +250,6 @@ pub(super) fn table(runs: &[RunSummary]) -> String {
 }
 
 fn comparison_table(comparisons: &[ComparisonLine<'_>]) -> String {
-    if comparisons.is_empty() {
-        return "there is no comparison yet; `helenus compare` makes one\n".into();
-    }
     let mut table = Table::new(&["comparison", "when", "a", "b", ">pairs"]);
     for one in comparisons {
         let side = |side: &Side| format!("{} ({})", side.label, plural(side.runs.len(), "run"));
@@ -235,8 +297,7 @@ pub(super) fn run(name: &str, history: &History, ui: &Ui) -> Result<u8, CommandE
 
 fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
     let summary = &run.summary;
-    let mut text = format!("run {}: {}", summary.id, state(summary));
-    let _infallible = writeln!(text, ", began {} UTC", Utc::of_ns(summary.began_wall_ns));
+    let mut text = began(summary) + "\n";
     let mut fact = |name: &str, value: String| {
         if !value.is_empty() {
             let _infallible = writeln!(text, "{name:<11} {value}");
@@ -266,8 +327,7 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
             &shown.faults,
             Some(&summary.id.to_string()),
         )),
-        None if summary.running => text.push_str("it is under way: there is no result yet\n"),
-        None => text.push_str("it is broken: whoever ran it was killed, and there is no result\n"),
+        None => text.push_str(&(ended(summary, None) + "\n")),
     }
     text
 }

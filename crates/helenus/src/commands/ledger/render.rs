@@ -2,7 +2,7 @@
 //! Refuses to say more than the report does.
 
 use crate::commands::bench::render::thousands;
-use crate::ui::Table;
+use crate::ui::{Answers, Table};
 use helenus_lab::ledger::{
     Extent, LedgerFile, LedgerFileError, LedgerReport, LostKey, TableReport,
 };
@@ -55,25 +55,36 @@ fn short(extent: &Extent) -> String {
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     format: Format,
+    /// The ledger.
     file: PathBuf,
+    /// Name of its run, where the history has it.
     run: Option<String>,
+    /// The workload.
     workload: String,
+    /// Root seed of the run.
     seed: u64,
+    /// Data centre whose nodes coordinated the writes; empty where any did.
     client_dc: String,
     #[serde(flatten)]
     extent: Extent,
     /// Of the first and the last write, in microseconds since 1970.
     first_us: Option<u64>,
+    /// Of the last write, in microseconds since 1970.
     last_us: Option<u64>,
+    /// Writes by level and outcome.
     outcomes: Vec<Outcome>,
 }
 
 /// Writes at one level that ended alike.
 #[derive(Debug, Serialize)]
 struct Outcome {
+    /// Consistency level.
     consistency: &'static str,
+    /// How they ended.
     outcome: &'static str,
+    /// Whether they may have been applied.
     may_have_applied: bool,
+    /// How many.
     writes: u64,
 }
 
@@ -113,14 +124,7 @@ impl Shown {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!(
-            "{}: {} writes of {}, seed {}, by a client of {}\n",
-            self.run.clone().unwrap_or(self.file.display().to_string()),
-            thousands(self.extent.writes),
-            self.workload,
-            self.seed,
-            from(&self.client_dc)
-        );
+        let mut text = self.answer() + "\n";
         if let (Some(first), Some(last)) = (self.first_us, self.last_us) {
             text.push_str(&format!("from {} to {} UTC\n", moment(first), moment(last)));
         }
@@ -144,11 +148,40 @@ impl Shown {
     }
 }
 
-/// What the check has found.
-pub(super) fn checked(report: &LedgerReport) -> String {
+impl Answers for Shown {
+    fn answer(&self) -> String {
+        format!(
+            "{}: {} writes of {}, seed {}, by a client of {}",
+            self.run.clone().unwrap_or(self.file.display().to_string()),
+            thousands(self.extent.writes),
+            self.workload,
+            self.seed,
+            from(&self.client_dc)
+        )
+    }
+}
+
+impl Answers for LedgerReport {
+    fn answer(&self) -> String {
+        let keys = self.tables.iter().map(|table| table.counts.keys).sum();
+        let part = match self.complete {
+            true => "",
+            false => ", only a part of them",
+        };
+        let read = format!("{} keys{part}", thousands(keys));
+        format!(
+            "{}: {read}, {} lost",
+            read_back(self),
+            thousands(self.lost())
+        )
+    }
+}
+
+/// The first line.
+fn read_back(report: &LedgerReport) -> String {
     let time = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-    let mut text = format!(
-        "{}: {} writes of {}, seed {}, by a client of {}; read back in {}\n",
+    format!(
+        "{}: {} writes of {}, seed {}, by a client of {}; read back in {}",
         report
             .run
             .clone()
@@ -158,7 +191,12 @@ pub(super) fn checked(report: &LedgerReport) -> String {
         report.seed,
         from(&report.client_dc),
         human_duration(time)
-    );
+    )
+}
+
+/// What the check has found.
+pub(super) fn checked(report: &LedgerReport) -> String {
+    let mut text = read_back(report) + "\n";
     text.push_str(&short(&report.extent));
     report.tables.iter().for_each(|t| text.push_str(&one(t)));
     text

@@ -2,7 +2,7 @@
 //! Refuses a table across distances: what is compared stands under one heading.
 
 use crate::commands::bench;
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_lab::levels::{LevelsEvent, LevelsRequest};
 use helenus_model::comparison::Conclusion;
 use helenus_model::doubt::Verdict;
@@ -23,27 +23,43 @@ const AROUND_A_CELL: Duration = Duration::from_secs(5);
 #[derive(Serialize)]
 struct LevelsPlan<'a> {
     format: Format,
+    /// Name of the comparison.
     comparison: &'a str,
+    /// The cluster.
     cluster: &'a str,
+    /// Root seed.
     seed: u64,
+    /// Data centre of the client; empty where it is in none.
     client_dc: &'a str,
+    /// Replicas by data centre.
     replicas: &'a BTreeMap<String, u32>,
+    /// `inter_dc_tcp_nodelay`; none where it is not set.
     tcp_nodelay: Option<bool>,
+    /// Repeats.
     repeats: u32,
+    /// The loads.
     loads: &'a [Load],
+    /// How many cells are run.
     cells: usize,
+    /// How long it takes, about, in seconds.
     about_s: u64,
     /// Of one repeat, in the order of tables.
     predictions: Vec<Predicted<'a>>,
+    /// What is not run, and why.
     illegal: &'a [NotRun],
+    /// Cells that cannot tell a distance, and why.
     crowded: &'a [Crowded],
 }
 
 #[derive(Serialize)]
 struct Predicted<'a> {
+    /// Consistency level.
     level: &'static str,
+    /// The workload.
     workload: &'static str,
+    /// The distance.
     distance: &'a str,
+    /// The operation.
     operation: &'a str,
     #[serde(flatten)]
     prediction: &'a Prediction,
@@ -124,16 +140,25 @@ fn predicted<'a>(cell: &'a Cell) -> impl Iterator<Item = Predicted<'a>> {
         })
 }
 
+impl Answers for LevelsPlan<'_> {
+    fn answer(&self) -> String {
+        format!(
+            "{}: {} cells in {} on {}, {}, about {}; seed {}",
+            self.comparison,
+            self.cells,
+            repeats(self.repeats),
+            self.cluster,
+            loads(self.loads),
+            human_duration(Duration::from_secs(self.about_s)),
+            self.seed
+        )
+    }
+}
+
 fn plan_text(plan: &LevelsPlan<'_>) -> String {
     let mut text = format!(
-        "{}: {} cells in {} on {}, {}, about {}; seed {}\n{}\n\n",
-        plan.comparison,
-        plan.cells,
-        repeats(plan.repeats),
-        plan.cluster,
-        loads(plan.loads),
-        human_duration(Duration::from_secs(plan.about_s)),
-        plan.seed,
+        "{}\n{}\n\n",
+        plan.answer(),
         stands(plan.client_dc, plan.replicas, plan.tcp_nodelay)
     );
     let mut table = Table::new(&[
@@ -226,7 +251,14 @@ struct Shown<'a> {
     conclusion: Conclusion,
     #[serde(flatten)]
     table: &'a level_runs::Table,
+    /// What is not run, and why.
     illegal: &'a [NotRun],
+}
+
+impl Answers for Shown<'_> {
+    fn answer(&self) -> String {
+        self.conclusion.headline.clone()
+    }
 }
 
 pub(super) fn table(table: &level_runs::Table, illegal: &[NotRun], ui: &Ui) {
@@ -235,13 +267,12 @@ pub(super) fn table(table: &level_runs::Table, illegal: &[NotRun], ui: &Ui) {
         table,
         illegal,
     };
-    ui.result(&shown, || text(table, illegal));
+    ui.result(&shown, || text(&shown.answer(), table, illegal));
 }
 
-fn text(of: &level_runs::Table, illegal: &[NotRun]) -> String {
+fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
     let mut text = format!(
-        "{}\n{}, {}; {}\n",
-        of.conclusion().headline,
+        "{answer}\n{}, {}; {}\n",
         of.comparison,
         repeats(of.repeats),
         stands(&of.client_dc, &of.replicas, of.tcp_nodelay)

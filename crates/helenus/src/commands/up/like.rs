@@ -3,7 +3,7 @@
 
 use crate::cli::ClusterFlags;
 use crate::error::{CommandError, code};
-use crate::ui::Table;
+use crate::ui::{Answers, Table};
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
 use helenus_model::like::{Beside, Class, Like, like};
@@ -74,19 +74,21 @@ pub(super) fn text(like: &Like) -> String {
             ]);
         }
     }
-    format!("{}\n{}\n", table.render(), counts(like))
+    format!("{}\n{}\n", table.render(), like.answer())
 }
 
 /// How many keys of each class there are.
-pub(super) fn counts(like: &Like) -> String {
-    let of = |class: Class| like.differences.iter().filter(move |d| d.class == class);
-    let counts = Class::ALL.map(|class| format!("{} {}", of(class).count(), class.as_str()));
-    format!(
-        "Cassandra {}, sizes and JVM flags of preset {}: {}",
-        like.release,
-        like.preset.as_str(),
-        counts.join(", ")
-    )
+impl Answers for Like {
+    fn answer(&self) -> String {
+        let of = |class: Class| self.differences.iter().filter(move |d| d.class == class);
+        let counts = Class::ALL.map(|class| format!("{} {}", of(class).count(), class.as_str()));
+        format!(
+            "Cassandra {}, sizes and JVM flags of preset {}: {}",
+            self.release,
+            self.preset.as_str(),
+            counts.join(", ")
+        )
+    }
 }
 
 fn cut(text: &str, widest: usize) -> String {

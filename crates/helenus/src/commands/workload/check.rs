@@ -3,7 +3,7 @@
 
 use crate::cli::workload::Check;
 use crate::error::{CommandError, code};
-use crate::ui::{Table, Ui};
+use crate::ui::{Answers, Table, Ui};
 use helenus_cql::input;
 use helenus_model::built_in;
 use helenus_model::format::Format;
@@ -18,8 +18,21 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Checked {
     format: Format,
+    /// Root seed.
     seed: u64,
+    /// The profiles.
     profiles: Vec<Outline>,
+}
+
+impl Answers for Checked {
+    fn answer(&self) -> String {
+        let each: Vec<String> = self.profiles.iter().map(head).collect();
+        each.join("; ")
+    }
+}
+
+fn head(outline: &Outline) -> String {
+    format!("{}: table {}", outline.spec, outline.table)
 }
 
 /// One profile that was read, with its text for the lines of later errors.
@@ -152,7 +165,7 @@ fn located(error: &MakerError, read: &[Read]) -> CommandError {
 }
 
 fn text(outline: &Outline) -> String {
-    let mut text = format!("{}: table {}\n\n", outline.spec, outline.table);
+    let mut text = head(outline) + "\n\n";
     let mut operations = Table::new(&["operation", "kind", "statement"]);
     for operation in &outline.operations {
         operations.row([

@@ -4,7 +4,7 @@
 use crate::cli::workload::New;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
-use crate::ui::Ui;
+use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::live_schema::{self, LiveSchemaError, Sampling};
 use helenus_cluster::ring_view;
@@ -22,19 +22,45 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Drafted {
     format: Format,
+    /// The table, with its keyspace.
     table: String,
+    /// Partitions that were read.
     partitions: u64,
+    /// Rows that were read.
     rows: u64,
+    /// The profile, in cassandra-stress's YAML.
     profile: String,
+}
+
+impl Answers for Drafted {
+    fn answer(&self) -> String {
+        format!(
+            "drafted from {} partitions and {} rows of {}",
+            self.partitions, self.rows, self.table
+        )
+    }
 }
 
 #[derive(Serialize)]
 struct Planned<'a> {
     format: Format,
+    /// The cluster.
     cluster: &'a str,
+    /// The table, with its keyspace.
     table: String,
+    /// Partitions that would be read.
     partitions: u32,
+    /// Rows of each partition that are read at most.
     rows_of_each: u32,
+}
+
+impl Answers for Planned<'_> {
+    fn answer(&self) -> String {
+        format!(
+            "would read the schema of {} in {} and {} partitions of it, {} rows of each at most",
+            self.table, self.cluster, self.partitions, self.rows_of_each
+        )
+    }
 }
 
 pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandError> {
@@ -49,10 +75,7 @@ pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandErro
             rows_of_each: flags.rows,
         };
         ui.result(&planned, || {
-            format!(
-                "would read the schema of {} in {} and {} partitions of it, {} rows of each at most\nnothing was read (--dry-run)\n",
-                planned.table, planned.cluster, planned.partitions, planned.rows_of_each
-            )
+            format!("{}\nnothing was read (--dry-run)\n", planned.answer())
         });
         return Ok(());
     }
@@ -128,13 +151,7 @@ fn write(flags: &New, drafted: &Drafted, ui: &Ui) -> Result<(), CommandError> {
     not_there(path)?;
     outfile::write(path, drafted.profile.as_bytes())?;
     ui.result(drafted, || {
-        format!(
-            "{}: drafted from {} partitions and {} rows of {}\n",
-            path.display(),
-            drafted.partitions,
-            drafted.rows,
-            drafted.table
-        )
+        format!("{}: {}\n", path.display(), drafted.answer())
     });
     Ok(())
 }

@@ -1,0 +1,186 @@
+//! `cargo xtask formats [--check]`: a page for each JSON format, made from the types that are written, or checked.
+//! Refuses pages by hand: what a page says of a key is what the source says, and a test holds it to that.
+
+mod attributes;
+mod list;
+mod shape;
+mod source;
+
+use list::{Entry, LIST, Way};
+use shape::Shape;
+use source::Source;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What each page says of itself.
+const MADE: &str =
+    "<!-- made by `cargo xtask formats` from the types that are written; do not edit -->\n";
+
+/// Writes the pages anew, or with `--check` names those that differ.
+pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
+    let check = match words {
+        [] => false,
+        ["--check"] => true,
+        _ => return Err("it takes nothing but --check".into()),
+    };
+    let root = root()?;
+    let differing = differing(&root)?;
+    for (path, text) in &differing {
+        let name = path.strip_prefix(&root).unwrap_or(path).display();
+        match (check, text) {
+            (true, _) => println!("{name}: differs"),
+            (false, None) => {
+                fs_err::remove_file(path)?;
+                println!("{name}: removed");
+            }
+            (false, Some(text)) => {
+                fs_err::create_dir_all(path.parent().unwrap_or(&root))?;
+                fs_err::write(path, text)?;
+                println!("{name}: written");
+            }
+        }
+    }
+    if differing.is_empty() {
+        println!("every page is as its types have it");
+    }
+    Ok(ExitCode::from(u8::from(check && !differing.is_empty())))
+}
+
+fn root() -> Result<PathBuf, Box<dyn Error>> {
+    Ok(fs_err::canonicalize(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+    )?)
+}
+
+/// Pages that are not as they must be, with the text that they must have; none where no format has the page.
+fn differing(root: &Path) -> Result<BTreeMap<PathBuf, Option<String>>, Box<dyn Error>> {
+    let wanted = pages(&Source::read(root)?)?;
+    let mut found: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+    if let Ok(entries) = fs_err::read_dir(root.join("docs/formats")) {
+        for entry in entries {
+            found.insert(entry?.path(), None);
+        }
+    }
+    for (name, text) in wanted {
+        let path = root.join("docs").join(name);
+        let same = fs_err::read_to_string(&path).is_ok_and(|there| there == text);
+        match same {
+            true => found.remove(&path),
+            false => found.insert(path, Some(text)),
+        };
+    }
+    Ok(found)
+}
+
+/// Every page below `docs`, by name.
+fn pages(source: &Source) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
+    all_are_listed(source)?;
+    let mut pages = BTreeMap::new();
+    pages.insert("formats.md".to_owned(), index());
+    for entry in LIST {
+        pages.insert(format!("formats/{}.md", entry.name), page(source, entry)?);
+    }
+    Ok(pages)
+}
+
+/// Whether the list has every mark that the source makes, and its version.
+fn all_are_listed(source: &Source) -> Result<(), Box<dyn Error>> {
+    let marks = source.marks()?;
+    if let Some(entry) = LIST.iter().find(|entry| !marks.contains_key(entry.name)) {
+        return Err(format!(
+            "nothing makes {}: take it out of formats/list.rs",
+            entry.name
+        )
+        .into());
+    }
+    for (name, version) in marks {
+        let entry = LIST.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| format!("formats/list.rs lacks {name}/{version}"))?;
+        if entry.version != version {
+            let listed = entry.version;
+            return Err(format!("{name} has version {version}, not {listed}").into());
+        }
+    }
+    Ok(())
+}
+
+fn index() -> String {
+    let mut text = format!(
+        "# JSON formats\n\n{MADE}\n\
+         Everything that is printed or stored as JSON carries `\"format\": \"helenus.NAME/N\"`. A key may be added within a version;\n\
+         where one goes away or means something else, N moves. Helenus reads N and N−1. Everything that is printed has an\n\
+         `answer` as well ([errors](errors.md)).\n"
+    );
+    let parts = [
+        ("Printed with `--format json`", true),
+        ("Stored, or part of another", false),
+    ];
+    for (title, printed) in parts {
+        let _infallible = write!(text, "\n## {title}\n\n| format | where |\n|---|---|\n");
+        for one in LIST.iter().filter(|one| (one.way != Way::Kept) == printed) {
+            let Entry {
+                name,
+                version,
+                place,
+                ..
+            } = one;
+            let _infallible = writeln!(
+                text,
+                "| [`helenus.{name}/{version}`](formats/{name}.md) | {place} |"
+            );
+        }
+    }
+    text
+}
+
+fn page(source: &Source, entry: &Entry) -> Result<String, Box<dyn Error>> {
+    let Entry {
+        name,
+        version,
+        place,
+        root: (file, ty),
+        way,
+    } = entry;
+    let root = source
+        .root(file, ty)
+        .ok_or_else(|| format!("{file} has no type {ty}"))?;
+    let answer = match way {
+        Way::Printed => "| `answer` | text | always | The outcome in one sentence. |\n",
+        Way::PrintedInSentences => {
+            "| `answer` | list of text | always | The outcome, a sentence each. |\n"
+        }
+        Way::Kept => "",
+    };
+    let mut shape = Shape::new(source, name);
+    let keys = shape.page(&root, answer);
+    if !shape.strange.is_empty() {
+        return Err(format!("{name}: cannot tell {}", shape.strange.join(", ")).into());
+    }
+    if !shape.silent.is_empty() {
+        let keys = shape.silent.join(", ");
+        return Err(format!("{name}: no documentation of {keys}").into());
+    }
+    let told = match way {
+        Way::Kept => format!("Kept in: {place}."),
+        _ => format!("Printed by: {place}."),
+    };
+    Ok(format!(
+        "# helenus.{name}/{version}\n\n{MADE}\n{told} [All formats](../formats.md).\n\n{keys}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_says_what_its_types_say() {
+        let root = root().expect("the workspace");
+        let differing = differing(&root).expect("pages");
+        let names: Vec<_> = differing.keys().map(|path| path.display()).collect();
+        assert!(names.is_empty(), "`cargo xtask formats` writes {names:?}");
+    }
+}
