@@ -6,7 +6,7 @@
 
 use crate::error::ClusterError;
 use crate::lifecycle::Hands;
-use crate::mbeans::{Ask, Mbeans};
+use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
 use crate::reset::settings::PutBack;
 use crate::state::{ClusterState, started_at};
 use fs_err as fs;
@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 /// Version of the stored shape.
 const VERSION: u32 = 1;
 const FILE: &str = "care.json";
-const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
 /// What was raised, `helenus.care/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,7 +87,7 @@ pub fn raise(hands: &Hands, state: &ClusterState) -> Result<Vec<RaisedSetting>, 
     let mut told = Vec::new();
     for (mbeans, node) in found {
         for (attribute, (from, to)) in node.values {
-            mbeans.write(STORAGE, &attribute, &json!(to))?;
+            mbeans.write(STORAGE_SERVICE, &attribute, &json!(to))?;
             told.push(RaisedSetting {
                 node: node.node.clone(),
                 attribute,
@@ -102,7 +101,7 @@ pub fn raise(hands: &Hands, state: &ClusterState) -> Result<Vec<RaisedSetting>, 
 
 /// By attribute: what it is, and what a load wants it to be.
 fn wanted(mbeans: &Mbeans, cores: usize) -> Result<BTreeMap<String, (i64, i64)>, ClusterError> {
-    let asks = CARED_FOR.map(|attribute| Ask::read(STORAGE, attribute));
+    let asks = CARED_FOR.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
     let answers = mbeans.bulk(&asks)?;
     let pairs = CARED_FOR.iter().zip(answers);
     Ok(pairs
@@ -158,14 +157,14 @@ fn put_one_back(
     }
     let mbeans = Mbeans::of(hands, state, &node.node)?;
     for (attribute, (was, raised)) in &node.values {
-        let now = mbeans.read(STORAGE, attribute)?;
+        let now = mbeans.read(STORAGE_SERVICE, attribute)?;
         if now.as_i64() != Some(*raised) {
             continue;
         }
-        mbeans.write(STORAGE, attribute, &json!(was))?;
+        mbeans.write(STORAGE_SERVICE, attribute, &json!(was))?;
         told.push(PutBack {
             node: node.node.clone(),
-            attribute: format!("{STORAGE} {attribute}"),
+            attribute: format!("{STORAGE_SERVICE} {attribute}"),
             from: now,
             to: Value::from(*was),
         });

@@ -4,14 +4,11 @@
 use crate::error::ClusterError;
 use crate::host_settings;
 use crate::lifecycle::Hands;
-use crate::mbeans::Mbeans;
+use crate::mbeans::{CACHES, Mbeans, STORAGE_SERVICE};
 use crate::state::ClusterState;
 use helenus_model::nearest::nearest;
 use helenus_model::units::{Bytes, parse_duration};
 use serde_json::json;
-
-const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
-const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 
 /// How a node takes a key while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// MBeans of Cassandra that several modules ask.
+pub(crate) const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
+pub(crate) const CACHES: &str = "org.apache.cassandra.db:type=Caches";
+
 /// Jolokia's own port; the agent gets the first that is free from here on.
 const FIRST_PORT: u16 = 8778;
 /// How many ports are tried.

@@ -4,7 +4,7 @@
 use super::{BaselineError, BaselineEvent, Step, go_on};
 use crate::error::ClusterError;
 use crate::lifecycle::Hands;
-use crate::mbeans::{Ask, Mbeans};
+use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
 use crate::nodetool;
 use crate::state::ClusterState;
 use helenus_model::baseline::{Asked, Settled};
@@ -19,7 +19,6 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// Longest rewrite of the files of one keyspace.
 const REWRITES_WITHIN: Duration = Duration::from_secs(6 * 3600);
 
-const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const PENDING: &str = "org.apache.cassandra.metrics:type=Compaction,name=PendingTasks";
 
@@ -162,12 +161,12 @@ impl Node<'_> {
         let Way::Mbeans(mbeans) = &self.way else {
             return self.tool("flush").map(|_| ());
         };
-        let keyspaces = mbeans.read(STORAGE, "Keyspaces")?;
+        let keyspaces = mbeans.read(STORAGE_SERVICE, "Keyspaces")?;
         let names = keyspaces.as_array().cloned().unwrap_or_default();
         let flush = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
         let asks: Vec<Ask> = names
             .into_iter()
-            .map(|name| Ask::exec(STORAGE, flush, &[name, json!([])]))
+            .map(|name| Ask::exec(STORAGE_SERVICE, flush, &[name, json!([])]))
             .collect();
         for answer in mbeans.bulk(&asks)? {
             answer?;
@@ -204,7 +203,7 @@ impl Node<'_> {
 
     fn drain(&self) -> Result<(), ClusterError> {
         match &self.way {
-            Way::Mbeans(mbeans) => mbeans.exec(STORAGE, "drain", &[]).map(|_| ())?,
+            Way::Mbeans(mbeans) => mbeans.exec(STORAGE_SERVICE, "drain", &[]).map(|_| ())?,
             Way::Nodetool => self.tool("drain").map(|_| ())?,
         }
         Ok(())
@@ -215,12 +214,12 @@ impl Node<'_> {
             return self.tool("upgradesstables").map(|_| ());
         };
         let patient = mbeans.clone().waiting(REWRITES_WITHIN);
-        let keyspaces = patient.read(STORAGE, "Keyspaces")?;
+        let keyspaces = patient.read(STORAGE_SERVICE, "Keyspaces")?;
         let upgrade = "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
         for keyspace in keyspaces.as_array().cloned().unwrap_or_default() {
             // Only files of another format, by as many threads as compactions have.
             let arguments = [keyspace.clone(), json!(true), json!(0), json!([])];
-            let status = patient.exec(STORAGE, upgrade, &arguments)?;
+            let status = patient.exec(STORAGE_SERVICE, upgrade, &arguments)?;
             if status != json!(0) {
                 return Err(BaselineError::Refused {
                     node: self.name.to_owned(),

@@ -6,7 +6,7 @@
 use crate::attach::AttachError;
 use crate::error::ClusterError;
 use crate::lifecycle::Hands;
-use crate::mbeans::{Ask, Mbeans};
+use crate::mbeans::{Ask, CACHES, Mbeans, STORAGE_SERVICE};
 use crate::state::{ClusterState, started_at};
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -15,9 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const STORAGE_SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
 const STORAGE_PROXY: &str = "org.apache.cassandra.db:type=StorageProxy";
-const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 
 /// Words that a changing command of nodetool begins with.
 const CHANGING: [&str; 5] = ["set", "enable", "disable", "pause", "resume"];

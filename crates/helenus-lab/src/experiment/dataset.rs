@@ -88,11 +88,15 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         anew: _,
         settle_within: _,
     } = populate;
-    let shapes = |key: &str| !NOT_OF_FILES.iter().any(|begin| key.starts_with(begin));
-    let set: Vec<_> = set.iter().filter(|(key, _)| shapes(key)).collect();
+    let set: Vec<_> = set.iter().filter(|(key, _)| shapes_files(key)).collect();
     let nodes = (topology, preset, tokens, initial_tokens, set, like);
     let rows = (filling, replication_factor, consistency);
     format!("{nodes:?} {security:?} {source:?} {fake:?} {by_node:?} {rows:?}")
+}
+
+/// Whether a key of cassandra.yaml shapes files.
+fn shapes_files(key: &str) -> bool {
+    !NOT_OF_FILES.iter().any(|begin| key.starts_with(begin))
 }
 
 /// Brings up a restart's cluster with its data in it, not in memory.
@@ -238,4 +242,15 @@ pub(super) fn forget(hands: &Hands, cluster: &str) -> Result<(), ClusterError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_a_dataset_and_formats_do_not() {
+        assert!(!shapes_files("concurrent_reads") && !shapes_files("disk_access_mode"));
+        assert!(shapes_files("storage_compatibility_mode") && shapes_files("memtable_heap_space"));
+    }
 }

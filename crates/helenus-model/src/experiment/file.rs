@@ -363,6 +363,12 @@ impl Reader<'_> {
             (Some((_, word)), true) if word == "full" => Design::Full,
             (Some((_, word)), true) if word == "half" => Design::Fraction(2),
             (Some((_, word)), true) if word == "third" => Design::Fraction(3),
+            (Some((at, word)), true) if word == "screening" && of.until.is_some() => {
+                return Err(FileError {
+                    hint: Some("fix the number of blocks with repeats".into()),
+                    ..self.wrong(*at, "until cannot size a screening: its intervals stand on restarts, not on blocks")
+                });
+            }
             (Some((_, word)), true) if word == "screening" => of
                 .screening(restarts.map(|(_, count)| count))
                 .map_err(|e| self.refused(restarts.map_or(0, |(at, _)| at), &e, Some(e.hint())))?,
