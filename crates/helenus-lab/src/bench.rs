@@ -9,6 +9,7 @@ pub use self::error::BenchError;
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_readings};
+use crate::compare::CLASS_ARCHIVE_KEY;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults, Turned};
 use crate::generator::{self, GeneratorError};
@@ -518,9 +519,9 @@ impl Bench<'_> {
             let at = ledger::plan(self.hands, keep, self.cluster.as_ref());
             plan.ledger = Some(at.map_err(BenchError::Ledger)?);
         }
+        let mut outside = self.outside();
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
-        let mut outside = self.outside();
         self.faults = match &self.cluster {
             Some(state) => {
                 Faults::begin(self.hands, state, &plan).map_err(GeneratorError::Start)?
@@ -647,6 +648,9 @@ impl Bench<'_> {
         // What really held belongs to the number: a node that was limited is another node.
         if let Some(limits) = cluster.and_then(|c| c.limits.as_ref()) {
             machine["limits"] = limits.facts();
+        }
+        if let Some(used) = self.archive_used {
+            machine[CLASS_ARCHIVE_KEY] = used.into();
         }
         let cluster_plan =
             cluster.and_then(|c| serde_json::to_value(c.plan.without_secrets()).ok());

@@ -3,7 +3,8 @@
 
 use helenus_cluster::lifecycle::Hands;
 use helenus_model::comparison::{
-    ARRIVALS, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts, Stages, compare,
+    ARRIVALS, CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts,
+    Stages, compare,
 };
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
@@ -67,7 +68,7 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
     };
     let read = |name: &str| -> Result<Vec<Stored>, StoredError> {
         let found = history.resolve_all(name)?;
-        let read = |line| Stored::read(&history, line).transpose();
+        let read = |line: RunSummary| Stored::read(&history, line.id).transpose();
         let stored: Result<_, HistoryError> = found.into_iter().filter_map(read).collect();
         Ok(stored?)
     };
@@ -95,31 +96,48 @@ pub(crate) fn history_file(hands: &Hands) -> std::path::PathBuf {
     hands.paths.state.join(helenus_record::FILE)
 }
 
+/// Whether a run's nodes used their class-data archive, in the facts of its machine.
+pub(crate) const CLASS_ARCHIVE_KEY: &str = "class_archive";
+
+/// Numbers of restarts that are runs of pairs leave room for so many pairs.
+const PAIRS: u32 = 1_000_000;
+
+/// The number of a pair.
+pub(crate) fn pair_of(block: usize) -> u32 {
+    u32::try_from(block).unwrap_or(u32::MAX) % PAIRS
+}
+
+/// The number of a restart in its trial, from its pair and how often that side of it was started: each is a life of its own.
+pub(crate) fn restart_of(block: usize, attempts: u32) -> u32 {
+    let before = attempts.saturating_sub(1);
+    before.saturating_mul(PAIRS).saturating_add(pair_of(block))
+}
+
 /// A run out of the history, with its line there.
-struct Stored {
+pub(crate) struct Stored {
     line: RunSummary,
-    result: RunResult,
+    pub(crate) result: RunResult,
     facts: Vec<Fact>,
 }
 
 impl Stored {
     /// None where it has no result.
-    fn read(history: &History, line: RunSummary) -> Result<Option<Self>, HistoryError> {
-        let stored = history.run(line.id)?;
+    pub(crate) fn read(history: &History, id: RunId) -> Result<Option<Self>, HistoryError> {
+        let stored = history.run(id)?;
         let facts = stored_facts(&stored)?;
         Ok(stored.result.map(|result| Self {
-            line,
+            line: stored.summary,
             result,
             facts,
         }))
     }
 
-    fn facts(&self, numbered: bool) -> RunFacts<'_> {
-        let place = &self.line.place;
+    /// As one of a pair of this number, where it is.
+    pub(crate) fn facts(&self, pair: Option<u32>) -> RunFacts<'_> {
         RunFacts {
             run: self.line.id.to_string(),
-            restart: Some(place.restart_id.to_string()),
-            pair: numbered.then_some(place.restart),
+            restart: Some(self.line.place.restart_id.to_string()),
+            pair,
             began_wall_ns: self.line.began_wall_ns,
             result: &self.result,
             facts: self.facts.clone(),
@@ -128,7 +146,8 @@ impl Stored {
 }
 
 fn facts(runs: &[Stored], numbered: bool) -> Vec<RunFacts<'_>> {
-    runs.iter().map(|run| run.facts(numbered)).collect()
+    let pair = |run: &Stored| numbered.then_some(run.line.place.restart % PAIRS);
+    runs.iter().map(|run| run.facts(pair(run))).collect()
 }
 
 /// Whether the numbers of restarts are numbers of pairs: where each side has restarts of one trial, and both trials are
@@ -156,6 +175,11 @@ fn stored_facts(stored: &StoredRun) -> Result<Vec<Fact>, HistoryError> {
         .and_then(|plan| serde_json::from_value::<ClusterPlan>(plan).ok());
     let mut facts = facts_of_plan(&stored.plan()?, cluster.as_ref());
     facts.extend(stored.summary.jvm.clone().map(|jvm| fact(JDK, jvm)));
+    let archive = stored.host.get(CLASS_ARCHIVE_KEY);
+    if let Some(used) = archive.and_then(serde_json::Value::as_bool) {
+        let used = if used { "used" } else { "not used" };
+        facts.push(fact(CLASS_ARCHIVE, used.to_owned()));
+    }
     facts.push(fact("Helenus", stored.helenus_version.clone()));
     Ok(facts)
 }
@@ -166,7 +190,7 @@ fn fact(what: &str, value: String) -> Fact {
 }
 
 /// What sets a run apart: its phases, its level, and the settings of its cluster.
-pub(crate) fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
+fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
     let word = |value: serde_json::Result<serde_json::Value>| {
         value
             .ok()

@@ -3,10 +3,12 @@
 
 mod again;
 mod dataset;
+mod pairs;
 mod restart;
 
 pub use again::{facts, lengthen};
 pub use dataset::shape;
+pub use pairs::{Compared, comparable, compared, find_rate};
 
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::{history_file, wall_ns};
@@ -18,8 +20,9 @@ use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
 use helenus_cluster::state::{ClusterState, StateError};
 use helenus_model::baseline::PageCache;
+use helenus_model::comparison::{CompareError, Stopping};
 use helenus_model::experiment::{
-    Experiment, Planned, Progress, RunState, Slice, UntilLevel, Warmth, order,
+    Experiment, Planned, Progress, RunState, Slice, UntilLevel, Warmth,
 };
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, PlannedRun};
@@ -124,6 +127,14 @@ pub enum ExperimentEvent<'a> {
         /// The winner, in words.
         winner: &'a str,
     },
+    /// A run of the first side that only finds the rate for all pairs.
+    FindsRate,
+    /// The rate of every side that has none of its own.
+    Rate(f64),
+    /// The first pairs have fixed how many there shall be.
+    Decided(&'a Stopping),
+    /// After so many pairs the question is answered.
+    Settled(usize),
 }
 
 /// What came of a sitting.
@@ -166,6 +177,28 @@ pub enum ExperimentError {
     /// Rows of the data are missing or wrong after they were written.
     #[error("the data is not as it was written")]
     NotWhole,
+    /// A side of a pair failed.
+    #[error("{run}: the run failed")]
+    Side {
+        /// Pair and side, in words.
+        run: String,
+        /// Why.
+        #[source]
+        source: Box<BenchError>,
+    },
+    /// The pairs cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// Most pairs had a run that does not count.
+    #[error("{invalid} of {tried} pairs have an invalid run")]
+    TooManyInvalid {
+        /// Such pairs.
+        invalid: usize,
+        /// All pairs that were run.
+        tried: usize,
+        /// The disqualifying doubts, by how often.
+        doubts: Vec<(String, usize)>,
+    },
 }
 
 impl From<BenchError> for ExperimentError {
@@ -207,7 +240,7 @@ pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId,
         trials: &trials,
         began_wall_ns: wall_ns(),
     };
-    let plan = order(request.seed, &wholes, of.repeats);
+    let plan = of.order(request.seed);
     Ok(history.plan_experiment(&beginning, &plan)?)
 }
 
@@ -297,7 +330,10 @@ impl Sitting<'_> {
                 if self.hands.cancel.is_set() {
                     return Ok(());
                 }
-                self.restart(place)?;
+                match self.request.experiment.pairs {
+                    Some(_) => self.side(place)?,
+                    None => self.restart(place)?,
+                }
             }
             if !self.plan_more()? {
                 break;

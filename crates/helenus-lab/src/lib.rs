@@ -1,7 +1,6 @@
 //! THE LINE: up, look, prepare, probe, run, record, remove, as a stream of events.
 //! Refuses flags and printing; what comes next is decided by `helenus_model::line`.
 
-pub mod ab;
 pub mod bench;
 pub mod compare;
 pub mod distance;

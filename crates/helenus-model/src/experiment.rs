@@ -18,6 +18,7 @@ mod level;
 mod limit;
 mod logs;
 mod order;
+mod pairs;
 mod progress;
 mod promise;
 mod samples;
@@ -42,6 +43,7 @@ pub use growth::Growth;
 pub use ladder::{Ladder, Rate};
 pub use level::{Slice, UntilLevel, Warmth};
 pub use order::{NotLonger, Planned, Stage, lengthened, more, order};
+pub use pairs::{EndedPairs, Pairs};
 pub use progress::{Fate, Making, Progress, RunState, Timing};
 pub use promise::{Kept, Promise, PromiseError, Tip};
 pub use samples::TooFew;
@@ -100,6 +102,9 @@ pub struct Experiment {
     pub warm_until: Option<UntilLevel>,
     /// What the data is made with, where it is made before the runs.
     pub populate: Option<Vec<Setting>>,
+    /// The two levels of its only factor are compared in pairs of restarts, as `compare --ab` does; none where all levels are
+    /// compared.
+    pub pairs: Option<Pairs>,
     /// What differs.
     pub factors: Vec<Factor>,
 }
@@ -126,8 +131,10 @@ pub struct Factor {
     pub kind: Kind,
     /// Nobody chooses its level: the answer is looked for at all of them together.
     pub given: bool,
-    /// Its levels, at least two; the first is what the others are compared with.
+    /// Its levels, at least two.
     pub levels: Vec<Level>,
+    /// Each level is compared with the one before it instead of with the first.
+    pub against_previous: bool,
     /// Its line in the file.
     pub line: usize,
 }

@@ -100,7 +100,6 @@ pub mod probe;
 pub mod result;
 
 pub mod comparison;
-pub mod pairing;
 
 pub mod bench;
 pub mod line;

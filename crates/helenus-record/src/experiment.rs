@@ -1,20 +1,18 @@
 //! Experiments: trials that are to be compared, their restarts, and where in them a run belongs.
 //! Refuses to count one life of the nodes' processes as two restarts.
 
-use crate::columns::SeedText;
 use crate::error::HistoryError;
 use crate::id::ExperimentId;
 use crate::open::History;
 use crate::read::{SUMMARY, summary};
 use crate::run::{RunBeginning, RunSummary};
-use helenus_model::seed::Seed;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 /// Where in an experiment a run shall be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPlace {
-    /// The experiment, from [`History::begin_experiment`].
+    /// The experiment, from [`History::plan_experiment`].
     pub experiment: ExperimentId,
     /// Place of its trial, from zero, in the order in which they were named.
     pub trial: u32,
@@ -42,34 +40,6 @@ pub struct RunPlacement {
 }
 
 impl History {
-    /// Enters an experiment with its trials, in their order; its runs come with [`RunBeginning::place`].
-    /// `seed` is the one that its order is drawn from.
-    ///
-    /// # Errors
-    /// The database cannot be written.
-    pub fn begin_experiment(
-        &mut self,
-        name: &str,
-        seed: Seed,
-        trials: &[&str],
-        began_wall_ns: u64,
-    ) -> Result<ExperimentId, HistoryError> {
-        let transaction = self.writing()?;
-        transaction.execute(
-            "INSERT INTO experiment (name, seed, began_wall_ns) VALUES (?, ?, ?)",
-            params![name, SeedText(seed), began_wall_ns],
-        )?;
-        let experiment = ExperimentId::of_row(transaction.last_insert_rowid());
-        for (ordinal, trial) in trials.iter().enumerate() {
-            transaction.execute(
-                "INSERT INTO trial (experiment_id, ordinal, name) VALUES (?, ?, ?)",
-                params![experiment, ordinal, trial],
-            )?;
-        }
-        transaction.commit()?;
-        Ok(experiment)
-    }
-
     /// The runs of an experiment, in the order in which they began; none where there is no such experiment.
     ///
     /// # Errors

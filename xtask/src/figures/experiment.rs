@@ -191,11 +191,10 @@ fn runs(own: &Experiment, rows: &[Row]) -> Result<(Vec<PlannedRun>, Vec<Fact>), 
             block: number("block")?,
             restart: number("restart")?,
             combination: combination.ok_or("a combination that the file does not have")?,
-            stage: match cell(first, "stage") {
-                "main" => Stage::Main,
-                "twin" => Stage::Twin,
-                "again" => Stage::Again,
-                other => return Err(format!("no stage {other}").into()),
+            stage: {
+                let word = cell(first, "stage");
+                let found = Stage::EVERY.into_iter().find(|stage| stage.word() == word);
+                found.ok_or_else(|| format!("no stage {word}"))?
             },
         };
         let verdict = match cell(first, "verdict") {

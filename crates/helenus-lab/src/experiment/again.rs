@@ -69,6 +69,9 @@ impl Sitting<'_> {
     /// Plans what the runs so far ask for; false where that is nothing.
     pub(super) fn plan_more(&mut self) -> Result<bool, ExperimentError> {
         let of = &self.request.experiment;
+        if let Some(pairs) = &of.pairs {
+            return self.more_pairs(pairs);
+        }
         let stored = self.history.experiment(&self.id.to_string())?;
         let small = stored.as_ref().and_then(|stored| {
             let sizes = (stored.dataset_bytes, stored.memory_bytes);

@@ -220,7 +220,7 @@ impl Analysis {
             let estimate = effect.estimate?;
             let level = shared(ALPHA, self.family);
             let blocks = second_stage(estimate.log_sd, estimate.degrees, half, level);
-            Some((blocks, format!("{}={}", effect.factor, effect.to)))
+            Some((blocks, effect.label()))
         });
         each.max_by_key(|(blocks, _)| *blocks)
             .map_or((self.blocks, String::new()), |(blocks, by)| {

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 pub struct Effect {
     /// The factor.
     pub factor: String,
-    /// Its first level.
+    /// The level that it is compared with: the first, or the one before it.
     pub from: String,
     /// The level.
     pub to: String,
     /// What it changes.
     pub measure: Measure,
-    /// The level over the first one; none below two blocks.
+    /// The level over that one; none below two blocks.
     pub estimate: Option<Estimate>,
     /// What may be said; nothing on measures that the experiment is not about: they are exploratory.
     pub claim: Claim,
@@ -29,9 +29,23 @@ pub struct Effect {
     pub incomplete_blocks: usize,
     /// Settings of the level that it is told over, and those that were to run with it.
     pub settings: [usize; 2],
+    /// Compared with the level before it.
+    #[serde(skip)]
+    pub against_previous: bool,
 }
 
 impl Effect {
+    /// Factor and level, with the level that it is compared with where that is not the first.
+    pub fn label(&self) -> String {
+        let Self {
+            factor, to, from, ..
+        } = self;
+        match self.against_previous {
+            true => format!("{factor}={to} against {from}"),
+            false => format!("{factor}={to}"),
+        }
+    }
+
     /// What a plot shows of it: an interval of two blocks is so wide that nothing else could be seen beside it, so
     /// there it is the mere point.
     pub fn drawn(&self) -> Option<Estimate> {
@@ -64,7 +78,7 @@ pub struct Interaction {
     pub testable: bool,
 }
 
-/// The effects of all levels but the first of each factor, on one measure.
+/// The effects of all levels but the first of each factor, on one measure: against the first, or against the one before.
 pub(super) fn effects(
     of: &Experiment,
     all: &[Vec<usize>],
@@ -74,10 +88,14 @@ pub(super) fn effects(
     let mut effects = Vec::new();
     for (place, factor) in of.factors.iter().enumerate() {
         for (level, to) in factor.levels.iter().enumerate().skip(1) {
+            let from = match factor.against_previous {
+                true => level - 1,
+                false => 0,
+            };
             let planned = all.iter().filter(|l| l[place] == level).count();
             let effect = |estimate, incomplete_blocks, settings| Effect {
                 factor: factor.name.clone(),
-                from: factor.levels[0].label.clone(),
+                from: factor.levels[from].label.clone(),
                 to: to.label.clone(),
                 measure,
                 estimate,
@@ -85,6 +103,7 @@ pub(super) fn effects(
                 testable: true,
                 incomplete_blocks,
                 settings,
+                against_previous: factor.against_previous,
             };
             if of.is_screening() {
                 let own = (0..all.len()).filter(|c| all[*c][place] == level && logs.lives(*c));
@@ -92,7 +111,7 @@ pub(super) fn effects(
                 effects.push(effect(estimate, 0, [own.count(), planned]));
                 continue;
             }
-            let terms = against_first(all, logs, place, level);
+            let terms = against(all, logs, place, [from, level]);
             let own = terms.iter().flat_map(|(_, c)| c.iter().copied());
             let blocks = match terms[0].1.len() {
                 0 => 0,
@@ -106,11 +125,12 @@ pub(super) fn effects(
     effects
 }
 
-/// The level less the first one. Where combinations have their like at the other level, these are compared, and what
+/// A level less another one. Where combinations have their like at the other level, these are compared, and what
 /// has no number takes its like with it; otherwise all of one level with all of the other, where that is fair.
-fn against_first(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> Vec<Term> {
+fn against(all: &[Vec<usize>], logs: &Logs, factor: usize, [from, level]: [usize; 2]) -> Vec<Term> {
     let mut likes: [Vec<usize>; 2] = [Vec::new(), Vec::new()];
-    for (first, levels) in all.iter().enumerate().filter(|(_, l)| l[factor] == 0) {
+    let own = |(_, levels): &(usize, &Vec<usize>)| levels[factor] == from;
+    for (first, levels) in all.iter().enumerate().filter(own) {
         let mut other = levels.clone();
         other[factor] = level;
         if let Some(other) = all.iter().position(|l| *l == other)
@@ -122,20 +142,25 @@ fn against_first(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -
         }
     }
     if likes[0].is_empty() {
-        likes = unlike(all, logs, factor, level);
+        likes = unlike(all, logs, factor, [from, level]);
     }
     let [first, other] = likes;
     vec![(1.0, other), (-1.0, first)]
 }
 
-/// All combinations of the first level and all of another, as a fraction balances them. Where some have no numbers, the
+/// All combinations of a level and all of another, as a fraction balances them. Where some have no numbers, the
 /// levels of one other factor at which they have none are left out, and what remains must be balanced still: none at all
 /// where it cannot be, for the difference would be that of another factor.
-fn unlike(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> [Vec<usize>; 2] {
+fn unlike(
+    all: &[Vec<usize>],
+    logs: &Logs,
+    factor: usize,
+    [from, level]: [usize; 2],
+) -> [Vec<usize>; 2] {
     let factors = all.first().map_or(0, Vec::len);
     let own = || {
         let each = all.iter().enumerate();
-        each.filter(move |(_, l)| l[factor] == 0 || l[factor] == level)
+        each.filter(move |(_, l)| l[factor] == from || l[factor] == level)
     };
     let sides = |left_out: Option<usize>| -> Option<[Vec<usize>; 2]> {
         let dead = |at: usize| {
@@ -148,7 +173,7 @@ fn unlike(all: &[Vec<usize>], logs: &Logs, factor: usize, level: usize) -> [Vec<
             if !logs.lives(place) {
                 return None;
             }
-            sides[usize::from(levels[factor] != 0)].push(place);
+            sides[usize::from(levels[factor] != from)].push(place);
         }
         let [first, other] = &sides;
         let both = !first.is_empty() && !other.is_empty();

@@ -4,8 +4,8 @@
 use super::bar::{Bar, Goal};
 use super::level::UntilLevel;
 use super::{DEFAULT_MAX_REPEATS, DEFAULT_REPEATS, Design, Experiment, Factor, Kind, Level};
-use super::{DesignError, Promise, Setting};
-use crate::comparison::LEAST_PAIRS;
+use super::{DesignError, Pairs, Promise, Setting};
+use crate::comparison::{FailOn, LEAST_PAIRS};
 use crate::nearest::nearest;
 use crate::plan::facts::split;
 use crate::seed::Seed;
@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const TOP: [&str; 17] = [
+const TOP: [&str; 20] = [
     "name",
     "seed",
     "repeats",
@@ -23,6 +23,9 @@ const TOP: [&str; 17] = [
     "max_repeats",
     "measure",
     "bars",
+    "pairs",
+    "stop_early",
+    "fail_on",
     "needs_disk",
     "announce",
     "design",
@@ -34,7 +37,19 @@ const TOP: [&str; 17] = [
     "factor",
     "combination",
 ];
-const FACTOR: [&str; 5] = ["name", "kind", "key", "given", "levels"];
+/// Keys of an experiment that compares all levels.
+const NOT_OF_PAIRS: [&str; 9] = [
+    "measure",
+    "bars",
+    "needs_disk",
+    "announce",
+    "design",
+    "restarts",
+    "warm",
+    "populate",
+    "combination",
+];
+const FACTOR: [&str; 6] = ["name", "kind", "key", "given", "levels", "against"];
 
 /// Keys of `[warm]` that are no flags of `run`.
 pub const OF_WARM: [&str; 2] = ["until", "at_most"];
@@ -96,6 +111,7 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
         warm: reader.section(top, "warm", &OF_WARM)?,
         warm_until: reader.warm_until(top)?,
         populate: reader.section(top, "populate", &[])?,
+        pairs: reader.pairs(top, &factors)?,
         factors,
     };
     experiment.bars = reader.bars(top, &experiment)?;
@@ -288,8 +304,21 @@ impl Reader<'_> {
             kind,
             given: self.yes(table, "given")?.unwrap_or(false),
             levels,
+            against_previous: self.against_previous(table)?,
             line,
         })
+    }
+
+    fn against_previous(&self, table: &DeTable<'_>) -> Result<bool, FileError> {
+        match self.text(table, "against")? {
+            None => Ok(false),
+            Some((_, word)) if word == "first" => Ok(false),
+            Some((_, word)) if word == "previous" => Ok(true),
+            Some((at, word)) => Err(FileError {
+                hint: Some("known: first, previous".into()),
+                ..self.wrong(at, format!("levels cannot be compared against {word:?}"))
+            }),
+        }
     }
 
     fn kind(&self, at: usize, table: &DeTable<'_>, factor: &str) -> Result<Kind, FileError> {
@@ -337,21 +366,73 @@ impl Reader<'_> {
     }
 
     fn bars(&self, top: &DeTable<'_>, of: &Experiment) -> Result<Vec<Bar>, FileError> {
-        let Some(value) = top.get("bars") else {
+        let texts = self.texts(top, "bars", "p99 < 20ms")?.into_iter();
+        let bar = |(at, text): (usize, String)| {
+            Bar::parse(&text, &of.factors).map_err(|e| self.refused(at, &e, Some(e.hint())))
+        };
+        texts.map(bar).collect()
+    }
+
+    /// A list of texts, each with its place; empty where the key is not there.
+    fn texts(
+        &self,
+        top: &DeTable<'_>,
+        key: &str,
+        such_as: &str,
+    ) -> Result<Vec<(usize, String)>, FileError> {
+        let Some(value) = top.get(key) else {
             return Ok(Vec::new());
         };
-        let wrong = |at| self.wrong(at, "bars wants a list of texts, such as \"p99 < 20ms\"");
+        let wrong = |at| {
+            let what = format!("{key} wants a list of texts, such as {such_as:?}");
+            self.wrong(at, what)
+        };
         let DeValue::Array(list) = value.get_ref() else {
             return Err(wrong(value.span().start));
         };
-        let each = list.iter().map(|one| {
-            let at = one.span().start;
-            let DeValue::String(text) = one.get_ref() else {
-                return Err(wrong(at));
+        let text = |one: &Spanned<DeValue<'_>>| match one.get_ref() {
+            DeValue::String(text) => Ok((one.span().start, text.to_string())),
+            _ => Err(wrong(one.span().start)),
+        };
+        list.iter().map(text).collect()
+    }
+
+    /// What is asked of pairs, where the file compares two levels in pairs.
+    fn pairs(&self, top: &DeTable<'_>, factors: &[Factor]) -> Result<Option<Pairs>, FileError> {
+        let at = |key: &str| top.iter().find(|(known, _)| known.get_ref() == key);
+        let at = |key: &&str| at(key).map(|(key, _)| key.span().start);
+        if self.yes(top, "pairs")? != Some(true) {
+            return match ["stop_early", "fail_on"].iter().find_map(at) {
+                None => Ok(None),
+                Some(at) => Err(FileError {
+                    hint: Some("write pairs = true beside it".into()),
+                    ..self.wrong(at, "stop_early and fail_on are about pairs")
+                }),
             };
-            Bar::parse(text, &of.factors).map_err(|e| self.refused(at, &e, Some(e.hint())))
-        });
-        each.collect()
+        }
+        if let Some(at) = NOT_OF_PAIRS.iter().find_map(at) {
+            return Err(FileError {
+                hint: Some("leave it out, or leave out pairs".into()),
+                ..self.wrong(
+                    at,
+                    "pairs compare two levels of `bench`, and have no such key",
+                )
+            });
+        }
+        let fits = matches!(factors, [one] if one.levels.len() == 2 && one.kind == Kind::Restart);
+        if !fits {
+            let what = "pairs need one factor of kind restart with two levels";
+            return Err(self.wrong(at(&"pairs").unwrap_or(0), what));
+        }
+        let texts = self.texts(top, "fail_on", "p99>+5%")?.into_iter();
+        let bar = |(at, text): (usize, String)| {
+            FailOn::parse(&text).map_err(|e| self.refused(at, &e, Some(e.hint())))
+        };
+        let bars = texts.map(bar).collect::<Result<_, _>>()?;
+        Ok(Some(Pairs {
+            stop_early: self.yes(top, "stop_early")?.unwrap_or(false),
+            bars,
+        }))
     }
 
     fn design(&self, top: &DeTable<'_>, of: &Experiment) -> Result<Design, FileError> {
@@ -367,6 +448,14 @@ impl Reader<'_> {
                 return Err(FileError {
                     hint: Some("fix the number of blocks with repeats".into()),
                     ..self.wrong(*at, "until cannot size a screening: its intervals stand on restarts, not on blocks")
+                });
+            }
+            (Some((at, word)), true)
+                if word == "screening" && of.factors.iter().any(|f| f.against_previous) =>
+            {
+                return Err(FileError {
+                    hint: Some("leave `against` out".into()),
+                    ..self.wrong(*at, "a screening compares each level with the first")
                 });
             }
             (Some((_, word)), true) if word == "screening" => of

@@ -17,6 +17,23 @@ pub enum Stage {
     Twin,
     /// The winner and what it is compared with, measured again.
     Again,
+    /// One side of a pair, where two levels are compared in pairs.
+    Pair,
+}
+
+impl Stage {
+    /// All of them.
+    pub const EVERY: [Self; 4] = [Self::Main, Self::Twin, Self::Again, Self::Pair];
+
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Twin => "twin",
+            Self::Again => "again",
+            Self::Pair => "pair",
+        }
+    }
 }
 
 /// One run of the plan.
@@ -53,15 +70,14 @@ pub enum NotLonger {
     },
 }
 
-/// So many blocks of all restarts, the first of which comes twice in each block.
-pub fn order(seed: Seed, wholes: &[Whole], blocks: usize) -> Vec<Planned> {
+/// So many blocks of all restarts; in the main stage the first of them comes twice in each block.
+pub fn order(seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) -> Vec<Planned> {
     let mut plan = Vec::new();
-    more(&mut plan, seed, wholes, blocks, Stage::Main);
+    more(&mut plan, seed, wholes, blocks, stage);
     plan
 }
 
-/// More blocks behind those that are planned: of the main stage (with their twins), or of the restarts that are
-/// measured again.
+/// More blocks behind those that are planned.
 pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) {
     let first = plan.last().map_or(0, |last| last.block + 1);
     for block in first..first + blocks {
@@ -102,15 +118,17 @@ pub fn lengthened(
     wholes: &[Whole],
     blocks: usize,
 ) -> Result<Vec<Planned>, NotLonger> {
-    let main = plan.iter().filter(|planned| planned.stage == Stage::Main);
-    let have = main.map(|planned| planned.block + 1).max().unwrap_or(0);
+    let pairs = plan.iter().any(|planned| planned.stage == Stage::Pair);
+    let stage = if pairs { Stage::Pair } else { Stage::Main };
+    let own = plan.iter().filter(|planned| planned.stage == stage);
+    let have = own.map(|planned| planned.block + 1).max().unwrap_or(0);
     let mut plan = plan.to_vec();
     match blocks.checked_sub(have) {
         None => Err(NotLonger::Fewer { have }),
         Some(0) => Ok(plan),
         Some(_) if have >= LEAST_PAIRS => Err(NotLonger::Claims { have }),
         Some(missing) => {
-            more(&mut plan, seed, wholes, missing, Stage::Main);
+            more(&mut plan, seed, wholes, missing, stage);
             Ok(plan)
         }
     }

@@ -11,7 +11,7 @@ use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS};
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
     Analysis, Answer, Bar, BarCell, Covariates, Experiment, Fact, Growth, Kept, Noise, Progress,
-    RunState, Screened, Stage, Tip,
+    RunState, Screened, Tip,
 };
 use std::fmt::Write as _;
 
@@ -528,11 +528,6 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
             .facts
             .iter()
             .find(|f| f.planned.place == planned.place);
-        let word = |stage: Stage| match stage {
-            Stage::Main => "main",
-            Stage::Twin => "twin",
-            Stage::Again => "again",
-        };
         let verdict = fact.map_or(run.state.word(), |fact| match fact.verdict {
             Verdict::Valid => "valid",
             Verdict::Caution => "caution",
@@ -542,7 +537,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
             (planned.place + 1).to_string(),
             (planned.block + 1).to_string(),
             (planned.restart + 1).to_string(),
-            word(planned.stage).to_owned(),
+            planned.stage.word().to_owned(),
             run.run.map_or(String::new(), |id| id.to_string()),
             verdict.to_owned(),
             fact.map_or(String::new(), |fact| fact.behind.to_string()),

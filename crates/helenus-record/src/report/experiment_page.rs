@@ -162,10 +162,7 @@ fn forest(found: &Analysis) -> Chart {
     let own = found.effects.iter().filter(shown);
     let own: Vec<_> = own.filter_map(|e| Some((e, e.drawn()?))).collect();
     let percent = |ratio: f64| short((ratio - 1.0) * 100.0);
-    let names: Vec<String> = own
-        .iter()
-        .map(|(e, _)| text(&format!("{}={}", e.factor, e.to)))
-        .collect();
+    let names: Vec<String> = own.iter().map(|(e, _)| text(&e.label())).collect();
     let x: Vec<f64> = own.iter().map(|(_, e)| percent(e.ratio)).collect();
     let above: Vec<f64> = own
         .iter()

@@ -25,10 +25,7 @@ pub(super) fn effects(found: &Analysis) -> String {
         .iter()
         .flat_map(|(_, e)| [percent(e.low), percent(e.high)]);
     let scale = ends.map(f64::abs).fold(LEAST_SCALE, f64::max);
-    let names: Vec<String> = own
-        .iter()
-        .map(|(effect, _)| format!("{}={}", effect.factor, effect.to))
-        .collect();
+    let names: Vec<String> = own.iter().map(|(effect, _)| effect.label()).collect();
     let Some(width) = names.iter().map(|name| name.chars().count()).max() else {
         return String::new();
     };

@@ -30,7 +30,7 @@ pub(crate) fn planned(history: &mut History) -> ExperimentId {
         began_wall_ns: 5,
     };
     history
-        .plan_experiment(&beginning, &order(SEED, &wholes(), 2))
+        .plan_experiment(&beginning, &order(SEED, &wholes(), 2, Stage::Main))
         .expect("plans")
 }
 

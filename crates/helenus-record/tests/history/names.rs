@@ -1,8 +1,7 @@
 //! What a person calls runs by: numbers, ranges, lists, tags; experiments and comparisons have names too.
 //! Refuses to take one run where several are meant.
 
-use crate::values::{SEED, beginning, comparison, host, plan, result};
-use helenus_model::seed::Seed;
+use crate::values::{SEED, beginning, comparison, experiment, host, plan, result};
 use helenus_record::{
     ComparisonId, Ending, History, HistoryError, RunBeginning, RunId, RunPlace, RunSummary,
 };
@@ -109,9 +108,7 @@ fn tags_come_and_go() {
 #[test]
 fn an_experiment_holds_trials_that_hold_pairs_of_restarts() {
     let (_folder, mut history) = history();
-    let experiment = history
-        .begin_experiment("gc", Seed(7), &["g1", "zgc"], 1_750_000_000_000_000_000)
-        .expect("begins");
+    let experiment = experiment(&mut history, "gc", &["g1", "zgc"]);
     assert_eq!(experiment.to_string(), "e1");
     let (plan, host) = (plan(SEED), host());
     let mut run = |trial: u32, restart: u32, life: &str| {

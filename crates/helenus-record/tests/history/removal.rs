@@ -1,8 +1,7 @@
 //! What a clean-up takes and leaves.
 //! Refuses to lose what is under way, tagged, or part of an experiment that goes on.
 
-use crate::values::{SEED, beginning, host, interval, plan, result};
-use helenus_model::seed::Seed;
+use crate::values::{SEED, beginning, experiment, host, interval, plan, result};
 use helenus_record::{
     Ending, History, HistoryError, PruneChoice, RunBeginning, RunFilter, RunId, RunPlace, RunState,
     to_prune,
@@ -138,9 +137,7 @@ fn runs_of_what_another_process_carries_out_stay() {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("h");
     let mut history = History::open(&path).expect("opens");
-    let experiment = history
-        .begin_experiment("a against b", Seed(7), &["a", "b"], NOW)
-        .expect("begins");
+    let experiment = experiment(&mut history, "a against b", &["a", "b"]);
     let (plan, host) = (plan(SEED), host());
     let place = RunPlace {
         experiment,
@@ -188,9 +185,7 @@ fn runs_of_what_another_process_carries_out_stay() {
 fn an_experiment_that_lost_a_run_can_go_on() {
     let folder = tempfile::tempdir().expect("folder");
     let mut history = History::open(&folder.path().join("h")).expect("opens");
-    let experiment = history
-        .begin_experiment("gc", Seed(7), &["g1", "zgc"], NOW)
-        .expect("begins");
+    let experiment = experiment(&mut history, "gc", &["g1", "zgc"]);
     let (plan, host) = (plan(SEED), host());
     let begin = |history: &mut History, trial| {
         let place = RunPlace {

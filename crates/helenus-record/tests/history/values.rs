@@ -12,7 +12,7 @@ use helenus_model::sample::{
 };
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use helenus_record::RunBeginning;
+use helenus_record::{ExperimentBeginning, ExperimentId, History, RunBeginning};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -200,4 +200,19 @@ pub(crate) fn comparison() -> Comparison {
         "rows": [],
     });
     serde_json::from_value(json).expect("a comparison")
+}
+
+/// An experiment with these trials, none of whose runs is planned.
+pub(crate) fn experiment(history: &mut History, name: &str, trials: &[&str]) -> ExperimentId {
+    let beginning = ExperimentBeginning {
+        name,
+        text: "",
+        folder: "",
+        command: "",
+        seed: Seed(7),
+        trials,
+        began_wall_ns: 1_750_000_000_000_000_000,
+    };
+    let planned = history.plan_experiment(&beginning, &[]);
+    planned.expect("plans")
 }

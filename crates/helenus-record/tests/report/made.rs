@@ -4,7 +4,7 @@
 use helenus_model::comparison::Measure;
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{
-    Analysis, Covariates, Experiment, Fact, Progress, RunState, Values, analyse, order, read,
+    Analysis, Covariates, Experiment, Fact, Progress, RunState, Values, analyse, read,
 };
 use helenus_model::seed::Seed;
 use helenus_record::report::ExperimentReport;
@@ -55,7 +55,7 @@ impl Made {
 pub(crate) fn made() -> Made {
     let experiment = read(TEXT).expect("a file");
     let all = experiment.combinations();
-    let plan = order(Seed(3), &experiment.wholes(&all), experiment.repeats);
+    let plan = experiment.order(Seed(3));
     let mut runs = Vec::new();
     let mut facts = Vec::new();
     for planned in plan {

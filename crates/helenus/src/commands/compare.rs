@@ -1,30 +1,31 @@
 //! `helenus compare`: two sides of stored runs, or two files whose restarts it runs itself in interleaved pairs.
 //! Refuses a claim from two single runs.
 
-pub(crate) mod live;
 mod recipe;
 pub(crate) mod render;
+mod text;
 
 use crate::cli::compare::Compare;
-use crate::commands::bench;
+use crate::commands::experiment::live::Live;
+use crate::commands::experiment::plan::timing;
 use crate::commands::up::plural;
+use crate::commands::{bench, experiment as experiments};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::lifecycle::Hands;
-use helenus_lab::ab::{self, AbError, AbRequest, Rule};
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
+use helenus_lab::experiment::{self, Combination, Compared, ExperimentError, ExperimentRequest};
 use helenus_model::comparison::{
     BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
 };
+use helenus_model::experiment::{Experiment, Pairs, Planned, RunState};
 use helenus_model::format::Format;
 use helenus_model::seed::Seed;
+use helenus_record::ExperimentId;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// What a restart takes besides its phases, for estimates: up, look, prepare and rm of one node.
-const AROUND_A_RUN: Duration = Duration::from_secs(6);
 
 pub(crate) fn run(flags: &Compare, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let bars = bars(&flags.fail_on)?;
@@ -79,70 +80,119 @@ fn interleaved(
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let recipes = [recipe::read(files[0])?, recipe::read(files[1])?];
-    let mut labels = recipes.clone().map(|recipe| recipe.label);
-    if labels[0] == labels[1] {
-        labels = files.map(|file| file.display().to_string());
-    }
-    let request = AbRequest {
-        labels,
-        benches: [
-            side(&recipes[0], files[0], hands, ui)?,
-            side(&recipes[1], files[1], hands, ui)?,
-        ],
-        rule: rule(flags),
-        seed: Seed(flags.seed.unwrap_or_else(bench::random)),
-        bars,
-    };
-    request.check().map_err(not_comparable)?;
-    if let Some(text) = undecided(&request) {
+    let benches = [
+        side(&recipes[0], files[0], hands, ui)?,
+        side(&recipes[1], files[1], hands, ui)?,
+    ];
+    let labels = labels(&recipes, files);
+    let [a, b] = &labels;
+    experiment::comparable([a, b], [&benches[0], &benches[1]], &bars).map_err(not_comparable)?;
+    if let Some(text) = undecided(first_stage(flags), &bars) {
         ui.caution(&text);
     }
+    let seed = Seed(flags.seed.unwrap_or_else(bench::random));
+    let hushed = ui.hushed();
+    let request = |rate: Option<f64>| {
+        let text = text::of(flags, &labels, &recipes, rate);
+        experiments::request(text, seed, (hands, &hushed))
+    };
+    let mut pairs = request(None)?;
     if flags.dry_run {
-        dry_run(&request, ui);
+        dry_run(&pairs, ui);
         return Ok(0);
     }
-    ui.note(&format!(
-        "seed {}; at least {} restarts, about {}",
-        request.seed.0,
-        2 * request.rule.first_stage(),
-        minutes(estimate(&request, 2 * request.rule.first_stage()))
-    ));
-    let mut live = live::Live::new(ui, &request, [&recipes[0].flags, &recipes[1].flags]);
-    let finished = ab::ab(hands, &request, &mut |event| live.see(&event));
-    drop(live);
-    let finished = finished.map_err(failure)?;
-    render::show(
-        &finished.comparison,
-        finished.id.map(|id| id.to_string()),
-        ui,
-    );
-    if finished.interrupted {
-        return Err(CommandError::new(
-            code::INTERRUPTED,
-            "interrupted, and cleaned up; the pairs so far are above",
-        ));
+    if finds_rate(&pairs.combinations) {
+        let mut live = Live::new(ui, &pairs);
+        let rate = experiment::find_rate(hands, &pairs, &mut |event| live.see(&event));
+        drop(live);
+        let rate = rate.map_err(experiments::failure)?;
+        let interrupted = || CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
+        pairs = request(Some(rate.ok_or_else(interrupted)?))?;
     }
-    if let Some(error) = finished.failed {
-        return Err(failure(error));
-    }
-    bench::recorded(
-        exit_code(&finished.comparison),
-        "the comparison",
-        finished.not_recorded.as_ref(),
-    )
+    experiments::start(&pairs, hands, ui)
 }
 
-/// What stands against bars before anything runs: too few pairs for any answer.
-fn undecided(request: &AbRequest) -> Option<String> {
-    let pairs = request.rule.first_stage();
-    (pairs < LEAST_PAIRS && !request.bars.is_empty()).then(|| {
+/// What the sides are called: by their files, so that each is another word.
+fn labels(recipes: &[recipe::Recipe; 2], files: [&PathBuf; 2]) -> [String; 2] {
+    let by_name = [&recipes[0].label, &recipes[1].label].map(|label| text::word(label));
+    if by_name[0] != by_name[1] {
+        return by_name;
+    }
+    let by_path = files.map(|file| text::word(&file.display().to_string()));
+    if by_path[0] != by_path[1] {
+        return by_path;
+    }
+    let [a, b] = by_name;
+    [format!("{a}-A"), format!("{b}-B")]
+}
+
+/// Whether a side has neither a rate nor a closed loop.
+fn finds_rate(sides: &[Combination]) -> bool {
+    let open = |one: &Combination| one.bench.rate_per_s.is_none() && !one.bench.closed;
+    sides.iter().any(open)
+}
+
+/// Whether the sides of a file can be compared in pairs.
+pub(crate) fn pairs(
+    of: &Experiment,
+    pairs: &Pairs,
+    sides: &[Combination],
+) -> Result<(), CommandError> {
+    let [a, b] = sides else { return Ok(()) };
+    let labels = [0, 1].map(|level| of.factors[0].levels[level].label.as_str());
+    experiment::comparable(labels, [&a.bench, &b.bench], &pairs.bars).map_err(not_comparable)
+}
+
+/// Shows the comparison of the pairs that have run, and keeps it; its exit code. Nothing is shown where no pair is whole.
+pub(crate) fn made(
+    of: &Experiment,
+    id: ExperimentId,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    shown(experiment::compared(hands, of, id, true), ui)
+}
+
+/// The same once more, not kept: what `experiment report` says of pairs.
+pub(crate) fn report(
+    of: &Experiment,
+    id: ExperimentId,
+    nothing_else: bool,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    if !nothing_else {
+        let text =
+            format!("{id} compares two sides in pairs, and its report is that of a comparison");
+        return Err(CommandError::new(code::USAGE, text).hint(
+            "`helenus history --comparisons` lists them; `helenus report cmp1` draws one"
+                .to_owned(),
+        ));
+    }
+    shown(experiment::compared(hands, of, id, false), ui)
+}
+
+fn shown(compared: Result<Option<Compared>, ExperimentError>, ui: &Ui) -> Result<u8, CommandError> {
+    let Some(made) = compared.map_err(experiments::failure)? else {
+        return Ok(0);
+    };
+    render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
+    match made.unanswered {
+        Some(error) => Err(not_comparable(error)),
+        None => Ok(exit_code(&made.comparison)),
+    }
+}
+
+/// What stands against thresholds before anything runs: too few pairs for any answer.
+fn undecided(pairs: usize, bars: &[FailOn]) -> Option<String> {
+    (pairs < LEAST_PAIRS && !bars.is_empty()).then(|| {
         let few = if pairs == 1 {
             "1 pair leaves".to_owned()
         } else {
             format!("{pairs} pairs leave")
         };
         format!(
-            "{few} every bar of --fail-on undecided (exit code 6); --pairs {LEAST_PAIRS} is the fewest that can answer"
+            "{few} every threshold of --fail-on undecided (exit code 6); --pairs {LEAST_PAIRS} is the fewest that can answer"
         )
     })
 }
@@ -158,7 +208,7 @@ fn side(
     request.map_err(|error| error.within(&file.display().to_string()))
 }
 
-fn not_comparable(error: CompareError) -> CommandError {
+pub(crate) fn not_comparable(error: CompareError) -> CommandError {
     CommandError::new(code::USAGE, error.to_string()).hint(error.hint())
 }
 
@@ -167,28 +217,12 @@ fn exit_code(comparison: &Comparison) -> u8 {
     comparison.answer().map_or(0, BarAnswer::exit_code)
 }
 
-fn rule(flags: &Compare) -> Rule {
-    let max_pairs = flags.max_pairs as usize;
-    if flags.stop_early {
-        return Rule::Early { max_pairs };
+/// Pairs that are run before anything is decided.
+fn first_stage(flags: &Compare) -> usize {
+    if flags.until.is_some() || flags.stop_early {
+        return LEAST_PAIRS;
     }
-    let fixed = flags.pairs.map_or(DEFAULT_PAIRS, |n| n as usize);
-    flags.until.map_or(Rule::Pairs(fixed), |share| Rule::Until {
-        wanted: 1.0 + share,
-        max_pairs,
-    })
-}
-
-/// How long so many restarts take.
-fn estimate(request: &AbRequest, restarts: usize) -> Duration {
-    let one = |bench: &BenchRequest| {
-        // A closed loop that ends by count takes as long as it takes.
-        let phases = bench.shape.phases(bench.rate_per_s).into_iter();
-        let each = phases.map(|phase| phase.whole_ms().unwrap_or(phase.warmup_ms));
-        Duration::from_millis(each.sum()) + AROUND_A_RUN
-    };
-    let pair = one(&request.benches[0]) + one(&request.benches[1]);
-    pair * u32::try_from(restarts).unwrap_or(u32::MAX) / 2
+    flags.pairs.map_or(DEFAULT_PAIRS, |n| n as usize)
 }
 
 fn minutes(time: Duration) -> String {
@@ -200,30 +234,12 @@ fn minutes(time: Duration) -> String {
     }
 }
 
-fn failure(error: AbError) -> CommandError {
-    match error {
-        AbError::Bench { pair, side, source } => {
-            let place = format!("pair {pair}, side {}", side.letter());
-            bench::failure(*source).within(&place)
-        }
-        AbError::Rate(source) => bench::failure(*source).within("the run that finds the rate"),
-        AbError::Compare(source) => not_comparable(source),
-        AbError::TooManySpoilt { ref doubts, .. } => {
-            let mostly = doubts
-                .first()
-                .map(|(text, times)| format!("most often ({times} times): {text}"));
-            CommandError::of(code::INVALID, &error).hint(mostly)
-        }
-        AbError::Interrupted => CommandError::of(code::INTERRUPTED, &error),
-    }
-}
-
 /// `helenus.ab-plan/1`: what `--dry-run` tells.
 #[derive(Serialize)]
 struct AbPlan<'a> {
     format: Format,
     /// The names of A and B.
-    labels: &'a [String; 2],
+    labels: [&'a str; 2],
     /// Root seed.
     seed: u64,
     /// Pairs of restarts.
@@ -261,36 +277,36 @@ impl Answers for AbPlan<'_> {
     }
 }
 
-fn dry_run(request: &AbRequest, ui: &Ui) {
-    let pairs = request.rule.first_stage();
-    let most = match request.rule {
-        Rule::Pairs(pairs) => pairs,
-        Rule::Until { max_pairs, .. } | Rule::Early { max_pairs } => max_pairs.max(LEAST_PAIRS),
+fn dry_run(request: &ExperimentRequest, ui: &Ui) {
+    let of = &request.experiment;
+    let order = of.order(request.seed);
+    let runs: Vec<_> = order.iter().map(|run| (*run, RunState::Planned)).collect();
+    let about = timing(&request.combinations).left(&runs);
+    let pairs = of.repeats;
+    let bars = of.pairs.as_ref().map_or(&[][..], |pairs| &pairs.bars);
+    let early = of.pairs.as_ref().is_some_and(|pairs| pairs.stop_early);
+    let most = match early || of.until.is_some() {
+        true => of.max_repeats,
+        false => pairs,
     };
-    let pairing = helenus_model::pairing::Pairing::new(request.seed, pairs);
-    let order = (0..pairs)
-        .map(|pair| {
-            let first = pairing.first(pair);
-            format!("{}{}", first.letter(), first.other().letter())
-        })
-        .collect();
+    let letter = |run: &Planned| if run.combination == 0 { 'A' } else { 'B' };
+    let labels = [0, 1].map(|level| of.factors[0].levels[level].label.as_str());
     let plan = AbPlan {
         format: Format::new("ab-plan", 1),
-        labels: &request.labels,
+        labels,
         seed: request.seed.0,
         pairs,
         most_pairs: most,
         restarts: 2 * pairs,
         most_restarts: 2 * most,
-        about_s: estimate(request, 2 * pairs).as_secs(),
-        most_about_s: estimate(request, 2 * most).as_secs(),
-        bars: request
-            .bars
-            .iter()
-            .map(|bar| bar.text().to_owned())
+        about_s: about.as_secs(),
+        most_about_s: about.as_secs() * most as u64 / pairs as u64,
+        bars: bars.iter().map(|bar| bar.text().to_owned()).collect(),
+        order: order
+            .chunks(2)
+            .map(|pair| pair.iter().map(letter).collect())
             .collect(),
-        order,
-        finds_rate: request.finds_rate(),
+        finds_rate: finds_rate(&request.combinations),
     };
     ui.result(&plan, || {
         let more = if most > pairs {

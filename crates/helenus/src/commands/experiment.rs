@@ -2,13 +2,13 @@
 //! Refuses to run what was planned from another text, and to begin what has been begun and not ended.
 
 mod cells;
-mod live;
-mod plan;
+pub(crate) mod live;
+pub(crate) mod plan;
 mod report;
 mod status;
 
 use crate::cli::experiment::{Asked, ExperimentVerb, ExperimentWhat};
-use crate::commands::{bench, populate};
+use crate::commands::{bench, compare, populate};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
@@ -155,6 +155,34 @@ fn combinations(file: &File, hands: &Hands, ui: &Ui) -> Result<Vec<Combination>,
     cells::all(&file.experiment, &place, (hands, ui))
 }
 
+/// The request of a file's text.
+pub(crate) fn request(
+    text: String,
+    seed: Seed,
+    (hands, ui): (&Hands, &Ui),
+) -> Result<ExperimentRequest, CommandError> {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let file = of_text("the comparison".to_owned(), &folder, text)?;
+    Ok(ExperimentRequest {
+        combinations: plan::decidable(&file, hands, ui)?,
+        seed,
+        experiment: file.experiment,
+        text: file.text,
+        folder: file.folder.display().to_string(),
+        command: command(),
+    })
+}
+
+/// Enters an experiment into the history and runs it.
+pub(crate) fn start(
+    request: &ExperimentRequest,
+    hands: &Hands,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let id = experiment::begin(hands, request).map_err(failure)?;
+    sit(request, id, hands, ui)
+}
+
 /// The seed that was asked for, or a random one.
 fn seed(file: &File) -> Seed {
     let known = file.experiment.seed;
@@ -186,8 +214,7 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         folder: file.folder.display().to_string(),
         command: command(),
     };
-    let id = experiment::begin(hands, &request).map_err(failure)?;
-    sit(&request, id, hands, ui)
+    start(&request, hands, ui)
 }
 
 fn resume(
@@ -256,6 +283,8 @@ fn sit(
     let mut live = live::Live::new(ui, request);
     let sat = experiment::sit(hands, request, id, &mut |event| live.see(&event));
     drop(live);
+    let of = &request.experiment;
+    let compared = of.pairs.as_ref().map(|_| compare::made(of, id, hands, ui));
     let go_on = || format!("helenus experiment resume {id}");
     let sat = sat.map_err(|error| {
         let stopped = failure(error).within(&format!("{id} stopped"));
@@ -271,11 +300,19 @@ fn sit(
         let text = format!("{how}: {done} runs are done, {left} are left");
         return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("go on: {}", go_on())));
     }
-    report::show(id, hands, ui)
+    compared.unwrap_or_else(|| report::show(id, hands, ui))
 }
 
-fn failure(error: ExperimentError) -> CommandError {
+pub(crate) fn failure(error: ExperimentError) -> CommandError {
     match error {
+        ExperimentError::Side { run, source } => bench::failure(*source).within(&run),
+        ExperimentError::Compare(error) => compare::not_comparable(error),
+        ExperimentError::TooManyInvalid { ref doubts, .. } => {
+            let mostly = doubts
+                .first()
+                .map(|(text, times)| format!("most often ({times} times): {text}"));
+            CommandError::of(code::INVALID, &error).hint(mostly)
+        }
         ExperimentError::Cluster(error) => error.into(),
         ExperimentError::Bench(error) => bench::failure(*error),
         ExperimentError::Populate(error) => populate::failure(error),

@@ -25,7 +25,11 @@ const AB: [&str; 6] = ["compare", "--ab", "a.toml", "b.toml", "--seed", "3"];
 
 /// Compares to an end with a comparison on standard output: exit code, what was made, standard error.
 fn compared(lab: &TestLab, more: &[&str]) -> (String, Value, String) {
-    let said = lab.run(&[&AB[..], &["--format", "json"], more].concat());
+    made(lab, &[&AB[..], more].concat())
+}
+
+fn made(lab: &TestLab, args: &[&str]) -> (String, Value, String) {
+    let said = lab.run(&[args, &["--format", "json"]].concat());
     let made = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}\n{said}"));
     assert_eq!(lab.processes(), vec![]);
     (said.code, made, said.err)
@@ -83,7 +87,8 @@ fn a_difference_of_half_is_found_and_crosses_its_bar() {
     let differs = &made["differences"];
     assert_eq!(differs.as_array().map(Vec::len), Some(1), "{differs:#}");
     assert_eq!(differs[0]["what"], "-Dfake.body");
-    assert!(told.contains("seed 3; at least 12 restarts"), "{told}");
+    let plan = "e1 a-against-b: 0 of 12 runs done, 12 left in 12 restarts, about ";
+    assert!(told.contains(plan) && told.contains("; seed 3"), "{told}");
     let text = lab.run(&["compare", "cmp1"]);
     let headline = made["conclusion"]["headline"].as_str().expect("a headline");
     let first = "bar p50>+5% is crossed (B's response p50 ";
@@ -147,7 +152,7 @@ fn two_pairs_cannot_tell() {
     let (code, made, told) = compared(&lab, &["--pairs", "2", "--fail-on", "p50>+5%"]);
     assert_eq!(code, "6", "{made:#}");
     let before =
-        "caution: 2 pairs leave every bar of --fail-on undecided (exit code 6); --pairs 6 is";
+        "caution: 2 pairs leave every threshold of --fail-on undecided (exit code 6); --pairs 6 is";
     assert!(told.starts_with(before), "{told}");
     assert!(made["bars"][0]["low"].is_null(), "{made:#}");
     assert_eq!(made["bars"][0]["answer"], "cannot_tell");
@@ -180,10 +185,10 @@ fn runs_that_must_not_be_believed_spoil_their_pairs() {
     assert_eq!(said.out, "", "there is no pair to show");
     assert!(
         said.err
-            .contains("error: 2 of 2 pairs were spoilt by runs that must not be believed\n"),
+            .contains("error: e1 stopped: 2 of 2 pairs have an invalid run\n"),
         "{said}"
     );
-    assert!(said.err.contains("not to be believed ("), "{said}");
+    assert!(said.err.contains("; invalid ("), "{said}");
     assert!(
         said.err
             .contains("most often (2 times): too many operations failed\n"),
@@ -198,7 +203,8 @@ fn a_side_that_does_not_start_ends_it_with_its_place() {
     let said = lab.run(&[&AB[..], &["--pairs", "1"]].concat());
     assert_eq!(said.code, "4", "{said}");
     assert!(
-        said.err.contains("error: pair 1, side B: node1 died"),
+        said.err
+            .contains("error: e1 stopped: pair 1, b: node1 died"),
         "{said}"
     );
     assert!(said.err.contains("-Dfake.body"), "{said}");
@@ -218,18 +224,16 @@ fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
     assert!(said.out.starts_with("no claim: "), "{said}");
     assert!(said.out.contains("left out: r"), "{said}");
     assert!(said.out.contains("kept as cmp1"), "{said}");
-    assert!(
-        said.err
-            .ends_with("error: interrupted, and cleaned up; the pairs so far are above\n"),
-        "{said}"
-    );
+    let left = "error: interrupted, and cleaned up: 3 runs are done, 13 are left\n\
+                hint: go on: helenus experiment resume e1\n";
+    assert!(said.err.ends_with(left), "{said}");
     assert_eq!(lab.processes(), vec![]);
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
     assert_eq!(look::claims_of(&lab.path("home")).len(), 0);
 }
 
 #[test]
-fn kill_9_in_the_middle_leaves_runs_and_no_process() {
+fn kill_9_in_the_middle_leaves_runs_and_is_resumed() {
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     let running = until_told(&lab, "\npair 2, ");
     running.signal(Signal::KILL);
@@ -243,17 +247,49 @@ fn kill_9_in_the_middle_leaves_runs_and_no_process() {
         }
     });
     let states = states(&lab);
-    let ended = states
-        .iter()
-        .filter(|s| *s == "complete" || *s == "invalid");
-    assert!(ended.count() >= 3, "{states:?}");
-    // What came to its end can be compared; nothing that had not begun to exist blocks the next one.
-    let said = lab.run(&["compare", "r1", "r2"]);
-    assert!(
-        said.code == "0" || said.err.contains("must not be believed"),
-        "{said}"
+    let ended = |state: &&String| *state == "complete" || *state == "invalid";
+    assert!(states.iter().filter(ended).count() >= 3, "{states:?}");
+    // What has ended is kept, and the rest follows, by the sides as they were.
+    lab.write("b.toml", "this file is gone");
+    let (code, made, told) = made(&lab, &["experiment", "resume", "e1"]);
+    assert_eq!(code, "0", "{told}");
+    assert_eq!(made["pairs"].as_array().map(Vec::len), Some(8), "{made:#}");
+    assert_eq!(made["a"]["label"], "a");
+    // The same once more, by its name among experiments; and its runs pair as they were run.
+    let (_, again, _) = self::made(&lab, &["experiment", "report", "e1"]);
+    assert_eq!(again["rows"], made["rows"]);
+    let refused = lab.run(&["experiment", "report", "e1", "--csv", "x.csv"]);
+    assert_eq!(refused.code, "2", "{refused}");
+    let names = |side: &str| -> String {
+        let runs = made[side]["runs"].as_array().expect("runs");
+        let names: Vec<&str> = runs.iter().filter_map(Value::as_str).collect();
+        names.join(",")
+    };
+    let stored = lab.json(&["compare", &names("a"), &names("b")]);
+    assert_eq!(stored["pairs"], made["pairs"]);
+}
+
+#[test]
+fn a_file_with_pairs_is_the_same_comparison() {
+    let lab = TestLab::fake("serve");
+    lab.write(
+        "pairs.toml",
+        "name = 'slow'\npairs = true\nrepeats = 6\nfail_on = ['p50>+20%']\n\
+         [workload]\nphases = 'write'\nrate = 400\nwarmup = '100ms'\nduration = '600ms'\n\
+         [[factor]]\nname = 'side'\nkind = 'restart'\nlevels = [\n\
+         { label = 'fast', jvm = ['-Dfake.body=100', '-Dfake.tail=100', '-Dfake.life_sd=0.01'] },\n\
+         { label = 'slow', jvm = ['-Dfake.body=150', '-Dfake.tail=100', '-Dfake.life_sd=0.01'] },\n]\n",
     );
-    lab.leave();
+    let planned = lab.done(&["experiment", "plan", "pairs.toml", "--seed", "3"]);
+    assert!(
+        planned.contains("a block has 2 restarts and 2 runs\n"),
+        "{planned}"
+    );
+    let (code, made, told) = made(&lab, &["experiment", "run", "pairs.toml", "--seed", "3"]);
+    assert_eq!(code, "1", "{told}");
+    assert_eq!(made["bars"][0]["answer"], "crossed", "{made:#}");
+    assert_eq!(made["b"]["label"], "slow");
+    assert_eq!(made["differences"][0]["what"], "-Dfake.body");
 }
 
 #[test]

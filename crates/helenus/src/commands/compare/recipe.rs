@@ -30,6 +30,8 @@ pub(crate) struct Recipe {
     pub(crate) label: String,
     /// The flags.
     pub(crate) flags: Bench,
+    /// The keys of the file with their values.
+    pub(crate) keys: toml::Table,
 }
 
 /// A key and its value, with the place of the key in the text.
@@ -76,7 +78,9 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
             return Err(keys::refused(&place, &error));
         }
     };
-    Ok(Recipe { label, flags })
+    let keys = entries.into_iter();
+    let keys = keys.map(|(key, value)| (key.into_inner(), value)).collect();
+    Ok(Recipe { label, flags, keys })
 }
 
 /// The keys in the order of the text.

@@ -2,8 +2,8 @@
 //! Refuses a key of another section or kind, with its line and where it belongs.
 
 use crate::cli::run::{Populate, Run};
-use crate::cli::{CLUSTER_FLAGS, Cli, Verb};
-use crate::commands::{keys, populate, run};
+use crate::cli::{Bench, CLUSTER_FLAGS, Cli, Verb};
+use crate::commands::{bench, keys, populate, run};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::{Arg, Parser as _};
@@ -23,6 +23,9 @@ use std::path::Path;
 
 /// The key that says which workload: a word of `run`, and no flag.
 const WORKLOAD: &str = "workload";
+
+/// The verb whose flags a combination has.
+const RUN: &str = "run";
 
 /// The key of the kernel's read-ahead.
 const READ_AHEAD: &str = "read-ahead";
@@ -100,7 +103,8 @@ pub(super) fn all(
     place: &Place<'_>,
     (hands, ui): (&Hands, &Ui),
 ) -> Result<Vec<Combination>, CommandError> {
-    let verbs = [keys::verb("run"), keys::verb("populate")];
+    let load = if of.pairs.is_some() { "bench" } else { RUN };
+    let verbs = [keys::verb(load), keys::verb("populate")];
     let warm = of.warm.as_deref().unwrap_or_default();
     for (section, settings) in [
         (Section::Cluster, &of.cluster[..]),
@@ -133,9 +137,15 @@ pub(super) fn all(
         let hushed = ui.hushed();
         let tell = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
-        let flags = cell.run()?;
-        cell.apart(&flags)?;
-        let bench = run::request(&flags, hands, tell).map_err(within)?;
+        let bench = match of.pairs {
+            Some(_) => bench::request(&cell.bench()?, hands, tell),
+            None => {
+                let flags = cell.run()?;
+                cell.apart(&flags)?;
+                run::request(&flags, hands, tell)
+            }
+        };
+        let bench = bench.map_err(within)?;
         let Where::Ephemeral(up) = &bench.place else {
             return Err(CommandError::new(
                 code::USAGE,
@@ -145,6 +155,8 @@ pub(super) fn all(
         let whole = of.whole_levels(levels);
         let unfit = match fits.iter().find(|(known, _)| *known == whole) {
             Some((_, unfit)) => unfit.clone(),
+            // A side that does not fit says so when it starts.
+            None if of.pairs.is_some() => None,
             None => unfit(hands, up).map_err(within)?,
         };
         fits.push((whole, unfit.clone()));
@@ -227,7 +239,8 @@ fn known(
     place: &Place<'_>,
 ) -> Result<(), CommandError> {
     let key = setting.key.as_str();
-    if key == WORKLOAD && section == Section::Workload {
+    let is_workload = key == WORKLOAD && verb.get_name() == RUN;
+    if is_workload && section == Section::Workload {
         return Ok(());
     }
     if key == "seed" {
@@ -249,7 +262,7 @@ fn known(
         Section::Workload | Section::Warm | Section::Populate => Section::Cluster,
     };
     let elsewhere = section != Section::Populate
-        && (key == WORKLOAD || keys::find(verb, key, &|arg: &&Arg| may(other, arg)).is_ok());
+        && (is_workload || keys::find(verb, key, &|arg: &&Arg| may(other, arg)).is_ok());
     let hint = if elsewhere {
         format!("it belongs to [{}]", other.word())
     } else if let (Section::Warm, Some(own)) = (section, nearest(key, OF_WARM)) {
@@ -257,7 +270,10 @@ fn known(
     } else {
         near.unwrap_or_else(|| match section {
             Section::Populate => "the keys are the long flags of `helenus populate --help`".into(),
-            _ => "the keys are the long flags of `helenus run --help`".into(),
+            _ => format!(
+                "the keys are the long flags of `helenus {} --help`",
+                verb.get_name()
+            ),
         })
     };
     let text = format!("unknown key {key} in [{}]", section.word());
@@ -409,15 +425,27 @@ impl Cell<'_> {
     }
 
     fn run_of(&self, workload: Vec<Setting>, kinds: &[Kind]) -> Result<Run, CommandError> {
-        let settings = [self.of.cluster.clone(), workload].concat();
-        let settings = self.of.settings(&settings, self.levels, kinds);
-        let mut words = vec!["helenus".to_owned(), "run".to_owned()];
-        words.extend(self.workload(&settings));
-        self.flags(&self.verbs[0], &settings, &mut words)?;
-        match self.parse(&words, &settings)? {
+        match self.load(workload, kinds)? {
             Verb::Run(flags) => Ok(*flags),
             _ => Err(CommandError::new(code::USAGE, "a combination is a run")),
         }
+    }
+
+    /// A side of a pair.
+    fn bench(&self) -> Result<Bench, CommandError> {
+        match self.load(self.of.workload.clone(), &[Kind::Restart])? {
+            Verb::Bench(flags) => Ok(*flags),
+            _ => Err(CommandError::new(code::USAGE, "a side is a bench")),
+        }
+    }
+
+    fn load(&self, workload: Vec<Setting>, kinds: &[Kind]) -> Result<Verb, CommandError> {
+        let settings = [self.of.cluster.clone(), workload].concat();
+        let settings = self.of.settings(&settings, self.levels, kinds);
+        let mut words = vec!["helenus".to_owned(), self.verbs[0].get_name().to_owned()];
+        words.extend(self.workload(&settings));
+        self.flags(&self.verbs[0], &settings, &mut words)?;
+        self.parse(&words, &settings)
     }
 
     /// Whether there is something between data centres that a factor can set.

@@ -2,17 +2,20 @@
 //! Refuses to tell differences before all has run.
 
 use super::plan::timing;
-use crate::commands::compare::live::in_a_line;
 use crate::commands::{bench, populate};
 use crate::ui::Ui;
+use helenus_lab::Finished;
 use helenus_lab::bench::Where;
 use helenus_lab::experiment::{ExperimentEvent, ExperimentRequest};
-use helenus_model::experiment::{Planned, RunState, Slice, Stage, Timing, Warmth};
+use helenus_model::comparison::Stopping;
+use helenus_model::doubt::Verdict;
+use helenus_model::experiment::{Planned, RunState, Slice, Timing, Warmth};
 use helenus_model::units::human_duration;
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// The runs as they go.
-pub(super) struct Live<'a> {
+pub(crate) struct Live<'a> {
     ui: &'a Ui,
     request: &'a ExperimentRequest,
     within: bench::Live<'a>,
@@ -24,7 +27,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(ui: &'a Ui, request: &'a ExperimentRequest) -> Self {
+    pub(crate) fn new(ui: &'a Ui, request: &'a ExperimentRequest) -> Self {
         let nodes = request
             .combinations
             .iter()
@@ -43,7 +46,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    pub(super) fn see(&mut self, event: &ExperimentEvent<'_>) {
+    pub(crate) fn see(&mut self, event: &ExperimentEvent<'_>) {
         match event {
             ExperimentEvent::Waits(ahead) => self.ui.note(&format!(
                 "waiting: experiment {} runs (process {}), and two at once would measure each other",
@@ -99,6 +102,14 @@ impl<'a> Live<'a> {
             ExperimentEvent::Again { winner } => self
                 .ui
                 .note(&format!("{winner} looks best; it is measured again, with fresh restarts")),
+            ExperimentEvent::FindsRate => self.ui.note("one run of A finds the rate for all"),
+            ExperimentEvent::Rate(rate) => self.ui.note(&format!(
+                "every restart without a rate of its own runs at {rate}/s"
+            )),
+            ExperimentEvent::Decided(stopping) => self.ui.note(&decided(stopping)),
+            ExperimentEvent::Settled(pairs) => {
+                self.ui.note(&format!("settled after {pairs} pairs"));
+            }
         }
     }
 
@@ -150,17 +161,51 @@ impl<'a> Live<'a> {
     }
 
     fn words(&self, planned: Planned) -> String {
-        let of = &self.request.experiment;
-        let all = of.combinations();
-        let stage = match planned.stage {
-            Stage::Main => "",
-            Stage::Twin => ", the same again",
-            Stage::Again => ", measured again",
-        };
-        format!(
-            "block {}, {}{stage}",
-            planned.block + 1,
-            of.label(&all[planned.combination])
-        )
+        self.request.experiment.run_label(planned)
     }
+}
+
+fn decided(stopping: &Stopping) -> String {
+    let allowed = match stopping.asked_for > stopping.max_pairs {
+        true => format!("; --max-pairs allows {}", stopping.max_pairs),
+        false => String::new(),
+    };
+    format!(
+        "{} pairs say that {} needs {} for ±{:.1} %{allowed}",
+        stopping.first_stage,
+        stopping.governed_by,
+        stopping.asked_for,
+        (stopping.wanted - 1.0) * 100.0
+    )
+}
+
+/// A run's numbers in one line.
+fn in_a_line(finished: &Finished) -> String {
+    let mut text = String::new();
+    for phase in &finished.result.phases {
+        let slow = phase.total.times().next();
+        let at = |us: Option<f64>| us.map_or("–".to_owned(), |us| format!("{:.2}", us / 1e3));
+        let (p50, p99) = slow.map_or((None, None), |(_, d)| (d.p50_us, d.p99_us));
+        let _infallible = write!(
+            text,
+            "{} {:.0}/s, p50 {} ms, p99 {} ms; ",
+            phase.name,
+            phase.achieved_per_s,
+            at(p50),
+            at(p99)
+        );
+    }
+    text.push_str(match finished.result.verdict {
+        Verdict::Valid => "valid",
+        Verdict::Caution => "valid, with cautions",
+        Verdict::Invalid => "invalid",
+    });
+    let named = finished.result.phases.iter().flat_map(|p| &p.doubts);
+    let mut kinds: Vec<&str> = named.map(|d| d.text.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        let _infallible = write!(text, " ({})", kinds.join("; "));
+    }
+    text
 }

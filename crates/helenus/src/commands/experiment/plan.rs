@@ -2,6 +2,7 @@
 //! Refuses to start anything.
 
 use super::{File, combinations, seed};
+use crate::commands::compare;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::lifecycle::Hands;
@@ -11,7 +12,7 @@ use helenus_lab::bench::Where;
 use helenus_lab::experiment::Combination;
 use helenus_model::comparison::LEAST_PAIRS;
 use helenus_model::experiment::{
-    Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, Whole, order,
+    Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, Whole,
 };
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
@@ -59,6 +60,8 @@ struct Shown<'a> {
     restarts_a_block: usize,
     /// Runs of a block.
     runs_a_block: usize,
+    #[serde(skip)]
+    controlled: bool,
     /// Of a fraction: 3 mixes effects with interactions of two, 4 does not.
     resolution: Option<usize>,
     /// Why its question about the disk will have no answer here, as far as that is known beforehand.
@@ -83,10 +86,15 @@ impl Shown<'_> {
     /// What a block has.
     fn block(&self) -> String {
         format!(
-            "{} combinations; a block has {} restarts and {} runs, the first restart twice",
+            "{} combinations; a block has {} restarts and {} runs{}",
             self.combinations.len(),
             self.restarts_a_block,
-            self.runs_a_block
+            self.runs_a_block,
+            if self.controlled {
+                ", the first restart twice"
+            } else {
+                ""
+            }
         )
     }
 }
@@ -154,6 +162,10 @@ pub(super) fn decidable(
     ui: &Ui,
 ) -> Result<Vec<Combination>, CommandError> {
     let combinations = combinations(file, hands, ui)?;
+    if let Some(pairs) = &file.experiment.pairs {
+        compare::pairs(&file.experiment, pairs, &combinations)?;
+        return Ok(combinations);
+    }
     let phases = |one: &Combination| {
         let phases = one.bench.shape.phases(one.bench.rate_per_s);
         one.unfit.is_none().then_some(phases)
@@ -177,7 +189,7 @@ pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     let combinations = decidable(file, hands, ui)?;
     let of = &file.experiment;
     let seed = seed(file);
-    let order = order(seed, &of.wholes(&of.combinations()), of.repeats);
+    let order = of.order(seed);
     let fits = |planned: &&Planned| combinations[planned.combination].unfit.is_none();
     let runs: Vec<(Planned, RunState)> = order
         .iter()
@@ -222,7 +234,7 @@ pub(super) fn few(of: &Experiment) -> Option<String> {
 }
 
 /// How long restarts and runs take, as far as that is known beforehand.
-pub(super) fn timing(combinations: &[Combination]) -> Timing {
+pub(crate) fn timing(combinations: &[Combination]) -> Timing {
     let up = combinations.iter().map(|one| match &one.bench.place {
         Where::Ephemeral(up) if up.fake.is_some() => FAKE_RESTART,
         Where::Ephemeral(up) => {
@@ -370,7 +382,8 @@ fn shown<'a>(
     let all = of.combinations();
     let wholes = of.wholes(&all);
     let runs = |whole: &Whole| whole.combinations.len() * if whole.mirrored { 2 } else { 1 };
-    let twins = wholes.first().map_or(0, runs);
+    let first = wholes.first().filter(|_| of.pairs.is_none());
+    let twins = first.map_or(0, runs);
     let factors = of.factors.iter().map(|factor| ShownFactor {
         name: &factor.name,
         kind: factor.kind,
@@ -387,8 +400,9 @@ fn shown<'a>(
         name: &of.name,
         factors: factors.collect(),
         combinations: combinations.collect(),
-        restarts_a_block: wholes.len() + 1,
+        restarts_a_block: wholes.len() + usize::from(first.is_some()),
         runs_a_block: wholes.iter().map(runs).sum::<usize>() + twins,
+        controlled: first.is_some(),
         resolution: of.resolution(),
         not_testable,
         too_few: planned.as_ref().and_then(|_| few(of)),

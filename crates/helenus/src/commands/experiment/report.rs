@@ -2,6 +2,7 @@
 //! Refuses to write over a file that is no report.
 
 use super::{open, stored};
+use crate::commands::compare;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Table, Ui};
@@ -107,6 +108,10 @@ fn tell(
 ) -> Result<u8, CommandError> {
     let history = open(hands)?;
     let (stored, mut file) = stored(&history, name)?;
+    if file.experiment.pairs.is_some() {
+        let nothing = asked.is_empty() && files.markdown.or(files.csv).or(files.html).is_none();
+        return compare::report(&file.experiment, stored.id, nothing, hands, ui);
+    }
     let bars = bars(asked, &file.experiment)?;
     let own_bars = (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));
     let runs = history.planned_runs(stored.id)?;
