@@ -317,7 +317,7 @@ impl Sitting<'_> {
         let planned = plan.len();
         let wholes = of.wholes(&of.combinations());
         let missing = wanted - valid;
-        more(&mut plan, self.request.seed, &wholes, missing, Stage::Pair);
+        more(&mut plan, self.request.seed, &wholes, missing, Stage::Main);
         self.history.plan_more(self.id, &plan[planned..], None)?;
         self.runs = self.history.planned_runs(self.id)?;
         Ok(true)

@@ -20,6 +20,8 @@ pub struct Whole {
     /// Each of them runs twice in a life of the nodes, the second time in the reverse order (ABBA): what changes steadily in
     /// that life is the same for all. So it is where what differs is changed in running nodes.
     pub mirrored: bool,
+    /// It comes twice in each block of the main stage: its A/A control shows the experiment's own noise.
+    pub twice: bool,
 }
 
 /// Why a design makes no sense.
@@ -230,6 +232,7 @@ impl Experiment {
             match wholes.iter_mut().find(|whole| whole.levels == own) {
                 Some(whole) => whole.combinations.push(place),
                 None => wholes.push(Whole {
+                    twice: wholes.is_empty() && self.pairs.is_none(),
                     levels: own,
                     combinations: vec![place],
                     mirrored: self.factors.iter().any(|f| f.kind == Kind::Live),

@@ -17,13 +17,11 @@ pub enum Stage {
     Twin,
     /// The winner and what it is compared with, measured again.
     Again,
-    /// One side of a pair, where two levels are compared in pairs.
-    Pair,
 }
 
 impl Stage {
     /// All of them.
-    pub const EVERY: [Self; 4] = [Self::Main, Self::Twin, Self::Again, Self::Pair];
+    pub const EVERY: [Self; 3] = [Self::Main, Self::Twin, Self::Again];
 
     /// Its word in tables.
     pub fn word(self) -> &'static str {
@@ -31,7 +29,6 @@ impl Stage {
             Self::Main => "main",
             Self::Twin => "twin",
             Self::Again => "again",
-            Self::Pair => "pair",
         }
     }
 }
@@ -70,20 +67,22 @@ pub enum NotLonger {
     },
 }
 
-/// So many blocks of all restarts; in the main stage the first of them comes twice in each block.
-pub fn order(seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) -> Vec<Planned> {
+/// So many blocks of all restarts.
+pub fn order(seed: Seed, wholes: &[Whole], blocks: usize) -> Vec<Planned> {
     let mut plan = Vec::new();
-    more(&mut plan, seed, wholes, blocks, stage);
+    more(&mut plan, seed, wholes, blocks, Stage::Main);
     plan
 }
 
-/// More blocks behind those that are planned.
+/// More blocks behind those that are planned: of the main stage, in which some restarts come twice, or of the restarts that are
+/// measured again.
 pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) {
     let first = plan.last().map_or(0, |last| last.block + 1);
     for block in first..first + blocks {
         let mut restarts: Vec<(&Whole, Stage)> = wholes.iter().map(|w| (w, stage)).collect();
         if stage == Stage::Main {
-            restarts.extend(wholes.first().map(|first| (first, Stage::Twin)));
+            let twice = wholes.iter().filter(|whole| whole.twice);
+            restarts.extend(twice.map(|whole| (whole, Stage::Twin)));
         }
         let seed = seed.derive(&format!("experiment/block/{block}"));
         Draw::new(seed).shuffle(&mut restarts);
@@ -118,17 +117,15 @@ pub fn lengthened(
     wholes: &[Whole],
     blocks: usize,
 ) -> Result<Vec<Planned>, NotLonger> {
-    let pairs = plan.iter().any(|planned| planned.stage == Stage::Pair);
-    let stage = if pairs { Stage::Pair } else { Stage::Main };
-    let own = plan.iter().filter(|planned| planned.stage == stage);
-    let have = own.map(|planned| planned.block + 1).max().unwrap_or(0);
+    let main = plan.iter().filter(|planned| planned.stage == Stage::Main);
+    let have = main.map(|planned| planned.block + 1).max().unwrap_or(0);
     let mut plan = plan.to_vec();
     match blocks.checked_sub(have) {
         None => Err(NotLonger::Fewer { have }),
         Some(0) => Ok(plan),
         Some(_) if have >= LEAST_PAIRS => Err(NotLonger::Claims { have }),
         Some(missing) => {
-            more(&mut plan, seed, wholes, missing, stage);
+            more(&mut plan, seed, wholes, missing, Stage::Main);
             Ok(plan)
         }
     }

@@ -59,15 +59,7 @@ impl Experiment {
     /// The plan that it starts with.
     pub fn order(&self, seed: Seed) -> Vec<Planned> {
         let wholes = self.wholes(&self.combinations());
-        super::order(seed, &wholes, self.repeats, self.stage())
-    }
-
-    /// Why its first runs are in the plan.
-    pub fn stage(&self) -> Stage {
-        match self.pairs {
-            Some(_) => Stage::Pair,
-            None => Stage::Main,
-        }
+        super::order(seed, &wholes, self.repeats)
     }
 
     /// What a planned run is, in words: its block and its levels.
@@ -75,17 +67,18 @@ impl Experiment {
         let all = self.combinations();
         let levels = &all[planned.combination];
         let number = planned.block + 1;
-        let label = self.label(levels);
-        match planned.stage {
-            Stage::Pair => {
-                let labels = self.labels(levels);
-                let side = labels.first().map_or("", |(_, level)| level);
-                format!("pair {number}, {side}")
-            }
-            Stage::Main => format!("block {number}, {label}"),
-            Stage::Twin => format!("block {number}, {label}, the same again"),
-            Stage::Again => format!("block {number}, {label}, measured again"),
+        if self.pairs.is_some() {
+            let labels = self.labels(levels);
+            let side = labels.first().map_or("", |(_, level)| level);
+            return format!("pair {number}, {side}");
         }
+        let label = self.label(levels);
+        let stage = match planned.stage {
+            Stage::Main => "",
+            Stage::Twin => ", the same again",
+            Stage::Again => ", measured again",
+        };
+        format!("block {number}, {label}{stage}")
     }
 }
 
@@ -108,7 +101,7 @@ mod tests {
         assert_eq!((plan.len(), of.order(Seed(7))), (80, plan.clone()));
         for pair in plan.chunks(2) {
             assert!(pair[0].block == pair[1].block && pair[0].combination != pair[1].combination);
-            assert!(pair[0].restart != pair[1].restart && pair[0].stage == Stage::Pair);
+            assert!(pair[0].restart != pair[1].restart);
         }
         let a_first = plan.iter().step_by(2).filter(|run| run.combination == 0);
         let a_first = a_first.count();
@@ -125,7 +118,7 @@ mod tests {
     #[test]
     fn an_invalid_run_takes_its_pair_with_it() {
         let of = experiment();
-        let plan = order(Seed(1), &of.wholes(&of.combinations()), 3, Stage::Pair);
+        let plan = order(Seed(1), &of.wholes(&of.combinations()), 3);
         let runs = plan
             .iter()
             .map(|run| (*run, run.block != 1 || run.combination == 0));

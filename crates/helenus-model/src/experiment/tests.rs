@@ -108,9 +108,9 @@ fn every_block_has_each_restart_once_and_one_twice_in_an_order_of_the_seed() {
     let file = read(WHOLE).unwrap();
     let combinations = file.combinations();
     let wholes = file.wholes(&combinations);
-    let plan = order(Seed(7), &wholes, 20, Stage::Main);
-    assert_eq!(plan, order(Seed(7), &wholes, 20, Stage::Main));
-    assert_ne!(plan, order(Seed(8), &wholes, 20, Stage::Main));
+    let plan = order(Seed(7), &wholes, 20);
+    assert_eq!(plan, order(Seed(7), &wholes, 20));
+    assert_ne!(plan, order(Seed(8), &wholes, 20));
     assert_eq!(plan.len(), 20 * 10);
     let mut orders = BTreeSet::new();
     for block in 0..20 {
@@ -143,7 +143,7 @@ fn every_block_has_each_restart_once_and_one_twice_in_an_order_of_the_seed() {
     let places: Vec<usize> = plan.iter().map(|p| p.place).collect();
     assert_eq!(places, (0..plan.len()).collect::<Vec<_>>());
     // More blocks do not change those that are there.
-    let mut longer = order(Seed(7), &wholes, 12, Stage::Main);
+    let mut longer = order(Seed(7), &wholes, 12);
     more(&mut longer, Seed(7), &wholes, 8, Stage::Main);
     assert_eq!(longer, plan);
 }
@@ -203,7 +203,7 @@ fn fractions_are_balanced() {
 fn more_blocks_are_those_that_a_longer_plan_has_and_none_are_added_to_what_may_be_claimed_of() {
     let file = read(WHOLE).unwrap();
     let wholes = file.wholes(&file.combinations());
-    let plan = |blocks| order(Seed(1), &wholes, blocks, Stage::Main);
+    let plan = |blocks| order(Seed(1), &wholes, blocks);
     let longer = |have, blocks| lengthened(&plan(have), Seed(1), &wholes, blocks);
     assert_eq!(longer(1, 4), Ok(plan(4)));
     assert_eq!(longer(5, 9), Ok(plan(9)));
@@ -260,7 +260,7 @@ fn a_dataset_takes_its_time_once_and_none_where_it_is_there() {
 fn what_was_cut_off_comes_again_and_what_ended_does_not() {
     let file = read(WHOLE).unwrap();
     let wholes = file.wholes(&file.combinations());
-    let plan = order(Seed(1), &wholes, 2, Stage::Main);
+    let plan = order(Seed(1), &wholes, 2);
     let mut runs: Vec<(Planned, RunState)> = plan.iter().map(|p| (*p, RunState::Planned)).collect();
     let timing = Timing {
         restart: std::time::Duration::from_secs(10),
@@ -294,7 +294,7 @@ fn simulated(
     truth: impl Fn(&[usize]) -> f64,
 ) -> Vec<Fact> {
     let all = of.combinations();
-    let plan = order(seed, &of.wholes(&all), of.repeats, Stage::Main);
+    let plan = order(seed, &of.wholes(&all), of.repeats);
     let mut restarts: BTreeMap<usize, f64> = BTreeMap::new();
     let mut draw = Draw::new(seed.derive("noise"));
     plan.into_iter()

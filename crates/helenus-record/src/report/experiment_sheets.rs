@@ -329,7 +329,7 @@ fn combinations(found: &Analysis) -> Sheet {
 
 fn stage(stage: Stage) -> &'static str {
     match stage {
-        Stage::Main | Stage::Pair => "",
+        Stage::Main => "",
         Stage::Twin => "the same again",
         Stage::Again => "measured again",
     }

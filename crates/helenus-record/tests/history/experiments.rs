@@ -14,6 +14,7 @@ pub(crate) fn wholes() -> Vec<Whole> {
         levels: vec![level],
         combinations: vec![level],
         mirrored: false,
+        twice: level == 0,
     };
     vec![whole(0), whole(1)]
 }
@@ -30,7 +31,7 @@ pub(crate) fn planned(history: &mut History) -> ExperimentId {
         began_wall_ns: 5,
     };
     history
-        .plan_experiment(&beginning, &order(SEED, &wholes(), 2, Stage::Main))
+        .plan_experiment(&beginning, &order(SEED, &wholes(), 2))
         .expect("plans")
 }
 

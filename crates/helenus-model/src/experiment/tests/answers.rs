@@ -22,7 +22,7 @@ fn the_best_of_many_that_are_alike_is_seldom_called_better() {
 
 /// What is measured again of these settings, as runs by life of the nodes, in blocks of one seed.
 fn lives_again(of: &Experiment, settings: &[&[usize]]) -> Vec<Vec<usize>> {
-    let mut plan = order(Seed(1), &of.wholes(&of.combinations()), 6, Stage::Main);
+    let mut plan = order(Seed(1), &of.wholes(&of.combinations()), 6);
     let main = plan.len();
     more(&mut plan, Seed(1), &of.wholes_of(settings), 7, Stage::Again);
     let lives = plan[main..].chunk_by(|a, b| a.restart == b.restart);

@@ -51,7 +51,7 @@ fn a_file_asks_for_so_many_restarts_each_with_all_live_levels_twice() {
     assert_eq!(all.len(), 4 * wholes.len());
     assert!((10..=12).contains(&wholes.len()), "{}", wholes.len());
     assert_eq!(all[0], [0; 5]);
-    let plan = order(Seed(1), &wholes, 1, Stage::Main);
+    let plan = order(Seed(1), &wholes, 1);
     let life: Vec<usize> = plan
         .iter()
         .filter(|planned| planned.restart == 0)

@@ -382,8 +382,8 @@ fn shown<'a>(
     let all = of.combinations();
     let wholes = of.wholes(&all);
     let runs = |whole: &Whole| whole.combinations.len() * if whole.mirrored { 2 } else { 1 };
-    let first = wholes.first().filter(|_| of.pairs.is_none());
-    let twins = first.map_or(0, runs);
+    let twice = wholes.iter().find(|whole| whole.twice);
+    let twins = twice.map_or(0, runs);
     let factors = of.factors.iter().map(|factor| ShownFactor {
         name: &factor.name,
         kind: factor.kind,
@@ -400,9 +400,9 @@ fn shown<'a>(
         name: &of.name,
         factors: factors.collect(),
         combinations: combinations.collect(),
-        restarts_a_block: wholes.len() + usize::from(first.is_some()),
+        restarts_a_block: wholes.len() + usize::from(twice.is_some()),
         runs_a_block: wholes.iter().map(runs).sum::<usize>() + twins,
-        controlled: first.is_some(),
+        controlled: twice.is_some(),
         resolution: of.resolution(),
         not_testable,
         too_few: planned.as_ref().and_then(|_| few(of)),
