@@ -64,9 +64,9 @@ impl Clock {
     /// The axis' title.
     pub(super) fn title(self) -> &'static str {
         if self.minutes {
-            "minutes since measuring began"
+            "minutes since measurement started"
         } else {
-            "seconds since measuring began"
+            "seconds since measurement started"
         }
     }
 
