@@ -103,7 +103,7 @@ fn ledgers_that_there_are_not() {
     shot!(lab.run(&["ledger", "check", "@last"]), @"
     exit code: 2
     --- standard error
-    error: the history holds no run
+    error: the history contains no run
     hint: `helenus bench` makes one
     ");
     lab.done(&["up", "c"]);
