@@ -55,7 +55,7 @@ pub enum GivenError {
     #[error(transparent)]
     Unreadable(InputError),
     /// No statement.
-    #[error("{0} holds no statement")]
+    #[error("{0} contains no statement")]
     Empty(PathBuf),
     /// The server, or the way to it.
     #[error("{place}: {statement} failed; {done} of {of} statements were run")]
@@ -87,7 +87,7 @@ impl GivenError {
             Self::Unreadable(source) => source.hint(),
             Self::Empty(_) => Some("leave --schema out, or name a file with statements".into()),
             Self::Refused { cluster, .. } => Some(format!(
-                "{cluster} runs, for a look; `helenus rm {cluster}` removes it before another try"
+                "{cluster} still runs, so that you can look; `helenus rm {cluster}` removes it before another try"
             )),
         }
     }

@@ -17,7 +17,7 @@ pub enum LiveSchemaError {
     #[error("system_schema cannot be read")]
     Client(#[from] ClientError),
     /// There is no such table.
-    #[error("there is no table {keyspace}.{table}")]
+    #[error("no such table: {keyspace}.{table}")]
     Absent {
         /// Keyspace.
         keyspace: String,
@@ -27,7 +27,7 @@ pub enum LiveSchemaError {
         near: Option<String>,
     },
     /// A type that is not understood.
-    #[error("a column of {table} is not understood")]
+    #[error("cannot interpret a column of {table}")]
     Table {
         /// The table.
         table: String,

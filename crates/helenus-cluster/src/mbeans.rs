@@ -104,7 +104,7 @@ impl MbeansError {
                 ),
                 other => other.hint(),
             }),
-            Self::Deaf { .. } => Some("`helenus logs` shows what the agent said".into()),
+            Self::Deaf { .. } => Some("`helenus logs` shows the agent's output".into()),
             Self::Silent { .. } | Self::Refused { .. } => None,
         }
     }

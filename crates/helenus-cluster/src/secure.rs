@@ -84,7 +84,7 @@ impl SecureError {
             Self::Io { .. } => Some("is the state folder writable, and the disk not full?".into()),
             Self::Roles { source, .. } => source.hint().map(str::to_owned),
             Self::StockSuperuser { .. } => {
-                Some("`helenus start` tries again; the node's log says more".into())
+                Some("`helenus start` tries again; the node's log shows more".into())
             }
             Self::NoAuthority { .. } => Some(
                 "an earlier helenus brought it up: bring up a new cluster, whose key is kept"

@@ -98,7 +98,7 @@ pub enum SessionError {
     #[error(transparent)]
     Cluster(#[from] Box<ClusterError>),
     /// A server that is too old to describe what it has.
-    #[error("DESCRIBE is answered by the server from Cassandra 4.0 on, and this is {release}")]
+    #[error("DESCRIBE needs Cassandra 4.0 or later; this is {release}")]
     CannotDescribe {
         /// The release.
         release: String,
@@ -112,8 +112,8 @@ impl SessionError {
             Self::Client(error) => error.hint().map(str::to_owned),
             Self::Cluster(error) => error.hint(),
             Self::CannotDescribe { .. } => Some(
-                "the tables of system_schema have it: SELECT * FROM system_schema.tables; \
-                 an installed cqlsh of that release describes it, too"
+                "read system_schema instead (SELECT * FROM system_schema.tables), or use an installed \
+                 cqlsh of that release"
                     .into(),
             ),
         }

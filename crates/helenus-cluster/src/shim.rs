@@ -115,7 +115,7 @@ pub(crate) fn end_with(parent: i32) -> io::Result<()> {
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
         Ok(())
     } else {
-        Err(io::Error::other("the command that started this is gone"))
+        Err(io::Error::other("the command that started this has ended"))
     }
 }
 

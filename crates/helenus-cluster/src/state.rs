@@ -183,7 +183,7 @@ pub enum Wanted {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// No such cluster.
-    #[error("there is no cluster named {name}")]
+    #[error("no such cluster: {name}")]
     UnknownCluster {
         /// Asked for.
         name: String,
@@ -207,7 +207,7 @@ pub enum StateError {
         known: Vec<String>,
     },
     /// The name is taken.
-    #[error("a cluster named {0} exists already")]
+    #[error("cluster {0} already exists")]
     Exists(String),
     /// The state file is not ours to read.
     #[error("cannot read the state of cluster {name}")]
@@ -253,7 +253,7 @@ impl StateError {
         match self {
             Self::UnknownCluster { name, known } => match name.split_once('/') {
                 Some((cluster, _)) if known.iter().any(|one| one == cluster) => Some(format!(
-                    "here a whole cluster is meant, not one of its nodes: {cluster}"
+                    "name the whole cluster, not one of its nodes: {cluster}"
                 )),
                 _ => Some(name_hint(name, known)),
             },

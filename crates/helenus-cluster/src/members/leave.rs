@@ -149,7 +149,7 @@ impl Hands {
             }
             if begin.elapsed() > within {
                 return Err(MemberError::Stuck {
-                    what: format!("that {} has left", node.name),
+                    what: format!("the departure of {}", node.name),
                     waited: begin.elapsed().as_secs_f64(),
                     last: format!("its mode is {mode}"),
                 }

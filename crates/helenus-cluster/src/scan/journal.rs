@@ -221,7 +221,7 @@ mod tests {
         let refused = open(false, false).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "a count of k.t was cut off at 37 % of the ring, 12 rows"
+            "a count of k.t was interrupted at 37 % of the ring, 12 rows"
         );
         let (mut journal, before) = open(true, false).unwrap();
         assert_eq!(before.counted[1].1, 2);

@@ -55,10 +55,7 @@ fn what_does_not_belong_is_refused_and_leaves_nothing() {
     let error = history
         .finish_run(run, &result(&plan), Ending::Invalid)
         .expect_err("ended");
-    assert_eq!(
-        error.to_string(),
-        "run r1 has ended already: it is complete"
-    );
+    assert_eq!(error.to_string(), "run r1 has already ended (complete)");
     assert!(history.add_intervals(run, &[interval(0, 1)]).is_err());
 }
 

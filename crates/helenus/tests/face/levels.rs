@@ -127,7 +127,7 @@ fn what_cannot_be_is_refused() {
     shot!(lab.run(&["levels", "--cluster", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
 }
