@@ -61,7 +61,7 @@ pub enum CommandError {
         command: &'static str,
     },
     /// HELP on what is no command.
-    #[error("there is no help on {topic:?}")]
+    #[error("no help on {topic:?}")]
     Topic {
         /// What was asked for.
         topic: String,
@@ -474,7 +474,7 @@ mod tests {
         SHOW takes VERSION, HOST or SESSION with a trace's id, not "SESSION 12"
         EXIT takes no argument, not "NOW"
         COPY is a command of cqlsh that this shell does not have | an installed cqlsh has it: `helenus cqlsh NAME --installed`
-        there is no help on "consistncy" | did you mean `HELP CONSISTENCY`?
+        no help on "consistncy" | did you mean `HELP CONSISTENCY`?
         "#);
     }
 

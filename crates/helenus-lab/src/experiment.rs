@@ -157,8 +157,8 @@ pub enum ExperimentError {
     /// A run cannot be kept.
     #[error("the run cannot be kept in the history")]
     NotRecorded(#[source] HistoryError),
-    /// A cluster of a person's has the name that its restarts would have.
-    #[error("cluster {0} is yours, and this experiment's own would have its name")]
+    /// A person's cluster has the name that its restarts would have.
+    #[error("your cluster {0} has the name that this experiment needs for its own")]
     NameTaken(String),
     /// Another command changed the cluster of a run.
     #[error("`{0}` changed the cluster of a run, which is not counted")]

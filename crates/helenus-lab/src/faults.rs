@@ -232,7 +232,7 @@ impl Work {
         if zero_ns.is_some() && !self.hands.cancel.is_set() {
             for turn in never.into_iter().chain(due.map(|(_, turn)| turn)) {
                 if let Turn::Make(place) = turn {
-                    self.not_made(place, "the run ended before its moment".to_owned());
+                    self.not_made(place, "the run ended before it was due".to_owned());
                 }
             }
         }

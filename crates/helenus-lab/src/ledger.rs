@@ -88,7 +88,7 @@ pub enum LedgerFileError {
         /// Why.
         source: io::Error,
     },
-    /// What stands in the file is no ledger.
+    /// The content of the file is not a ledger.
     #[error("the ledger {path} cannot be used")]
     Content {
         /// The file.
@@ -97,14 +97,14 @@ pub enum LedgerFileError {
         source: LedgerError,
     },
     /// A keyspace without a ring.
-    #[error("the keyspace {keyspace} cannot be judged")]
+    #[error("the replicas of keyspace {keyspace} cannot be computed")]
     Copies {
         /// The keyspace.
         keyspace: String,
         /// Why.
         source: ReplicationError,
     },
-    /// A level of one data centre, and nobody knows of which.
+    /// A level of one data centre, and it is not known of which.
     #[error(
         "{} reads one data centre of several, and with --hosts it is not known which one answers",
         helenus_cql::Consistency::from(*level).name()
@@ -113,8 +113,8 @@ pub enum LedgerFileError {
         /// The level.
         level: Consistency,
     },
-    /// A level that reads do not have.
-    #[error("a ledger is not checked at {}", helenus_cql::Consistency::from(*level).name())]
+    /// A level that reads cannot have.
+    #[error("a ledger cannot be checked at {}", helenus_cql::Consistency::from(*level).name())]
     Level {
         /// The level.
         level: Consistency,
@@ -134,14 +134,14 @@ impl LedgerFileError {
             Self::History(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
             Self::Subject(error) => Some(error.hint()),
-            Self::None { .. } => Some("`helenus run … --ledger` keeps one".into()),
+            Self::None { .. } => Some("`helenus run … --ledger` writes one".into()),
             Self::Content { source, .. } => Some(
                 match source {
                     LedgerError::Foreign => "name a run, or a file that --ledger has made",
                     LedgerError::Short => "the generator was ended before it wrote anything",
                     LedgerError::Format(_) => "read it with the Helenus that wrote it",
                     LedgerError::Head(_) | LedgerError::Damaged { .. } => {
-                        "the disk has changed it since: what stands before the damage is not told alone"
+                        "the file was damaged after it was written; its intact part alone is not reported"
                     }
                 }
                 .into(),
@@ -152,7 +152,7 @@ impl LedgerFileError {
                 Some("name another with --client-dc, or start its nodes".into())
             }
             Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
-                "name it where it is; a run that ended before it began has none".into(),
+                "give its present path; a run that ended before it started has none".into(),
             ),
             Self::File { .. } | Self::Expected(_) | Self::Copies { .. } => None,
         }

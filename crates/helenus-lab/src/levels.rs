@@ -116,11 +116,11 @@ pub enum LevelsError {
         /// Why.
         source: Box<ClientError>,
     },
-    /// A keyspace of a cell's name is there already, and so is somebody else's.
-    #[error("keyspace {0} is there already, and is not ours")]
+    /// A keyspace with a cell's name already exists, so it is somebody else's.
+    #[error("keyspace {0} already exists and is not ours")]
     Taken(String),
     /// The history has cells of a comparison of this name: the two would be one to whoever asks for it.
-    #[error("the history has a comparison {0} already")]
+    #[error("the history already has a comparison {0}")]
     Known(String),
     /// Rows for the reads could not be written.
     #[error("{missing} rows for the reads could not be written ({why})")]

@@ -164,7 +164,7 @@ pub enum PopulateError {
     #[error(transparent)]
     Resume(#[from] ResumeError),
     /// Writes failed more often than they were to be sent again.
-    #[error("a write failed {tries} times ({why}); {below} of {partitions} partitions are in")]
+    #[error("a write failed {tries} times ({why}); {below} of {partitions} partitions are written")]
     Failed {
         /// How often it was sent.
         tries: u32,
@@ -178,12 +178,12 @@ pub enum PopulateError {
         partitions: u64,
     },
     /// A counter write failed: it may have counted.
-    #[error("a counter was not acknowledged ({why}): whether it counted nobody knows")]
+    #[error("a counter update was not acknowledged ({why}): it may or may not have been applied")]
     Counter {
         /// The failure.
         why: String,
     },
-    /// What must be there cannot be told.
+    /// What must be there is not known.
     #[error(transparent)]
     Expected(#[from] ExpectedError),
     /// The table that is there is not the workload's.
@@ -224,7 +224,7 @@ impl PopulateError {
             Self::Filling(e) => Some(e.hint().to_owned()),
             Self::Resume(e) => Some(e.hint().to_owned()),
             Self::Failed { kind, .. } => {
-                Some(format!("{}; run it again then: it goes on", kind.hint()))
+                Some(format!("{}; then run it again: it resumes", kind.hint()))
             }
             Self::Counter { .. } => Some(ResumeError::Counters.hint().to_owned()),
             Self::Expected(_) => None,
@@ -233,7 +233,7 @@ impl PopulateError {
                     .to_owned(),
             ),
             Self::Unread { .. } => {
-                Some("run it again: what is written is only read back".to_owned())
+                Some("run it again: rows already written are only read back".to_owned())
             }
         }
     }

@@ -109,7 +109,7 @@ pub enum StressRunError {
     #[error(transparent)]
     Line(#[from] StressError),
     /// What is to be read or truncated is not there.
-    #[error("there is no table {table} in {cluster}")]
+    #[error("{cluster} has no table {table}")]
     NoTable {
         /// Table.
         table: String,
@@ -175,7 +175,7 @@ impl StressRunError {
             Self::NotOurs { .. } => Some("do it there yourself".to_owned()),
             Self::Statement { source, .. } => source.hint().map(str::to_owned),
             Self::WarmUp { kind, .. } => Some(format!(
-                "{}; no-warmup goes without, -errors ignore counts failures",
+                "{}; no-warmup skips it, -errors ignore counts failures",
                 failure_hint(*kind)
             )),
         }

@@ -98,7 +98,7 @@ pub enum TargetError {
         sight: Box<Sight>,
     },
     /// No address was named.
-    #[error("no address was named")]
+    #[error("no address was given")]
     Nowhere,
     /// Nobody answers at the address that was named.
     #[error("{host} does not answer")]
@@ -262,7 +262,7 @@ fn same_cluster(known: &Sight, sight: &Sight, host: SocketAddr) -> Result<(), Ta
         return Ok(());
     }
     let why = format!(
-        "it is of another cluster than the first address ({:?})",
+        "it belongs to another cluster than the first address ({:?})",
         known.cluster_name
     );
     Err(TargetError::Refused {

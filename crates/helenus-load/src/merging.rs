@@ -97,7 +97,7 @@ impl Merger {
         self.fail(Failure {
             stage: Stage::Run,
             message: format!(
-                "generator process {} of {} ended before its time",
+                "generator process {} of {} ended early",
                 place + 1,
                 self.told.len()
             ),
@@ -360,10 +360,7 @@ mod tests {
         let [SampleLine::Failure(failure)] = &told[..] else {
             panic!("{told:?}");
         };
-        assert_eq!(
-            failure.message,
-            "generator process 2 of 2 ended before its time"
-        );
+        assert_eq!(failure.message, "generator process 2 of 2 ended early");
         assert!(merger.ended(0).is_empty());
     }
 

@@ -29,7 +29,7 @@ pub enum ReadError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// The samples belong to another plan.
-    #[error("the samples belong to the plan {found}, not to {expected}")]
+    #[error("the samples belong to plan {found}, not to {expected}")]
     OtherPlan {
         /// The plan's hash.
         expected: String,

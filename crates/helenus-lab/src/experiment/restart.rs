@@ -41,7 +41,7 @@ impl Sitting<'_> {
             .into_iter()
             .partition(|place| self.deaths(self.runs[*place].planned.combination) >= DEATHS);
         for place in dead {
-            let why = format!("it died in {DEATHS} blocks before, and was not tried again");
+            let why = format!("it died in {DEATHS} blocks and was not tried again");
             self.end(place, RunState::Died, None, Some(why))?;
         }
         let Some(place) = places.first().copied() else {

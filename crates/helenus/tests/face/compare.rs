@@ -464,7 +464,7 @@ fn two_single_runs_stand_side_by_side() {
     error: no such comparison: cmp9 (the newest is cmp2)
     hint: `helenus history --comparisons` lists them
     $ cmp2 --fail-on p50>+5%
-    error: cmp2 is made, and its bars were set when it was
+    error: cmp2 already exists, and its thresholds were set when it was made
     hint: compare its runs again: helenus compare r1 r2 --fail-on ...
     $ r1 r2 --fail-on p99.9>+5%
     error: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common

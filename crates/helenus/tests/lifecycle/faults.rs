@@ -540,7 +540,7 @@ fn a_fault_whose_moment_never_comes_disqualifies() {
     let said = lab.run(&[&RUN[..], &["--duration", "2s", "--fault", late]].concat());
     assert_eq!(said.code, "5", "{said}");
     assert!(
-        said.err.contains("the run ended before its moment"),
+        said.err.contains("the run ended before it was due"),
         "{said}"
     );
     let told: Value = serde_json::from_str(&said.out).expect("JSON");
