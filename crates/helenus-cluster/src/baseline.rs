@@ -162,7 +162,7 @@ pub struct BaselineLock {
     _file: fs::File,
 }
 
-/// A baseline as `list` tells it.
+/// A baseline as `list` shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// Cluster that was saved.

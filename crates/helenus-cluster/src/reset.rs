@@ -58,13 +58,13 @@ pub struct Reset {
     pub baseline: Option<String>,
     /// Changes of the schema, in order.
     pub changes: Vec<String>,
-    /// Own tables that were made anew: their ids differ now, statements prepared on them are prepared again.
+    /// Own tables that were recreated: their ids differ now, statements prepared on them are prepared again.
     pub remade: Vec<String>,
     /// Tables that were truncated.
     pub truncated: Vec<String>,
     /// Tables and views that got the rows of the baseline.
     pub refilled: Vec<String>,
-    /// Own tables that were surely as recorded.
+    /// Own tables that were certainly as recorded.
     pub untouched: usize,
     /// Folders of snapshots and backups that were removed.
     pub snapshots: Vec<PathBuf>,

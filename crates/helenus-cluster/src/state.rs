@@ -39,7 +39,7 @@ pub struct ClusterState {
     pub format: Format,
     /// Random, so that a cluster of the same name later is not taken for this one.
     pub id: String,
-    /// Seconds since 1970 at which `up` began.
+    /// Seconds since 1970 at which `up` started.
     pub created_unix: u64,
     /// Removed with the command that made it.
     pub ephemeral: bool,

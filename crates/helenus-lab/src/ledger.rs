@@ -53,7 +53,7 @@ pub struct LedgerFile {
 pub struct Extent {
     /// Writes that it has.
     pub writes: u64,
-    /// Whether the generator came to its end: what was under way is there, too.
+    /// Whether the generator finished: then operations under way are recorded, too.
     pub ended: bool,
     /// Bytes of a last record that was cut off.
     pub torn_bytes: u64,

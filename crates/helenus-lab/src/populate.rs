@@ -130,7 +130,7 @@ pub struct Populated {
     pub partitions: u64,
     /// Root seed of the data.
     pub seed: u64,
-    /// Partition that this run began with; those before it were acknowledged.
+    /// Partition that this run started with; those before it were acknowledged.
     pub from: u64,
     /// Operations that this run sent.
     pub sent: u64,
@@ -146,7 +146,7 @@ pub struct Populated {
     pub raised: Vec<RaisedSetting>,
     /// Settings that are as they were again.
     pub put_back: Vec<PutBack>,
-    /// What reading everything back found; none where nobody asked for it.
+    /// What reading everything back found; none unless requested.
     pub verified: Option<Verified>,
 }
 

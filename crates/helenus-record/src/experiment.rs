@@ -22,7 +22,7 @@ pub struct RunPlace {
     pub restart: u32,
 }
 
-/// Where a stored run stands.
+/// The place of a stored run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunPlacement {
     /// Its experiment.

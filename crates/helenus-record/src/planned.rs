@@ -43,13 +43,13 @@ pub struct StoredExperiment {
     /// Where paths in it begin.
     #[serde(skip)]
     pub folder: String,
-    /// The command that began it.
+    /// The command that started it.
     pub command: String,
     /// What order and data are drawn from.
     pub seed: Seed,
-    /// When it began: the wall clock in nanoseconds since 1970.
+    /// When it started: the wall clock in nanoseconds since 1970.
     pub began_wall_ns: u64,
-    /// How often somebody began to run it, or went on.
+    /// How often it was started or resumed.
     pub sittings: u32,
     /// Whether a living process runs it.
     pub running: bool,
@@ -69,11 +69,11 @@ pub struct PlannedRun {
     pub planned: Planned,
     /// What became of it.
     pub state: RunState,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
     /// Its run; none where it is not done, or was removed since.
     pub run: Option<RunId>,
-    /// When its last attempt began: the wall clock in nanoseconds since 1970.
+    /// When its last attempt started: the wall clock in nanoseconds since 1970.
     pub began_wall_ns: Option<u64>,
     /// When that ended.
     pub ended_wall_ns: Option<u64>,

@@ -16,13 +16,13 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It is still under way, or whoever ran it was killed.
+    /// It is still under way, or its process was killed.
     Broken,
     /// It ended, and its numbers may be read.
     Complete,
     /// A person stopped it.
     Interrupted,
-    /// It ended, but its numbers must not be believed.
+    /// It ended, but its numbers are not valid.
     Invalid,
 }
 
@@ -165,7 +165,7 @@ pub struct PhaseSummary {
     pub service_p99_us: Option<f64>,
     /// Response time p99 in microseconds; none in a closed loop or where too few samples lie above it.
     pub response_p99_us: Option<f64>,
-    /// What may be said of it; none without a result.
+    /// Its verdict; none without a result.
     pub verdict: Option<Verdict>,
 }
 
