@@ -45,7 +45,7 @@ const LESSON: [&str; 7] = [
     "DROP KEYSPACE helenus_training",
 ];
 
-/// Why no archive could be made; a start goes on without one.
+/// Why no archive could be made; a start continues without one.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The training start failed.

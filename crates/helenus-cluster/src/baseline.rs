@@ -48,7 +48,7 @@ pub struct BaselineMark {
     /// The baseline that it was saved as, or restored from, last.
     #[serde(default)]
     pub last: Option<LastBaseline>,
-    /// Work that has begun and not ended.
+    /// Work that has started and not ended.
     #[serde(default)]
     pub work: Option<Work>,
 }
@@ -110,7 +110,7 @@ impl BaselineMark {
 pub enum BaselineEvent {
     /// Nodes stop and start.
     Life(Event),
-    /// A step begins.
+    /// A step starts.
     Step(Step),
     /// Bytes of the step that are done.
     Bytes {

@@ -110,7 +110,7 @@ pub enum ClusterError {
         /// What is there.
         sight: Box<helenus_model::guard::Sight>,
     },
-    /// The disk is too full to begin.
+    /// The disk is too full to start.
     #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node needs".to_owned() } else { format!("{nodes} nodes need") })]
     NoSpace {
         /// Nodes.

@@ -224,7 +224,7 @@ impl Hands {
         Ok(planned.entry)
     }
 
-    /// All faults of a cluster that were begun and not healed.
+    /// All faults of a cluster that were started and not healed.
     ///
     /// # Errors
     /// The journal cannot be read.

@@ -184,7 +184,7 @@ pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Ve
 }
 
 /// Puts back what a cluster has set, and tells it; what somebody else has changed since, or wants as well, stays. A file
-/// that cannot be written is told in the log: removal goes on.
+/// that cannot be written is told in the log: removal continues.
 pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut told = Vec::new();
     for one in ends_with(root, folder, others) {

@@ -42,7 +42,7 @@ mod prepare;
 mod runtime;
 mod starting;
 
-/// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
+/// Disk that a node wants before it starts: logs, a few commit-log segments, system tables.
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
 
 /// Everything that the verbs work with.
@@ -158,7 +158,7 @@ pub enum Event {
         /// How long it took.
         took: Duration,
     },
-    /// No archive; starts go on, slower.
+    /// No archive; starts continue, slower.
     Untrained {
         /// Why.
         why: String,
@@ -507,7 +507,7 @@ impl Hands {
         )?)
     }
 
-    /// Whether the disk has room for so many nodes to begin with.
+    /// Whether the disk has room for so many nodes to start with.
     ///
     /// # Errors
     /// [`ClusterError::NoSpace`], or the disk cannot be asked.

@@ -47,7 +47,7 @@ pub fn has_prefix(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// How many nodes start at a time where nobody says.
+/// How many nodes start at a time by default.
 pub fn at_once(cores: u32) -> usize {
     AT_ONCE_PER_CORE * cores.max(1) as usize
 }

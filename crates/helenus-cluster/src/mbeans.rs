@@ -30,7 +30,7 @@ pub(crate) const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 const FIRST_PORT: u16 = 8778;
 /// How many ports are tried.
 const PORTS: u16 = 32;
-/// The agent begins to listen on a thread of its own.
+/// The agent starts to listen on a thread of its own.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 /// Longest wait for an answer: operations such as a flush end before they answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);

@@ -26,7 +26,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Patience with a node that has left and is to end.
+/// How long to wait for a node that has left and is to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 
 /// What happens on the way.

@@ -26,7 +26,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Longest wait for a trace, which the nodes write down after they have answered; as cqlsh has it.
 const TRACE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Words that begin a schema change.
+/// Words that start a schema change.
 const SCHEMA_WORDS: [&str; 3] = ["CREATE", "ALTER", "DROP"];
 
 /// A connection to the named node, or to the first that answers.
@@ -125,7 +125,7 @@ impl SessionError {
 pub struct Page {
     /// Its rows.
     pub rows: Rows,
-    /// Where the next one begins; none after the last.
+    /// Where the next one starts; none after the last.
     pub next: Option<Vec<u8>>,
 }
 

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Version of [`ClusterState`] as JSON.
 pub const STATE_VERSION: u32 = 2;
 
-/// Patience with a lock: a process that a killed helenus had just begun keeps it until it is the shim.
+/// How long to wait for a lock: a process that a killed helenus had just started keeps it until it is the shim.
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
 
 /// State file in a cluster's folder.

@@ -28,7 +28,7 @@ pub const WHY_FILE: &str = "stopped-for";
 pub struct UpgradeRequest {
     /// Cluster.
     pub cluster: String,
-    /// Release to end on; that of an upgrade that was cut off where nobody says one.
+    /// Release to end on; by default that of an interrupted upgrade.
     pub to: Option<String>,
     /// Mode to end in, where a person says one.
     pub until: Option<Mode>,
@@ -36,9 +36,9 @@ pub struct UpgradeRequest {
     pub java_home: Option<PathBuf>,
     /// Whether to use (and make) a class-data archive.
     pub archive: bool,
-    /// Patience with nodes that stop.
+    /// How long to wait for nodes that stop.
     pub within: Duration,
-    /// Patience with nodes that start.
+    /// How long to wait for nodes that start.
     pub ready_within: Duration,
 }
 
@@ -47,7 +47,7 @@ pub struct UpgradeRequest {
 pub enum UpgradeEvent<'a> {
     /// Releases, JDKs, nodes that stop and start.
     Life(Event),
-    /// A step begins.
+    /// A step starts.
     Step {
         /// Counted from 1.
         number: usize,
@@ -156,11 +156,11 @@ impl Hands {
         })
     }
 
-    /// Moves a cluster to another release, or goes on with an upgrade that was cut off.
+    /// Moves a cluster to another release, or continues with an upgrade that was cut off.
     ///
     /// # Errors
     /// As [`Self::upgrade_plan`]; the release or a JDK cannot be had; a node does not stop, start or rewrite its files.
-    /// What is done stays done, and the next call goes on.
+    /// What is done stays done, and the next call continues.
     pub fn upgrade(
         &self,
         request: &UpgradeRequest,
@@ -305,7 +305,7 @@ impl Hands {
         }
     }
 
-    /// Drains a node, stops it, and starts it on the release; where it was cut off before, goes on from there.
+    /// Drains a node, stops it, and starts it on the release; where it was cut off before, continues from there.
     fn move_node(
         &self,
         state: &mut ClusterState,

@@ -65,7 +65,7 @@ impl Default for ConnectOptions {
     }
 }
 
-/// One page of rows and where the next begins.
+/// One page of rows and where the next starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The rows.
@@ -270,7 +270,7 @@ impl Client {
         self.keyspace.as_deref()
     }
 
-    /// Whether the connection failed and must be made anew.
+    /// Whether the connection failed and must be made again.
     pub fn is_broken(&self) -> bool {
         self.conversation.is_broken()
     }

@@ -134,19 +134,19 @@ const HELP: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// Words of cqlsh that begin a command which this shell does not have.
+/// Words of cqlsh that start a command which this shell does not have.
 const ONLY_CQLSH: [&str; 7] = [
     "CAPTURE", "COPY", "DEBUG", "ELAPSED", "HISTORY", "LOGIN", "UNICODE",
 ];
 
-/// Words that begin a command, which ends with its line: a semicolon is welcome and not needed.
+/// Words that start a command, which ends with its line: a semicolon is welcome and not needed.
 pub(crate) fn begins_command(word: &str) -> bool {
     let is = |known: &&str| word.eq_ignore_ascii_case(known);
     let own = HELP.iter().any(|(name, ..)| *name != "USE" && is(name));
     own || ONLY_CQLSH.iter().any(is) || ["?", "DESC", "CLS"].iter().any(is)
 }
 
-/// Words with which a line may begin, for completion.
+/// Words with which a line may start, for completion.
 pub(crate) fn first_words() -> impl Iterator<Item = &'static str> {
     HELP.iter().map(|(name, ..)| *name)
 }

@@ -29,7 +29,7 @@ use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, P
 pub struct Combination {
     /// The run; its place is a cluster made for it.
     pub bench: BenchRequest,
-    /// The load that each life of its nodes begins with; none where the first run begins it.
+    /// The load that each life of its nodes starts with; none where the first run starts it.
     pub warm: Option<BenchRequest>,
     /// Until when that load is repeated; none where once is enough.
     pub warm_until: Option<UntilLevel>,
@@ -50,7 +50,7 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// Its file's text.
     pub text: String,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     pub folder: String,
     /// The command, free of secrets.
     pub command: String,
@@ -76,7 +76,7 @@ pub enum ExperimentEvent<'a> {
     },
     /// A cluster that an earlier sitting left was removed.
     Left(&'a str),
-    /// A run begins.
+    /// A run starts.
     Run {
         /// The run.
         planned: Planned,
@@ -139,7 +139,7 @@ pub struct Sat {
     pub not_removed: Option<ExperimentError>,
 }
 
-/// Why an experiment does not go on.
+/// Why an experiment does not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// It cannot be kept.
@@ -215,7 +215,7 @@ pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId,
 ///
 /// # Errors
 /// What would stop the next run, too: the history, the disk, a lack of the machine. What stands in the way of one
-/// combination only is noted, and the rest goes on.
+/// combination only is noted, and the rest continues.
 pub fn sit(
     hands: &Hands,
     request: &ExperimentRequest,

@@ -44,7 +44,7 @@ pub struct LedgerFile {
     pub path: PathBuf,
     /// What was run.
     pub head: Head,
-    /// Where its records begin, in bytes.
+    /// Where its records start, in bytes.
     from: u64,
 }
 
@@ -273,9 +273,9 @@ fn fill(file: &mut impl io::Read, bytes: &mut [u8]) -> io::Result<usize> {
 pub struct CheckRequest {
     /// Level of the reads; none takes the strongest that the nodes answer.
     pub consistency: Option<Consistency>,
-    /// Data centre whose nodes coordinate the reads; the writes' own where nobody says.
+    /// Data centre whose nodes coordinate the reads; the writes' own by default.
     pub client_dc: Option<String>,
-    /// Requests in flight at once; by the number of nodes where nobody says.
+    /// Requests in flight at once; by default by the number of nodes.
     pub parallel: Option<NonZeroUsize>,
     /// Most keys a second.
     pub rate: Option<f64>,
@@ -285,7 +285,7 @@ pub struct CheckRequest {
 
 /// Reads every key of a ledger back. `progress` takes keys that are read, and all of them as far as they are known.
 ///
-/// What broke off a reading that had begun stands beside what it had found until then.
+/// What broke off a reading that had started stands beside what it had found until then.
 ///
 /// # Errors
 /// The file or the cluster cannot be read.

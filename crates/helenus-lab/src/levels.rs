@@ -27,7 +27,7 @@ use helenus_record::{History, HistoryError, RunId, RunState};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Patience with statements that change the schema.
+/// How long to wait for statements that change the schema.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What `levels` is asked for.
@@ -58,7 +58,7 @@ pub struct LevelsRequest {
 /// What happens on the way.
 #[derive(Debug)]
 pub enum LevelsEvent<'a> {
-    /// A cell begins.
+    /// A cell starts.
     Begins {
         /// Its number, from 1.
         number: usize,
@@ -95,7 +95,7 @@ pub struct LevelsFinished {
     pub not_recorded: Option<HistoryError>,
 }
 
-/// Why a comparison of levels could not go on.
+/// Why a comparison of levels could not continue.
 #[derive(Debug, thiserror::Error)]
 #[expect(
     missing_docs,

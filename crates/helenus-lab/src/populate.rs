@@ -45,7 +45,7 @@ pub struct PopulateRequest {
     pub in_flight: u32,
     /// Consistency level of the writes.
     pub consistency: Consistency,
-    /// Replicas of each row, where the person says.
+    /// Replicas of each row, if set.
     pub replication_factor: Option<ReplicationFactor>,
     /// How often a failed write is sent again.
     pub tries: u32,
@@ -55,7 +55,7 @@ pub struct PopulateRequest {
     pub verify: bool,
     /// Whether an unfinished one is forgotten.
     pub anew: bool,
-    /// Patience with compactions at the end.
+    /// How long to wait for compactions at the end.
     pub settle_within: Duration,
 }
 
@@ -81,9 +81,9 @@ pub enum PopulateStep {
 /// What happens on the way.
 #[derive(Debug)]
 pub enum PopulateEvent<'a> {
-    /// A step begins.
+    /// A step starts.
     Step(PopulateStep),
-    /// It goes on from here.
+    /// It continues from here.
     Resumed {
         /// Partitions that are acknowledged already.
         from: u64,
@@ -251,7 +251,7 @@ struct Populate<'a> {
     told: Populated,
 }
 
-/// Where it would begin, and what of a load that was cut off waits to be put back; nothing is changed.
+/// Where it would start, and what of a load that was cut off waits to be put back; nothing is changed.
 ///
 /// # Errors
 /// No such cluster, or an unfinished populate of something else.

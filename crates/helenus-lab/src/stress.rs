@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// The root seed of every line: what one writes another reads, so that it must be the same.
 pub const SEED: Seed = Seed(42);
 
-/// Patience with statements that change the schema or truncate.
+/// How long to wait for statements that change the schema or truncate.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What `stress` is asked for.
@@ -66,7 +66,7 @@ pub enum StressEvent<'a> {
         /// What they are made of, by the names that are shown.
         operations: &'a BTreeMap<String, OperationInterval>,
     },
-    /// A run begins with so many operations in flight.
+    /// A run starts with so many operations in flight.
     Run(u32),
     /// A run is over; its summary.
     Ran {

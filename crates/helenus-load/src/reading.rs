@@ -36,7 +36,7 @@ pub enum ReadError {
         /// The header's.
         found: String,
     },
-    /// The generator said why it could not go on.
+    /// The generator said why it could not continue.
     #[error("the generator failed: {}", .0.message)]
     Failed(Failure),
     /// It ended without a word.
@@ -158,8 +158,8 @@ impl Accumulator {
         })
     }
 
-    /// The result; `beside` tells what was seen beside a measured stretch (from and to on the monotonic clock, in
-    /// nanoseconds) in which so many operations ended. Phases that never began are left out; one that did not end
+    /// The result; `beside` tells what was seen beside a measurement window (from and to on the monotonic clock, in
+    /// nanoseconds) in which so many operations ended. Phases that never started are left out; one that did not end
     /// is there, stopped early.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub enum ServeEnd {
     Done,
     /// A signal stopped it, or nobody read its samples any more.
     Stopped,
-    /// It could not go on.
+    /// It could not continue.
     Failed(Stage),
 }
 
@@ -47,7 +47,7 @@ impl ServeEnd {
     }
 }
 
-/// Why the generator could not go on.
+/// Why the generator could not continue.
 #[derive(Debug, thiserror::Error)]
 enum ServeError {
     #[error("cannot read the plan")]
@@ -223,7 +223,7 @@ async fn run<E: Endpoint + 'static>(
     })
 }
 
-/// The moment at which all of several processes begin a phase, in nanoseconds of the monotonic clock; none where nobody
+/// The moment at which all of several processes start a phase, in nanoseconds of the monotonic clock; none where nobody
 /// will say it any more. There is nothing else to do until it is known.
 fn moment(from: &mut dyn BufRead) -> Result<Option<u64>, ServeError> {
     let mut line = String::new();

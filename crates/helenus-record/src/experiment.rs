@@ -70,7 +70,7 @@ impl History {
         Ok(experiment)
     }
 
-    /// The runs of an experiment, in the order in which they began; none where there is no such experiment.
+    /// The runs of an experiment, in the order in which they started; none where there is no such experiment.
     ///
     /// # Errors
     /// The database cannot be read.

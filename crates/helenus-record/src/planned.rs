@@ -18,7 +18,7 @@ pub struct ExperimentBeginning<'a> {
     pub name: &'a str,
     /// Its file's text.
     pub text: &'a str,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     pub folder: &'a str,
     /// The command, free of secrets.
     pub command: &'a str,
@@ -40,7 +40,7 @@ pub struct StoredExperiment {
     /// Its file's text.
     #[serde(skip)]
     pub text: String,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     #[serde(skip)]
     pub folder: String,
     /// The command that started it.
@@ -188,7 +188,7 @@ impl History {
         Ok(sitting)
     }
 
-    /// A planned run begins.
+    /// A planned run starts.
     ///
     /// # Errors
     /// The database cannot be written.

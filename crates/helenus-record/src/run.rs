@@ -33,7 +33,7 @@ pub enum Ending {
     Complete,
     /// Stopped by a person.
     Interrupted,
-    /// With numbers that must not be believed.
+    /// With numbers that are not valid.
     Invalid,
 }
 

@@ -48,9 +48,9 @@ pub struct RestoreRequest {
     pub drop_cache: bool,
     /// Whether the nodes stay stopped.
     pub leave_stopped: bool,
-    /// Patience with nodes that stop.
+    /// How long to wait for nodes that stop.
     pub within: Duration,
-    /// Patience with nodes that start.
+    /// How long to wait for nodes that start.
     pub ready_within: Duration,
 }
 

@@ -18,7 +18,7 @@ const JOURNAL_VERSION: u32 = 1;
 /// The journal in a cluster's folder.
 const FILE: &str = "faults.json";
 
-/// All faults that were begun and not ended.
+/// All faults that were started and not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     /// `helenus.fault-journal/1`.

@@ -15,7 +15,7 @@ pub enum MemberError {
         cluster: String,
         /// Nodes.
         nodes: Vec<String>,
-        /// Whether --force goes on all the same.
+        /// Whether --force continues all the same.
         may_force: bool,
     },
     /// Nodes of two releases cannot stream to each other.

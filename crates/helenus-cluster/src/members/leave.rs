@@ -49,7 +49,7 @@ impl Hands {
     ///
     /// # Errors
     /// As [`Self::look_at_departure`]; or Cassandra refuses, or it does not come to an end. The same asked for again
-    /// goes on with it.
+    /// continues it.
     pub fn leave(
         &self,
         name: &str,

@@ -36,7 +36,7 @@ pub struct CountRequest {
     pub checksum: bool,
     /// How hard to lean on the nodes.
     pub gentleness: Gentleness,
-    /// Go on with a count that was cut off.
+    /// Continue with a count that was cut off.
     pub resume: bool,
     /// Forget a count that was cut off.
     pub fresh: bool,
@@ -273,7 +273,7 @@ impl Counting {
         Ok(())
     }
 
-    /// A partition that has come to its end.
+    /// A partition that is complete.
     fn tell(
         &self,
         prepared: &Prepared,

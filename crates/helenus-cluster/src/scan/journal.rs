@@ -33,7 +33,7 @@ pub(super) struct Before {
 impl Journal {
     /// Opens the journal of a count, and reads what an earlier one has left there.
     ///
-    /// `resume` goes on where there is something to go on with, `fresh` forgets it; with neither, something there is
+    /// `resume` continues where there is something to continue with, `fresh` forgets it; with neither, something there is
     /// an error that says how far it got.
     pub(super) fn open(
         path: &Path,
@@ -157,7 +157,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The count is whole: there is nothing to go on with.
+    /// The count is whole: there is nothing to continue with.
     pub(super) fn remove(self) -> Result<(), ScanError> {
         Ok(fs::remove_file(&self.path)?)
     }

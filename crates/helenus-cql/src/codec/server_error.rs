@@ -189,7 +189,7 @@ impl ServerErrorKind {
     }
 }
 
-/// Level, replicas that answered, replicas wanted: how most errors of replicas begin.
+/// Level, replicas that answered, replicas wanted: how most errors of replicas start.
 fn put_replicas(consistency: Consistency, received: i32, wanted: i32, out: &mut Vec<u8>) {
     out.put_u16(consistency.code());
     out.put_i32(received);

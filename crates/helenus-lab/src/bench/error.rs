@@ -50,7 +50,7 @@ pub enum BenchError {
     /// There is no place for the ledger.
     #[error("cannot make a folder for the ledger")]
     Ledger(#[source] std::io::Error),
-    /// Another command changed the cluster, and the load could not go on.
+    /// Another command changed the cluster, and the load could not continue.
     #[error("`{command}` changed the cluster during the run")]
     Disturbed {
         /// Its words.

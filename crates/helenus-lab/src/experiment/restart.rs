@@ -136,8 +136,8 @@ impl Sitting<'_> {
         bring_up(self, up)
     }
 
-    /// A number of these nodes' life that no other life of the same restart has: how often its runs were begun so far.
-    /// Each life begins one at least.
+    /// A number of these nodes' life that no other life of the same restart has: how often its runs were started so far.
+    /// Each life starts one at least.
     fn life(&self, places: &[usize]) -> u32 {
         let restart = places
             .first()

@@ -22,7 +22,7 @@ pub enum Keep {
     In(PathBuf),
 }
 
-/// The ledger of a run that begins now.
+/// The ledger of a run that starts now.
 pub(crate) fn plan(
     hands: &Hands,
     keep: &Keep,
@@ -52,7 +52,7 @@ pub fn beside(hands: &Hands, history: &History, runs: &[RunId]) -> Vec<PathBuf> 
     files.filter(|file| file.starts_with(&folder)).collect()
 }
 
-/// By moment and process, so that two runs that begin at once have two.
+/// By moment and process, so that two runs that start at once have two.
 fn name() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now_ns = now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));

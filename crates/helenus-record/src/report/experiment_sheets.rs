@@ -8,7 +8,7 @@ use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{Analysis, Interaction, Kept, Stage, Tip};
 
-/// A table of a report. A head that begins with `>` is set to the right.
+/// A table of a report. A head that starts with `>` is set to the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
     /// What it shows.

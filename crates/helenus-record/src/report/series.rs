@@ -9,7 +9,7 @@ pub(super) type Point = (f64, Option<f64>);
 /// Buckets of a thinned series: about one for each pixel of a wide chart's width.
 const BUCKETS: usize = 700;
 
-/// The axis of time: zero where measuring begins, after the first warm-up, as in every table of the run.
+/// The axis of time: zero where measuring starts, after the first warm-up, as in every table of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     zero_ns: u64,

@@ -109,7 +109,7 @@ pub(super) fn bytes(n: u64) -> String {
     helenus_model::units::Bytes(n).to_string()
 }
 
-/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that begin with March).
+/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that start with March).
 pub(super) fn wall(ns: u64) -> String {
     let unix = ns / 1_000_000_000;
     let days = unix / 86_400 + 719_468;
