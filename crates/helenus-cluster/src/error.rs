@@ -28,7 +28,7 @@ use helenus_model::units::Bytes;
 use std::io;
 use std::path::PathBuf;
 
-/// Whose fault an error is, as far as an exit code can say.
+/// Whose fault an error is, as far as an exit code can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// What was asked for: names, flags, files.

@@ -28,7 +28,7 @@ pub struct SchemaFile {
     statements: Vec<Statement>,
 }
 
-/// What a cluster's state says of the schema that it was given.
+/// What a cluster's state records of the schema that it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     /// The file as the person named it.
@@ -137,7 +137,7 @@ fn data_centers(plan: &ClusterPlan) -> BTreeMap<String, usize> {
 }
 
 /// Runs a schema in a cluster that is ready, keeps its text, and records the state as the one that a reset leads back
-/// to. `progress` is told statements that were run, of how many.
+/// to. `progress` gets the number of statements that were run, of how many.
 ///
 /// # Errors
 /// A statement fails: the cluster stays as it is then, with nothing recorded. Or a file cannot be written. A cluster

@@ -173,7 +173,7 @@ fn of_file(root: &Path, folder: &Path, file: &Path) -> Option<Changed> {
     held(root, folder).into_iter().find(|one| one.file == file)
 }
 
-/// What goes back where a cluster ends: what no other cluster wants as well.
+/// What goes back where a cluster ends: what no other cluster needs as well.
 pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut all = held(root, folder);
     all.retain(|one| {
@@ -183,8 +183,8 @@ pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Ve
     all
 }
 
-/// Puts back what a cluster has set, and tells it; what somebody else has changed since, or wants as well, stays. A file
-/// that cannot be written is told in the log: removal continues.
+/// Restores what a cluster has set, and reports it; what somebody else has changed since, or needs as well, stays. A file
+/// that cannot be written is reported in the log: removal continues.
 pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut told = Vec::new();
     for one in ends_with(root, folder, others) {

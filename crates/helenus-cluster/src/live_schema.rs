@@ -10,7 +10,7 @@ use helenus_model::nearest::nearest;
 use helenus_model::seed::Seed;
 use helenus_model::table::{ColumnKind, Described, SchemaColumn, SchemaTypes, Table, described};
 
-/// Why a table cannot be told.
+/// Why a table cannot be described.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveSchemaError {
     /// The node does not answer.

@@ -71,7 +71,7 @@ pub enum LiveSetting {
 /// Why a text is no live setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotLive {
-    /// A key that wants a restart, or is none.
+    /// A key that needs a restart, or is none.
     #[error("{key} cannot be changed in a running node")]
     Key {
         /// The key.

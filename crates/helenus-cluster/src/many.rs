@@ -88,7 +88,7 @@ impl Hands {
     /// `at_once` nodes start at a time; one that answers makes room for the next.
     ///
     /// # Errors
-    /// What stands in the way of all; what was interrupted leaves nothing behind.
+    /// What prevents all of them; what was interrupted leaves nothing behind.
     pub fn up_many(
         &self,
         request: &UpRequest,

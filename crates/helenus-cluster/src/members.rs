@@ -54,9 +54,9 @@ pub enum MemberEvent {
 /// Where and how a node is to join.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AddRequest {
-    /// Data centre, where a person says it.
+    /// Data centre, if set.
     pub data_center: Option<String>,
-    /// Rack, where a person says it.
+    /// Rack, if set.
     pub rack: Option<String>,
     /// Also where a node of the cluster is down.
     pub force: bool,

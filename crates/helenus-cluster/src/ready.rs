@@ -321,7 +321,7 @@ pub(crate) fn answer(
     Ok(client)
 }
 
-/// All conditions at once; the text says which one does not hold yet.
+/// All conditions at once; the text names the one that does not hold yet.
 fn complete(
     state: &ClusterState,
     clients: &mut BTreeMap<String, Client>,

@@ -78,7 +78,7 @@ pub struct Reset {
     pub lost: Vec<String>,
 }
 
-/// Takes a cluster of ours back to its recorded state; `dry_run` only says how.
+/// Takes a cluster of ours back to its recorded state; `dry_run` only reports how.
 ///
 /// # Errors
 /// A node is down or not ours, another helenus is at work on the cluster, or the server refuses a statement: what was

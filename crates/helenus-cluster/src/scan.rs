@@ -32,7 +32,7 @@ pub struct Gentleness {
     pub consistency: helenus_cql::Consistency,
 }
 
-/// Requests in flight for each node where nobody says: with two the node's own threads spin while they wait for work,
+/// Requests in flight for each node by default: with two the node's own threads spin while they wait for work,
 /// with eight nothing is won (docs/design/030-counting.md).
 const PARALLEL_A_NODE: usize = 4;
 

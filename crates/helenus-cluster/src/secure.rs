@@ -286,7 +286,7 @@ fn cqlshrc(plan: &ClusterPlan) -> String {
     text.replace('%', "%%")
 }
 
-/// cqlsh wants user and password apart from cqlshrc, in a file that only its owner can read.
+/// cqlsh needs user and password apart from cqlshrc, in a file that only its owner can read.
 fn cqlsh_credentials(plan: &ClusterPlan, password: &str) -> Vec<u8> {
     let access = Access::of(&plan.folder, plan.security);
     let user = access.credentials.map(|c| c.username).unwrap_or_default();

@@ -65,7 +65,7 @@ fn connect_to<'a>(
 /// Runs one statement at ONE.
 ///
 /// # Errors
-/// As the server or the connection says.
+/// What the server or the connection reports.
 pub fn run(
     state: &ClusterState,
     client: &mut Client,
@@ -248,7 +248,7 @@ impl Session {
     /// The whole answer to a statement of this program, at ONE and without a trace.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn ask(&mut self, statement: &str) -> Result<Rows, SessionError> {
         self.reconnect()?;
         self.client.set_timeout(ANSWER_WITHIN);
@@ -268,7 +268,7 @@ impl Session {
     /// A trace, which is waited for; none where the nodes have written none down.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn trace(&mut self, id: &[u8; 16]) -> Result<Option<Rows>, SessionError> {
         let begin = Instant::now();
         let [session, events] = trace_queries(id);
@@ -289,7 +289,7 @@ impl Session {
     /// What the cluster has, for whoever completes words.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn names(&mut self) -> Result<Names, SessionError> {
         self.reconnect()?;
         self.client.set_timeout(ANSWER_WITHIN);

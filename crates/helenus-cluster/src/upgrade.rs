@@ -30,7 +30,7 @@ pub struct UpgradeRequest {
     pub cluster: String,
     /// Release to end on; by default that of an interrupted upgrade.
     pub to: Option<String>,
-    /// Mode to end in, where a person says one.
+    /// Mode to end in, if set.
     pub until: Option<Mode>,
     /// JDK of the new release, where a person names one.
     pub java_home: Option<PathBuf>,
@@ -74,7 +74,7 @@ pub enum UpgradeEvent<'a> {
 pub struct UpgradeLook {
     /// The steps from where the cluster is.
     pub plan: UpgradePlan,
-    /// Settings of the first node that the release writes otherwise, or cannot be told.
+    /// Settings of the first node that the release writes otherwise, or does not have.
     pub otherwise: Vec<Otherwise>,
     /// The JDK that moved nodes will run on; absent where none is moved.
     pub jdk: Option<String>,
@@ -97,7 +97,7 @@ pub enum UpgradeTrouble {
     /// There is no way.
     #[error(transparent)]
     Way(#[from] UpgradeError),
-    /// Nobody said a release, and none is under way.
+    /// No release was given, and none is under way.
     #[error("upgrade {0} to which release?")]
     NoTarget(String),
     /// The settings of a node cannot be read.

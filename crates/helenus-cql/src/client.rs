@@ -94,7 +94,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Dials, opens and logs in; falls back from v5 to v4 where the server wants that.
+    /// Dials, opens and logs in; falls back from v5 to v4 where the server needs that.
     ///
     /// # Errors
     /// Whatever [`ClientError`] says about dialling, opening and logging in.
@@ -399,7 +399,7 @@ impl Client {
     }
 
     /// Executes a prepared statement and takes one page of at most `page_rows` rows, undecoded: for whoever reads many
-    /// and wants few of their values. Their columns are the statement's.
+    /// and needs few of their values. Their columns are the statement's.
     ///
     /// # Errors
     /// As [`Client::execute`].

@@ -6,21 +6,21 @@ use helenus_model::cql::tokens::{TokenKind, tokens};
 use helenus_model::nearest::nearest;
 use std::fmt::Write as _;
 
-/// Rows a page in a session, until `PAGING` says otherwise.
+/// Rows a page in a session, until `PAGING` changes it.
 pub const SESSION_PAGE_ROWS: i32 = 100;
 
 /// A command of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// `CONSISTENCY`: told without a level.
+    /// `CONSISTENCY`: shown without a level.
     Consistency(Option<Consistency>),
-    /// `SERIAL CONSISTENCY`: told without a level.
+    /// `SERIAL CONSISTENCY`: shown without a level.
     SerialConsistency(Option<Consistency>),
-    /// `TRACING`: told without a word.
+    /// `TRACING`: shown without a word.
     Tracing(Option<bool>),
-    /// `EXPAND`: told without a word.
+    /// `EXPAND`: shown without a word.
     Expand(Option<bool>),
-    /// `PAGING`: told without a word; off is no rows a page.
+    /// `PAGING`: shown without a word; off is no rows a page.
     Paging(Option<Option<i32>>),
     /// `SOURCE 'file'`.
     Source(String),
@@ -89,7 +89,7 @@ impl CommandError {
     }
 }
 
-/// What HELP says: the command, its arguments, what it does.
+/// What HELP prints: the command, its arguments, what it does.
 const HELP: [(&str, &str, &str); 13] = [
     ("CLEAR", "", "clear the terminal"),
     (
@@ -338,7 +338,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Obeys a command that only sets or tells a setting, and says what is so now; none for the others.
+    /// Obeys a command that only sets or shows a setting, and returns what holds now; none for the others.
     pub fn obey(&mut self, command: &Command) -> Option<String> {
         let on = |on: bool| if on { "on" } else { "off" };
         let (is, set) = ("Current", "set to");

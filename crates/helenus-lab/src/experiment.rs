@@ -74,7 +74,7 @@ pub enum ExperimentEvent<'a> {
         /// The runs of the plan, with what became of them.
         runs: &'a [PlannedRun],
     },
-    /// A cluster that an earlier sitting left was removed.
+    /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
     /// A run starts.
     Run {
@@ -112,7 +112,7 @@ pub enum ExperimentEvent<'a> {
         /// Why.
         why: &'a str,
     },
-    /// The first blocks say that there shall be more.
+    /// The first blocks require more.
     More {
         /// Blocks in all.
         blocks: usize,
@@ -126,7 +126,7 @@ pub enum ExperimentEvent<'a> {
     },
 }
 
-/// What came of a sitting.
+/// What came of one run of an experiment.
 #[derive(Debug)]
 pub struct Sat {
     /// Its name in the history.
@@ -266,7 +266,7 @@ impl Sitting<'_> {
         format!("exp{}", self.id.number())
     }
 
-    /// Removes what a sitting that was killed has left.
+    /// Removes what a killed run of it has left.
     fn clean_up(&mut self) -> Result<(), ExperimentError> {
         let own = self.cluster();
         let names = self.hands.clusters.names().map_err(StateError::from);
@@ -307,7 +307,7 @@ impl Sitting<'_> {
         Ok(())
     }
 
-    /// Runs of combinations that do not fit the machine are told and left out.
+    /// Runs of combinations that do not fit the machine are reported and left out.
     fn mark_unfit(&mut self) -> Result<(), ExperimentError> {
         for place in 0..self.runs.len() {
             let run = &self.runs[place];

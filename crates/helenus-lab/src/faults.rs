@@ -79,7 +79,7 @@ pub(crate) struct Faults {
     warmup_ns: u64,
     /// Whether the first interval has told when the first phase really started.
     exact: bool,
-    /// Whether the thread has said its last word.
+    /// Whether the thread has ended.
     ended: bool,
 }
 

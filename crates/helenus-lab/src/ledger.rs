@@ -179,7 +179,7 @@ pub fn open(hands: &Hands, name: &str) -> Result<(LedgerFile, Option<String>), L
 }
 
 impl LedgerFile {
-    /// Reads what stands before the records.
+    /// Reads what precedes the records.
     ///
     /// # Errors
     /// The file is not there, or is no ledger.
@@ -521,7 +521,7 @@ impl<'a> Checking<'a> {
     }
 }
 
-/// How many nodes of each data centre do not run, of a cluster of ours; of others nobody knows.
+/// How many nodes of each data centre do not run, of a cluster of ours; of others it is not known.
 fn silent(place: &ScanPlace) -> Result<BTreeMap<String, u32>, LedgerFileError> {
     let mut silent = BTreeMap::new();
     let Some(state) = place.state() else {

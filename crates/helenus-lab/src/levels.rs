@@ -41,7 +41,7 @@ pub struct LevelsRequest {
     pub wanted: Wanted,
     /// Replicas of each row by data centre.
     pub replicas: BTreeMap<String, u32>,
-    /// Where the client stands.
+    /// Where the client is.
     pub client_dc: String,
     /// How long each cell is measured.
     pub lasts: Lasts,
@@ -119,7 +119,7 @@ pub enum LevelsError {
     /// A keyspace with a cell's name already exists, so it is somebody else's.
     #[error("keyspace {0} already exists and is not ours")]
     Taken(String),
-    /// The history has cells of a comparison of this name: the two would be one to whoever asks for it.
+    /// The history has cells of a comparison of this name: the two could not be distinguished.
     #[error("the history already has a comparison {0}")]
     Known(String),
     /// Rows for the reads could not be written.
@@ -207,7 +207,7 @@ struct Levels<'a> {
     not_recorded: Option<HistoryError>,
 }
 
-/// Runs every cell. What ends it early is told beside the runs so far.
+/// Runs every cell. What ends it early is reported beside the runs so far.
 ///
 /// # Errors
 /// The cluster is not there or not ours, or cannot have a distance that was asked for.

@@ -194,7 +194,7 @@ pub enum PopulateError {
         /// The column that it lacks.
         column: String,
     },
-    /// Reads failed, so nothing can be said.
+    /// Reads failed, so nothing is known.
     #[error("{count} partitions could not be read back ({why})")]
     Unread {
         /// How many.

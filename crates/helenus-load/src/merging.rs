@@ -15,7 +15,7 @@ struct Told {
     last: Option<u64>,
     end: Option<PhaseEnd>,
     footer: Option<Footer>,
-    /// Phases that it has ended, and one more once its connections stand.
+    /// Phases that it has ended, and one more once it is connected.
     gates: usize,
     gone: bool,
 }

@@ -142,7 +142,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The header, once it has come: connections stand and the first phase runs.
+    /// The header, once it has come: it is connected and the first phase runs.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
     }

@@ -29,7 +29,7 @@ const EVENT_INTERVAL: u32 = 7;
 pub enum ServeEnd {
     /// Every phase ran to its end.
     Done,
-    /// A signal stopped it, or nobody read its samples any more.
+    /// A signal stopped it, or its samples were no longer read.
     Stopped,
     /// It could not continue.
     Failed(Stage),
@@ -95,7 +95,7 @@ impl ServeError {
     }
 }
 
-/// Runs the plan that stands on the first line of `input` (or all of it) and writes sample lines to `output`.
+/// Runs the plan on the first line of `input` (or all of it) and writes sample lines to `output`.
 ///
 /// SIGINT and SIGTERM, or `output`'s reader going away, stop it at once. It sets the calling thread's timer
 /// slack and, where the plan allows, its priority; the process is thought to do nothing else.

@@ -88,7 +88,7 @@ impl History {
     }
 }
 
-/// Where the restart stands.
+/// The place of the restart.
 pub(crate) fn placement(connection: &Connection, restart: i64) -> rusqlite::Result<RunPlacement> {
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.name, t.ordinal, t.name, r.ordinal, r.life IS NOT NULL FROM restart r \

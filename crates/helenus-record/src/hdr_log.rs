@@ -147,7 +147,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Writes the head of a log whose first run has this header; `about` stands there as a comment.
+    /// Writes the head of a log whose first run has this header; `about` is written as a comment.
     ///
     /// # Errors
     /// A writer that fails.

@@ -167,7 +167,7 @@ impl History {
         Ok(())
     }
 
-    /// This process runs the experiment from now on; returns the number of this sitting, from 1. What another process
+    /// This process runs the experiment from now on; returns how often it was started or resumed, from 1. What another process
     /// left as running is interrupted.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use crate::id::{ComparisonId, ExperimentId, RunReference};
 
-/// Longest tag, in bytes: it stands in a table.
+/// Longest tag, in bytes: it is shown in a table.
 const LONGEST: usize = 64;
 
 /// The word cannot be a tag.

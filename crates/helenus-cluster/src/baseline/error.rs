@@ -105,7 +105,7 @@ pub enum BaselineError {
         /// Node.
         node: String,
     },
-    /// A node would not flush, drain or tell its compactions.
+    /// A node would not flush, drain or report its compactions.
     #[error("{node} refused {what}: {answer}")]
     Refused {
         /// Node.

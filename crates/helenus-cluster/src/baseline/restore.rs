@@ -351,7 +351,7 @@ fn elsewhere(
     Ok((plan, data, origin))
 }
 
-/// Removes what a restore that was cut off brought, so that the nodes can start; says whether there was one.
+/// Removes what a restore that was cut off brought, so that the nodes can start; returns whether there was one.
 fn forget_half(
     hands: &Hands,
     state: &mut ClusterState,

@@ -131,7 +131,7 @@ pub(super) fn running(state: &ClusterState) -> Vec<String> {
         .collect()
 }
 
-/// Saves a cluster as a baseline. One that did not run is started for it, because its schema is told by its nodes.
+/// Saves a cluster as a baseline. One that did not run is started for it, because only its nodes know its schema.
 ///
 /// # Errors
 /// As [`look`], or the nodes do not settle, stop or start, or a file cannot be taken. What was started is removed,

@@ -173,7 +173,7 @@ impl MemberError {
         })
     }
 
-    /// What the tool said.
+    /// What the tool printed.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Tool { said, .. } => said.clone(),

@@ -12,10 +12,10 @@ use helenus_model::plan::NodePlan;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// What nodetool says of a node that the one that was asked holds for alive.
+/// What nodetool prints about a node that the asked one considers alive.
 const ALIVE: &str = "is alive and owns this ID";
 
-/// What nodetool says where a removal is under way.
+/// What nodetool prints where a removal is under way.
 const UNDER_WAY: &str = "already processing a removal";
 
 /// Between two tries.

@@ -43,7 +43,7 @@ pub enum NetError {
         /// Cluster.
         cluster: String,
     },
-    /// The keeper says no.
+    /// The keeper refuses.
     #[error("the cluster's network refuses: {why}")]
     Refused {
         /// Why.

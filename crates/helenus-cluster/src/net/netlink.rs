@@ -67,7 +67,7 @@ impl Messages {
         self
     }
 
-    /// A text with the zero at its end that the kernel wants.
+    /// A text with the zero at its end that the kernel needs.
     pub(crate) fn text(&mut self, kind: u16, value: &str) -> &mut Self {
         let mut bytes = value.as_bytes().to_vec();
         bytes.push(0);

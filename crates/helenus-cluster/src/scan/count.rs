@@ -30,7 +30,7 @@ const PIECES_LEAST: usize = 16;
 pub struct CountRequest {
     /// Tell partitions apart; so many of the largest are kept by key.
     pub partitions: Option<usize>,
-    /// Tell every partition as it comes; there is no going on with such a count.
+    /// Report every partition as it comes; such a count cannot be resumed.
     pub all: bool,
     /// Make the checksum: every row is fetched.
     pub checksum: bool,
@@ -44,7 +44,7 @@ pub struct CountRequest {
     pub journals: PathBuf,
 }
 
-/// A count with everything that can be told of it: by node, by range; by partition where that was asked for.
+/// A count with everything that is known of it: by node, by range; by partition where that was asked for.
 ///
 /// An interrupt ends it early: the report is not complete, and its journal stays.
 ///

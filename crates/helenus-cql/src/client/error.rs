@@ -21,7 +21,7 @@ pub enum ClientError {
     Unreachable {
         /// The address dialled.
         addr: SocketAddr,
-        /// What the system says.
+        /// What the system reports.
         source: io::Error,
     },
     /// The server and this client could not agree on an encrypted connection.
@@ -73,7 +73,7 @@ pub enum ClientError {
     Io {
         /// What was going on.
         during: &'static str,
-        /// What the system says.
+        /// What the system reports.
         source: io::Error,
     },
     /// The connection failed before and cannot be used any more.
@@ -103,13 +103,13 @@ pub enum ClientError {
         /// The server's words.
         message: String,
     },
-    /// The server wants credentials and none were given.
+    /// The server needs credentials and none were given.
     #[error("the server requires a user name and a password ({authenticator})")]
     CredentialsMissing {
         /// The server's authenticator class.
         authenticator: String,
     },
-    /// The server wants something other than a user name and a password.
+    /// The server requires something other than a user name and a password.
     #[error("the server's authenticator {authenticator} is not supported")]
     Authenticator {
         /// The server's authenticator class.

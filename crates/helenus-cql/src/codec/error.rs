@@ -175,7 +175,7 @@ pub enum EncodeError {
         /// The text.
         text: String,
     },
-    /// Something that only v5 can say.
+    /// Something that only v5 can express.
     #[error("{what} needs protocol v5")]
     NeedsV5 {
         /// What it is.

@@ -76,7 +76,7 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
 /// Received bytes on their way to envelopes.
 ///
 /// Starts plain, which is all of v4 and v5's handshake; [`Inbox::expect_frames`] says that v5's
-/// frames follow. An error is final: what stands in the stream after it cannot be told.
+/// frames follow. An error is final: what follows in the stream cannot be interpreted.
 #[derive(Debug, Default)]
 pub struct Inbox {
     framed: bool,

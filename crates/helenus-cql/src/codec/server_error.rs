@@ -17,7 +17,7 @@ pub struct ServerError {
     pub kind: ServerErrorKind,
 }
 
-/// Replicas that failed, and why where the server says so (v5).
+/// Replicas that failed, and why where the server reports it (v5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureReason {
     /// Only how many (v4).

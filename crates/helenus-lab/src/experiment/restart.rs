@@ -305,7 +305,7 @@ fn completed(result: &RunResult) -> u64 {
     phases.map(|phase| phase.total.completed).sum()
 }
 
-/// Brings up a cluster of this sitting.
+/// Brings up a cluster for this run of it.
 pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), ExperimentError> {
     let events = &mut sitting.events;
     events(ExperimentEvent::Bench(LabEvent::Step(Step::Up)));

@@ -10,7 +10,7 @@ use helenus_record::{History, RunId};
 use std::io;
 use std::path::PathBuf;
 
-/// The folder of ledgers that nobody named, in the state folder.
+/// The folder of ledgers without a name of their own, in the state folder.
 const FOLDER: &str = "ledgers";
 
 /// Where a run's ledger is kept.
@@ -42,7 +42,7 @@ pub(crate) fn plan(
     })
 }
 
-/// Ledgers of these runs that nobody named: they go when the runs go.
+/// Ledgers of these runs without a name of their own: they go when the runs go.
 pub fn beside(hands: &Hands, history: &History, runs: &[RunId]) -> Vec<PathBuf> {
     let folder = hands.paths.state.join(FOLDER);
     let plans = runs

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Bands of one kind that lie nearer than this share of the run are drawn as one.
 const TOGETHER: f64 = 1.0 / 500.0;
 
-/// A stretch of time behind the lines of every chart over time.
+/// A span of time behind the lines of every chart over time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Band {
     /// Its kind: a word, a style and a switch of the legend.

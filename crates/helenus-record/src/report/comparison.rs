@@ -122,7 +122,7 @@ fn kind(row: &Row) -> &'static str {
     }
 }
 
-/// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio wants.
+/// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio needs.
 fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
     let bounds = rows.iter().flat_map(|r| {
         let interval = r.estimate.filter(Estimate::is_enough);

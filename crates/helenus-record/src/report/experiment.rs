@@ -586,7 +586,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// Heads of what stood beside a run. No factor can have such a name, and older tables end before them.
+/// Heads of what was observed beside a run. No factor can have such a name, and older tables end before them.
 const BESIDE: [&str; 8] = [
     "began s",
     "runs before",
@@ -598,7 +598,7 @@ const BESIDE: [&str; 8] = [
     "host CPU speed after",
 ];
 
-/// What stood beside a run, and beside this phase of it; empty what nobody looked at.
+/// What was observed beside a run, and beside this phase of it; empty where nothing was observed.
 fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
     let Some(of) = of else {
         return Default::default();

@@ -265,7 +265,7 @@ fn ladders(found: &Analysis) -> Sheet {
 const OF_RATES: &str =
     "Interpolated between the rates that were run (log time over log rate), never beyond them.";
 
-/// What is told of each combination.
+/// The measures shown of each combination.
 fn columns(found: &Analysis) -> Vec<Measure> {
     let own = Measure::EVERY.into_iter().filter(|measure| {
         let has = |cell: &helenus_model::experiment::Cell| cell.values.contains_key(measure);

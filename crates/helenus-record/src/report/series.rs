@@ -122,7 +122,7 @@ fn join(to: &mut Interval, from: &Interval) {
     }
 }
 
-/// Samples that a p99 wants: ten of them are above it.
+/// Samples that a p99 needs: ten of them are above it.
 pub(super) const SAMPLES: u64 = 1000;
 
 /// Ticks that have samples enough for a p99.
@@ -136,7 +136,7 @@ pub(super) struct Merged {
 }
 
 /// The intervals of a run, of one operation where one is named, merged until each tick has the samples that a p99
-/// wants.
+/// needs.
 pub(super) fn merged(intervals: &[Interval], clock: Clock, operation: Option<&str>) -> Merged {
     let mut merged = Merged::default();
     for run in intervals.chunk_by(|a, b| a.phase == b.phase && a.stretch == b.stretch) {
@@ -234,7 +234,7 @@ pub(super) fn line(ticks: &[Tick], value: impl Fn(&Tick) -> Option<f64>) -> Vec<
     points
 }
 
-/// Samples closer to the one before than this, in nanoseconds, tell no rate: counters of CPU have ticks of 10 ms.
+/// Samples closer to the one before than this, in nanoseconds, give no rate: counters of CPU have ticks of 10 ms.
 const CLOSE_NS: u64 = 400_000_000;
 
 /// Growth of a counter a second, at the middle of each step; a counter that fell (a new process) breaks the line.
