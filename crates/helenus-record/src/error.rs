@@ -267,7 +267,9 @@ impl HistoryError {
             Self::Running { .. } | Self::Held { .. } => {
                 Some("wait until it ends, or stop it".into())
             }
-            Self::Lacks { what, .. } => Some(format!("only a run with {what} can be written this way")),
+            Self::Lacks { what, .. } => {
+                Some(format!("only a run with {what} can be written this way"))
+            }
             Self::Write(error) if error.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Write(_)
             | Self::Json { .. }

@@ -65,10 +65,7 @@ fn names_that_nothing_has_are_refused_with_the_nearest() {
         let error = history.resolve_all(names).expect_err(names);
         format!("{error}; {}", error.hint().unwrap_or_default())
     };
-    assert_eq!(
-        said("od"),
-        "no such run or tag: od; did you mean odd?"
-    );
+    assert_eq!(said("od"), "no such run or tag: od; did you mean odd?");
     assert_eq!(
         said("zzz"),
         "no such run or tag: zzz; `helenus history` lists runs and their tags"
