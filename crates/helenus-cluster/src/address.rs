@@ -89,7 +89,7 @@ impl Claimed {
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The /24 is full.
-    #[error("no {wanted} free addresses in {network}.0/24: {kept} are kept by clusters")]
+    #[error("fewer than {wanted} free addresses in {network}.0/24: clusters hold {kept}")]
     Full {
         /// Asked for.
         wanted: usize,

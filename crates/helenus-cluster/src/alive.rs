@@ -33,7 +33,7 @@ pub fn holder(node_folder: &Path) -> io::Result<Option<Pid>> {
 /// The process that holds the claim behind an open descriptor.
 ///
 /// # Errors
-/// The kernel refuses to say.
+/// The kernel does not report it.
 pub fn holder_of(file: impl AsFd) -> io::Result<Option<Pid>> {
     let asked = Flock::from(FlockType::WriteLock);
     let answer = fcntl_getlk(file, &asked)?;

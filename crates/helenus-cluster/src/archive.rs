@@ -45,7 +45,7 @@ const LESSON: [&str; 7] = [
     "DROP KEYSPACE helenus_training",
 ];
 
-/// Why no archive could be made; a start goes on without one.
+/// Why no archive could be made; a start continues without one.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The training start failed.
@@ -103,7 +103,7 @@ pub fn path(cache: &Path, release: &str, key: &str) -> PathBuf {
 ///
 /// The manifest names the jars by bare names in one folder: with whole URLs the JVM does not use the archive
 /// (measured: 0.58 instead of 0.40 of the CPU of a plain start). The folder is named after its contents and
-/// never changes, as the archive wants.
+/// never changes, as the archive needs.
 ///
 /// # Errors
 /// The cache cannot be written.

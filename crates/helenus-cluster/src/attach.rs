@@ -33,7 +33,7 @@ pub enum AttachError {
         pid: i32,
     },
     /// Another program listens where the node's JMX would.
-    #[error("another program listens at {listener}, where JMX would be opened")]
+    #[error("another program already listens at {listener}, the address for JMX")]
     Stranger {
         /// Where.
         listener: SocketAddr,
@@ -61,7 +61,7 @@ impl AttachError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Silent { .. } => {
-                Some("if the node is paused, `helenus resume` lets it go on".into())
+                Some("if the node is paused, `helenus resume` continues it".into())
             }
             Self::Refused { command, .. } if command == "load" => Some(
                 "the agent needs the module jdk.httpserver, which cut-down JVMs lack: \

@@ -42,13 +42,13 @@ const MANIFEST: &str = "manifest.json";
 /// Folders that a save has not finished, or a removal has not.
 const PARTIAL: &str = ".partial-";
 
-/// What a cluster's state says of baselines.
+/// What a cluster's state records of baselines.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BaselineMark {
     /// The baseline that it was saved as, or restored from, last.
     #[serde(default)]
     pub last: Option<LastBaseline>,
-    /// Work that has begun and not ended.
+    /// Work that has started and not ended.
     #[serde(default)]
     pub work: Option<Work>,
 }
@@ -110,7 +110,7 @@ impl BaselineMark {
 pub enum BaselineEvent {
     /// Nodes stop and start.
     Life(Event),
-    /// A step begins.
+    /// A step starts.
     Step(Step),
     /// Bytes of the step that are done.
     Bytes {
@@ -162,7 +162,7 @@ pub struct BaselineLock {
     _file: fs::File,
 }
 
-/// A baseline as `list` tells it.
+/// A baseline as `list` shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// Cluster that was saved.
@@ -280,7 +280,7 @@ impl Baselines {
         Ok(listed)
     }
 
-    /// One baseline as `list` tells it.
+    /// One baseline as `list` shows it.
     pub fn listed(&self, cluster: &str, tag: &str) -> Listed {
         let folder = self.folder(cluster, tag);
         let own_bytes = Bytes(own_size(&folder));
@@ -342,7 +342,7 @@ impl Baselines {
         Ok(BaselineLock { _file: file })
     }
 
-    /// Reads every byte of a baseline; what is wrong is told file by file. Remembers a verification that found
+    /// Reads every byte of a baseline; what is wrong is reported file by file. Remembers a verification that found
     /// nothing wrong.
     ///
     /// # Errors

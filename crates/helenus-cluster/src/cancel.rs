@@ -19,7 +19,7 @@ impl Cancel {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Takes it back: what was to stop has stopped, and a session goes on.
+    /// Takes it back: what was to stop has stopped, and a session continues.
     pub fn withdraw(&self) {
         self.0.store(false, Ordering::SeqCst);
     }

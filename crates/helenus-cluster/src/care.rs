@@ -54,7 +54,7 @@ pub struct RaisedSetting {
     pub to: i64,
 }
 
-/// Raises what a load wants higher at every node; a node of a test is left as it is.
+/// Raises what a load needs higher at every node; a node of a test is left as it is.
 ///
 /// # Errors
 /// A node's agent cannot be had, what it had cannot be remembered, or it refuses a value.
@@ -99,7 +99,7 @@ pub fn raise(hands: &Hands, state: &ClusterState) -> Result<Vec<RaisedSetting>, 
     Ok(told)
 }
 
-/// By attribute: what it is, and what a load wants it to be.
+/// By attribute: what it is, and what a load needs it to be.
 fn wanted(mbeans: &Mbeans, cores: usize) -> Result<BTreeMap<String, (i64, i64)>, ClusterError> {
     let asks = CARED_FOR.map(|attribute| Ask::read(STORAGE_SERVICE, attribute));
     let answers = mbeans.bulk(&asks)?;

@@ -27,7 +27,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// This user may not mount.
-    #[error("disks of limited size want to be mounted, which this user may not")]
+    #[error("disks of limited size must be mounted, and this user may not mount")]
     Forbidden,
     /// The kernel refuses one.
     #[error("cannot mount the disk of {node}")]
@@ -46,7 +46,7 @@ pub enum DiskError {
         node: String,
     },
     /// Something else is mounted in a cluster's folder.
-    #[error("{} is mounted there, and is no disk of a node", .0.display())]
+    #[error("{} is mounted there and is not a node's disk", .0.display())]
     Foreign(PathBuf),
     /// One stays.
     #[error("cannot unmount {}", place.display())]

@@ -192,7 +192,7 @@ fn namespaces(hands: &Hands) -> Finding {
                 "as root"
             };
             let text = format!(
-                "data centres can be set apart {who}: 10 ms asked, {:.1} ms measured",
+                "data centres can be placed at a distance {who}: 10 ms requested, {:.1} ms measured",
                 tried.p50_us / 1e3
             );
             finding("namespaces", Weight::Good, text, None)
@@ -201,7 +201,7 @@ fn namespaces(hands: &Hands) -> Finding {
             "namespaces",
             Weight::Caution,
             format!(
-                "data centres cannot be set apart: {}",
+                "data centres cannot be placed at a distance: {}",
                 crate::lifecycle::with_causes(&error)
             ),
             error.hint().as_deref(),
@@ -213,7 +213,7 @@ fn namespaces(hands: &Hands) -> Finding {
 fn netem(hands: &Hands) -> Finding {
     let text = match net::client::try_out(&hands.helenus, Wan::Netem) {
         Ok(tried) => format!(
-            "--wan netem works: 10 ms asked, {:.1} ms measured",
+            "--wan netem works: 10 ms requested, {:.1} ms measured",
             tried.p50_us / 1e3
         ),
         Err(error) => {
@@ -283,7 +283,7 @@ fn perf_clock() -> Finding {
             "timers",
             Weight::Caution,
             text,
-            Some("end what keeps the processors busy"),
+            Some("end the programs that keep the processors busy"),
         )
     } else {
         finding("timers", Weight::Good, text, None)

@@ -28,7 +28,7 @@ use helenus_model::units::Bytes;
 use std::io;
 use std::path::PathBuf;
 
-/// Whose fault an error is, as far as an exit code can say.
+/// Whose fault an error is, as far as an exit code can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// What was asked for: names, flags, files.
@@ -110,8 +110,8 @@ pub enum ClusterError {
         /// What is there.
         sight: Box<helenus_model::guard::Sight>,
     },
-    /// The disk is too full to begin.
-    #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node wants".to_owned() } else { format!("{nodes} nodes want") })]
+    /// The disk is too full to start.
+    #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node needs".to_owned() } else { format!("{nodes} nodes need") })]
     NoSpace {
         /// Nodes.
         nodes: usize,
@@ -123,7 +123,7 @@ pub enum ClusterError {
         folder: PathBuf,
     },
     /// The speed of the disk cannot be limited.
-    #[error("the disk of the nodes cannot be made slower: {0}")]
+    #[error("the nodes' disk cannot be slowed down: {0}")]
     DiskSpeed(String),
     /// A setting of the machine cannot be had.
     #[error(transparent)]
@@ -226,7 +226,7 @@ impl ClusterError {
                     "`helenus status {name}` shows which nodes are down, `helenus start {name}` starts them"
                 ),
                 None => format!(
-                "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start the node of yours",
+                "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start your node",
                 sight.summary()
                 ),
             }),
@@ -235,7 +235,7 @@ impl ClusterError {
                     .into(),
             ),
             Self::DiskSpeed(_) => Some(
-                "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk"
+                "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` shows what the system allows, and HELENUS_HOME puts the nodes on another disk"
                     .into(),
             ),
             Self::Host(e) => Some(e.hint()),

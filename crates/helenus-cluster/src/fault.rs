@@ -31,7 +31,7 @@ pub enum FaultTrouble {
     #[error(transparent)]
     Words(#[from] FaultError),
     /// The same is done to the same nodes already.
-    #[error("{nodes} of {cluster} cannot be hit by '{fault}': '{holds}' holds there")]
+    #[error("'{fault}' cannot be applied to {nodes} of {cluster}: '{holds}' already holds there")]
     Holds {
         /// Cluster.
         cluster: String,
@@ -43,7 +43,7 @@ pub enum FaultTrouble {
         nodes: String,
     },
     /// Nothing of the kind holds.
-    #[error("no fault of cluster {cluster} is at {target}")]
+    #[error("no fault of cluster {cluster} holds at {target}")]
     NoSuch {
         /// Cluster.
         cluster: String,
@@ -69,7 +69,7 @@ pub enum FaultTrouble {
         why: String,
     },
     /// It would not be slower.
-    #[error("{node} has {has} % of a processor already")]
+    #[error("{node} is already limited to {has} % of a processor")]
     NotSlower {
         /// Node.
         node: String,
@@ -103,7 +103,7 @@ impl FaultTrouble {
         match self {
             Self::Words(e) => Some(e.hint.clone()),
             Self::Holds { cluster, .. } => Some(format!(
-                "`helenus fault {cluster}` tells what holds, `helenus heal {cluster} --all` ends it"
+                "`helenus fault {cluster}` lists what holds, `helenus heal {cluster} --all` ends it"
             )),
             Self::NoSuch { known, cluster, .. } if known.is_empty() => {
                 Some(format!("none holds in {cluster}"))
@@ -112,7 +112,7 @@ impl FaultTrouble {
                 Some(helenus_model::topology::name_hint(target, known))
             }
             Self::NoneRuns { cluster, .. } => {
-                Some(format!("`helenus list` tells what {cluster}'s nodes do"))
+                Some(format!("`helenus list` shows the state of {cluster}'s nodes"))
             }
             Self::NoQuota { .. } => Some(
                 "it needs a control group with a processor quota: run as root, or in a delegated group of \
@@ -121,12 +121,11 @@ impl FaultTrouble {
             ),
             Self::NotSlower { .. } => Some("slow it to less".into()),
             Self::Disk { .. } => Some(
-                "the disks are seen where the cluster was brought up: run it in that shell, or inside the same mount \
-                 namespace"
+                "the disks are visible only where the cluster was brought up: use that shell, or its mount namespace"
                     .into(),
             ),
             Self::Journal(_) => Some(
-                "`helenus rm` removes the cluster all the same, and what the fault did with it".into(),
+                "`helenus rm` still removes the cluster, and the fault with it".into(),
             ),
             Self::Quota { .. } => Some(
                 "run it as the user who brought the cluster up, or remove the cluster with `helenus rm`".into(),
@@ -225,7 +224,7 @@ impl Hands {
         Ok(planned.entry)
     }
 
-    /// All faults of a cluster that were begun and not healed.
+    /// All faults of a cluster that were started and not healed.
     ///
     /// # Errors
     /// The journal cannot be read.

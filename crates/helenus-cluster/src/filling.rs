@@ -69,7 +69,7 @@ impl FillingBook {
     }
 }
 
-/// What is remembered of a cluster's populate, for whoever only looks.
+/// What is recorded of a cluster's populate, for whoever only looks.
 ///
 /// # Errors
 /// It cannot be read, or is of a later version.
@@ -78,7 +78,7 @@ pub fn look(hands: &Hands, cluster: &str) -> Result<Option<Journal>, ClusterErro
     read(&path).map_err(ClusterError::io("the journal of the populate"))
 }
 
-/// Forgets what was filled: the rows are no longer what it says.
+/// Forgets what was filled: it no longer describes the rows.
 ///
 /// # Errors
 /// The file cannot be removed.

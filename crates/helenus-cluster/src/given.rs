@@ -28,7 +28,7 @@ pub struct SchemaFile {
     statements: Vec<Statement>,
 }
 
-/// What a cluster's state says of the schema that it was given.
+/// What a cluster's state records of the schema that it was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     /// The file as the person named it.
@@ -55,7 +55,7 @@ pub enum GivenError {
     #[error(transparent)]
     Unreadable(InputError),
     /// No statement.
-    #[error("{0} holds no statement")]
+    #[error("{0} contains no statement")]
     Empty(PathBuf),
     /// The server, or the way to it.
     #[error("{place}: {statement} failed; {done} of {of} statements were run")]
@@ -87,7 +87,7 @@ impl GivenError {
             Self::Unreadable(source) => source.hint(),
             Self::Empty(_) => Some("leave --schema out, or name a file with statements".into()),
             Self::Refused { cluster, .. } => Some(format!(
-                "{cluster} runs, for a look; `helenus rm {cluster}` removes it before another try"
+                "{cluster} still runs, so that you can look; `helenus rm {cluster}` removes it before another try"
             )),
         }
     }
@@ -137,7 +137,7 @@ fn data_centers(plan: &ClusterPlan) -> BTreeMap<String, usize> {
 }
 
 /// Runs a schema in a cluster that is ready, keeps its text, and records the state as the one that a reset leads back
-/// to. `progress` is told statements that were run, of how many.
+/// to. `progress` gets the number of statements that were run, of how many.
 ///
 /// # Errors
 /// A statement fails: the cluster stays as it is then, with nothing recorded. Or a file cannot be written. A cluster

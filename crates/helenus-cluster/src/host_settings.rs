@@ -46,7 +46,7 @@ pub struct Changed {
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The nodes' files are on no disk.
-    #[error("there is no read-ahead to set: {0}")]
+    #[error("no read-ahead to set: {0}")]
     NoDisk(String),
     /// It must not be written.
     #[error("{what} cannot be set to {wanted}")]
@@ -59,7 +59,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// Two clusters on one machine have one setting.
-    #[error("{what} is set by the cluster {cluster} already")]
+    #[error("cluster {cluster} has already set {what}")]
     Taken {
         /// What.
         what: String,
@@ -67,7 +67,7 @@ pub enum HostError {
         cluster: String,
     },
     /// It cannot be remembered.
-    #[error("what was set before cannot be kept in {}", path.display())]
+    #[error("cannot save the previous value in {}", path.display())]
     NotKept {
         /// Where.
         path: PathBuf,
@@ -84,8 +84,8 @@ impl HostError {
                 "leave --read-ahead out, or put the state on a disk with HELENUS_HOME".to_owned()
             }
             Self::NotSet { .. } => "only root may set it; or leave --read-ahead out".to_owned(),
-            Self::Taken { cluster, .. } => format!("helenus rm {cluster} puts it back"),
-            Self::NotKept { .. } => "make room there".to_owned(),
+            Self::Taken { cluster, .. } => format!("`helenus rm {cluster}` restores it"),
+            Self::NotKept { .. } => "free some space there".to_owned(),
         }
     }
 }
@@ -173,7 +173,7 @@ fn of_file(root: &Path, folder: &Path, file: &Path) -> Option<Changed> {
     held(root, folder).into_iter().find(|one| one.file == file)
 }
 
-/// What goes back where a cluster ends: what no other cluster wants as well.
+/// What goes back where a cluster ends: what no other cluster needs as well.
 pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut all = held(root, folder);
     all.retain(|one| {
@@ -183,8 +183,8 @@ pub fn ends_with(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Ve
     all
 }
 
-/// Puts back what a cluster has set, and tells it; what somebody else has changed since, or wants as well, stays. A file
-/// that cannot be written is told in the log: removal goes on.
+/// Restores what a cluster has set, and reports it; what somebody else has changed since, or needs as well, stays. A file
+/// that cannot be written is reported in the log: removal continues.
 pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec<Changed> {
     let mut told = Vec::new();
     for one in ends_with(root, folder, others) {
@@ -197,13 +197,13 @@ pub fn put_back(root: &Path, folder: &Path, others: &[(String, PathBuf)]) -> Vec
             tracing::warn!(
                 what = one.what,
                 now = now.trim(),
-                "changed by somebody else"
+                "changed by another program"
             );
             continue;
         }
         match fs::write(&path, &one.before) {
             Ok(()) => told.push(one),
-            Err(error) => tracing::error!(%error, what = one.what, "cannot be put back"),
+            Err(error) => tracing::error!(%error, what = one.what, "cannot be restored"),
         }
     }
     told
@@ -275,7 +275,7 @@ mod tests {
         let taken = read_ahead(root, &folders[1], &others(&folders), Bytes(1 << 20)).unwrap_err();
         assert_eq!(
             taken.to_string(),
-            "read-ahead of vdx is set by the cluster a already"
+            "cluster a has already set read-ahead of vdx"
         );
         // The same is no conflict, and holds until the last of them ends.
         read_ahead(root, &folders[1], &others(&folders), Bytes(8 << 10)).unwrap();

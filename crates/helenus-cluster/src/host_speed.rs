@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long the work is repeated.
 const FOR: Duration = Duration::from_millis(25);
 
-/// From the start of the first thread to the beginning of the work, so that all begin together.
+/// From the start of the first thread to the beginning of the work, so that all start together.
 const START_WITHIN: Duration = Duration::from_millis(5);
 
 /// Numbers that all processors read, 4 MiB: more than most have to themselves, so that neighbours in shared caches show.

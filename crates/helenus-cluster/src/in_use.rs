@@ -82,7 +82,7 @@ impl Hold {
             .seek(io::SeekFrom::Start(self.from))
             .and_then(|_| self.journal.read_to_string(&mut text));
         if let Err(error) = read {
-            tracing::warn!(%error, "who disturbed the run is not known");
+            tracing::warn!(%error, "it is not known what disturbed the run");
         }
         lines(&text)
     }

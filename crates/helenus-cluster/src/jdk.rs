@@ -46,7 +46,7 @@ pub struct Chosen {
 #[derive(Debug, thiserror::Error)]
 pub enum JdkError {
     /// Nothing that the release runs on.
-    #[error("no JDK that Cassandra {version} runs on was found")]
+    #[error("no JDK for Cassandra {version} was found")]
     None {
         /// The release.
         version: String,
@@ -56,7 +56,7 @@ pub enum JdkError {
         found: Vec<(Jdk, String)>,
     },
     /// The one that was named does not fit.
-    #[error("{jdk} was named, but {reason}")]
+    #[error("{jdk} was given, but {reason}")]
     Refused {
         /// The JDK.
         jdk: Box<Jdk>,
@@ -78,7 +78,7 @@ pub enum JdkError {
         wanted: u32,
     },
     /// The folder that was named is no JDK.
-    #[error("{home} is no JDK: {why}")]
+    #[error("{home} is not a JDK: {why}")]
     NotAJdk {
         /// The folder.
         home: PathBuf,
@@ -95,19 +95,19 @@ impl JdkError {
                 let install = install(*wanted);
                 let list: Vec<_> = found.iter().map(|(j, why)| format!("{j}: {why}")).collect();
                 match list[..] {
-                    [] => format!("{install}; no JDK was found at all"),
+                    [] => format!("{install}; no JDK was found"),
                     _ => format!("{install}; found: {}", list.join("; ")),
                 }
             }
             Self::Refused { others, .. } => match &others[..] {
-                [] => "name another JDK; none that would do was found".to_owned(),
+                [] => "name another JDK; no suitable one was found".to_owned(),
                 others => {
                     let list: Vec<_> = others.iter().map(Jdk::to_string).collect();
-                    format!("these would do: {}", list.join("; "))
+                    format!("suitable: {}", list.join("; "))
                 }
             },
             Self::NoTools { wanted, .. } => format!(
-                "{}; the nodes need no new start, nodetool takes another JDK than theirs",
+                "{}; the nodes need no restart: nodetool can use another JDK",
                 install(*wanted)
             ),
             Self::NotAJdk { .. } => "name the folder that holds bin/java".to_owned(),

@@ -183,7 +183,7 @@ fn launch_files(runtime: &Runtime, options: &LaunchOptions) -> LaunchFiles {
     }
 }
 
-/// The last lines of a node's logs, for an error that must say why; `logged` bytes of system.log are of an
+/// The last lines of a node's logs, for an error that must show why; `logged` bytes of system.log are of an
 /// earlier life.
 pub fn log_tail(folder: &Path, logged: u64, lines: usize) -> Vec<String> {
     let mut tail = Vec::new();

@@ -42,7 +42,7 @@ mod prepare;
 mod runtime;
 mod starting;
 
-/// Disk that a node wants before it begins: logs, a few commit-log segments, system tables.
+/// Disk that a node needs before it starts: logs, a few commit-log segments, system tables.
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
 
 /// Everything that the verbs work with.
@@ -88,7 +88,7 @@ pub struct UpRequest {
     pub new_heap: Option<Bytes>,
     /// Tokens a node.
     pub tokens: u32,
-    /// Tokens of the only node, instead of evenly spread ones; empty where nobody says them.
+    /// Tokens of the only node, instead of evenly spread ones; empty unless set.
     pub initial_tokens: Vec<i64>,
     /// Checked keys of cassandra.yaml.
     pub set: Vec<(String, serde_json::Value)>,
@@ -112,17 +112,17 @@ pub struct UpRequest {
     pub fake: Option<String>,
     /// How many clusters like this one are brought up together.
     pub clusters: u32,
-    /// Hard limit of each node's memory, where a person says one.
+    /// Hard limit of each node's memory, if set.
     pub memory_limit: Option<Bytes>,
-    /// Processors of each node, where a person says so.
+    /// Processors of each node, if set.
     pub cpus: Option<f64>,
-    /// Speed of the disk for each node, where a person says one.
+    /// Speed of the disk for each node, if set.
     pub disk_speed: Option<DiskLimit>,
     /// How far the kernel reads ahead on the disk of the nodes, as long as the cluster is there.
     pub read_ahead: Option<Bytes>,
-    /// Size of each node's own disk in memory, where a person says so.
+    /// Size of each node's own disk in memory, if set.
     pub disk: Option<Bytes>,
-    /// What single nodes are told after all others; empty where none is told anything.
+    /// Settings of single nodes, applied after all others; empty if there are none.
     pub by_node: Vec<NodeWords>,
 }
 
@@ -139,7 +139,7 @@ pub enum Event {
         caution: Option<String>,
         /// The JDK that JAVA_HOME names, where the release cannot run on it, and why.
         passed_over: Option<String>,
-        /// Why nodetool will not run: the JDK lacks what a JMX client wants, and there is no other.
+        /// Why nodetool will not run: the JDK lacks what a JMX client needs, and there is no other.
         no_nodetool: Option<String>,
     },
     /// What is found is of another patch version than the facts that are known.
@@ -158,7 +158,7 @@ pub enum Event {
         /// How long it took.
         took: Duration,
     },
-    /// No archive; starts go on, slower.
+    /// No archive; starts continue, slower.
     Untrained {
         /// Why.
         why: String,
@@ -263,7 +263,7 @@ impl Hands {
     /// Brings up a cluster and waits until it is ready.
     ///
     /// # Errors
-    /// Anything that stands in the way; what was interrupted leaves nothing behind.
+    /// Anything that prevents it; what was interrupted leaves nothing behind.
     pub fn up(
         &self,
         request: &UpRequest,
@@ -507,7 +507,7 @@ impl Hands {
         )?)
     }
 
-    /// Whether the disk has room for so many nodes to begin with.
+    /// Whether the disk has room for so many nodes to start with.
     ///
     /// # Errors
     /// [`ClusterError::NoSpace`], or the disk cannot be asked.

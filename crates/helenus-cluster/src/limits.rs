@@ -158,7 +158,7 @@ pub fn find(root: &Path) -> Result<Hierarchy, String> {
         }),
     };
     if found.memory.is_none() && found.cpu.is_none() && found.disk.is_none() {
-        return Err("control groups are there (version 1), but this user may not make any".into());
+        return Err("control groups exist (version 1), but this user may not create any".into());
     }
     Ok(found)
 }
@@ -206,7 +206,7 @@ pub(crate) fn beside(
     if hierarchy.kind == Kind::V2 && limited {
         return Err("its control group has no processor controller".into());
     }
-    let none = || "there is no control group with a processor controller".to_owned();
+    let none = || "no control group has a processor controller".to_owned();
     let base = hierarchy.cpu.ok_or_else(none)?;
     let (v1, v2) = mounted(root);
     let (tree, controller) = match hierarchy.kind {

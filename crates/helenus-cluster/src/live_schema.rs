@@ -10,14 +10,14 @@ use helenus_model::nearest::nearest;
 use helenus_model::seed::Seed;
 use helenus_model::table::{ColumnKind, Described, SchemaColumn, SchemaTypes, Table, described};
 
-/// Why a table cannot be told.
+/// Why a table cannot be described.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveSchemaError {
     /// The node does not answer.
     #[error("system_schema cannot be read")]
     Client(#[from] ClientError),
     /// There is no such table.
-    #[error("there is no table {keyspace}.{table}")]
+    #[error("no such table: {keyspace}.{table}")]
     Absent {
         /// Keyspace.
         keyspace: String,
@@ -27,7 +27,7 @@ pub enum LiveSchemaError {
         near: Option<String>,
     },
     /// A type that is not understood.
-    #[error("a column of {table} is not understood")]
+    #[error("cannot interpret a column of {table}")]
     Table {
         /// The table.
         table: String,

@@ -71,7 +71,7 @@ pub enum LiveSetting {
 /// Why a text is no live setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotLive {
-    /// A key that wants a restart, or is none.
+    /// A key that needs a restart, or is none.
     #[error("{key} cannot be changed in a running node")]
     Key {
         /// The key.
@@ -80,7 +80,7 @@ pub enum NotLive {
         near: Option<String>,
     },
     /// A value that the key does not take.
-    #[error("{key} wants {wants}, not {value:?}")]
+    #[error("{key} must be {wants}, not {value:?}")]
     Value {
         /// The key.
         key: String,
@@ -234,6 +234,6 @@ mod tests {
         let far = read("storage_compatibility_mode=NONE").unwrap_err();
         assert!(far.contains("write kind = \"restart\""), "{far}");
         let value = read("concurrent_reads=many").unwrap_err();
-        assert!(value.starts_with("concurrent_reads wants a count, not \"many\""));
+        assert!(value.starts_with("concurrent_reads must be a count, not \"many\""));
     }
 }

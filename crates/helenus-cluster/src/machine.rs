@@ -43,7 +43,7 @@ pub fn meminfo(key: &str) -> Option<Bytes> {
     Some(Bytes(kib << 10))
 }
 
-/// Nodes of memory that its processors reach at different speeds; one where the kernel tells of none.
+/// Nodes of memory that its processors reach at different speeds; one where the kernel reports none.
 pub fn numa_nodes() -> usize {
     numa_nodes_in(Path::new("/sys/devices/system/node"))
 }
@@ -69,7 +69,7 @@ fn processor() -> String {
 /// Free space of the file system that holds `path` or its nearest existing parent.
 ///
 /// # Errors
-/// The kernel refuses to say.
+/// The kernel does not report it.
 pub fn free_space(path: &Path) -> std::io::Result<Bytes> {
     let mut place = path;
     while !place.exists() {

@@ -47,7 +47,7 @@ pub fn has_prefix(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// How many nodes start at a time where nobody says.
+/// How many nodes start at a time by default.
 pub fn at_once(cores: u32) -> usize {
     AT_ONCE_PER_CORE * cores.max(1) as usize
 }
@@ -88,7 +88,7 @@ impl Hands {
     /// `at_once` nodes start at a time; one that answers makes room for the next.
     ///
     /// # Errors
-    /// What stands in the way of all; what was interrupted leaves nothing behind.
+    /// What prevents all of them; what was interrupted leaves nothing behind.
     pub fn up_many(
         &self,
         request: &UpRequest,

@@ -30,7 +30,7 @@ pub(crate) const CACHES: &str = "org.apache.cassandra.db:type=Caches";
 const FIRST_PORT: u16 = 8778;
 /// How many ports are tried.
 const PORTS: u16 = 32;
-/// The agent begins to listen on a thread of its own.
+/// The agent starts to listen on a thread of its own.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 /// Longest wait for an answer: operations such as a flush end before they answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
@@ -104,7 +104,7 @@ impl MbeansError {
                 ),
                 other => other.hint(),
             }),
-            Self::Deaf { .. } => Some("`helenus logs` shows what the agent said".into()),
+            Self::Deaf { .. } => Some("`helenus logs` shows the agent's output".into()),
             Self::Silent { .. } | Self::Refused { .. } => None,
         }
     }
@@ -125,7 +125,7 @@ impl Ask {
         Self(json!({"type": "write", "mbean": mbean, "attribute": attribute, "value": value}))
     }
 
-    /// Calls an operation; one of several with the same name is told by its signature, such as `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
+    /// Calls an operation; one of several with the same name is chosen by its signature, such as `forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)`.
     pub fn exec(mbean: &str, operation: &str, arguments: &[Value]) -> Self {
         Self(
             json!({"type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments}),

@@ -26,7 +26,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Patience with a node that has left and is to end.
+/// How long to wait for a node that has left and is to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 
 /// What happens on the way.
@@ -54,9 +54,9 @@ pub enum MemberEvent {
 /// Where and how a node is to join.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AddRequest {
-    /// Data centre, where a person says it.
+    /// Data centre, if set.
     pub data_center: Option<String>,
-    /// Rack, where a person says it.
+    /// Rack, if set.
     pub rack: Option<String>,
     /// Also where a node of the cluster is down.
     pub force: bool,

@@ -33,7 +33,7 @@ const PLAN_FILE: &str = "network.json";
 /// The keeper's socket in its folder.
 const SOCKET: &str = "control";
 
-/// What the keeper said, in its folder.
+/// What the keeper printed, in its folder.
 const LOG: &str = "keeper.log";
 
 /// Folder of the keeper of a cluster.

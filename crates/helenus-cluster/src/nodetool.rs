@@ -122,7 +122,7 @@ pub fn command(
 }
 
 /// The program that runs the tool, with its flags about modules: the node's own, or another JDK's where the node's lacks
-/// what a JMX client wants.
+/// what a JMX client needs.
 fn java_of(
     version: &str,
     runtime: &Runtime,
@@ -144,7 +144,7 @@ fn java_of(
     ))
 }
 
-/// A tool measures no objects: it wants no agent, and none of the flags that an agent brings.
+/// A tool measures no objects: it needs no agent, and none of the flags that an agent brings.
 fn tool_flags(flags: &[String]) -> impl Iterator<Item = &String> {
     let of_agent = |f: &&String| f.starts_with("-javaagent:") || f.starts_with("-XX:");
     flags.iter().filter(move |f| !of_agent(f))

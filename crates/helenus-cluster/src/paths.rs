@@ -67,7 +67,7 @@ impl PathsError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoHome { .. } => "set HELENUS_HOME to a folder of your own".to_owned(),
-            Self::Relative { variable, .. } => format!("write {variable} from the root on"),
+            Self::Relative { variable, .. } => format!("set {variable} to an absolute path"),
             Self::Split(_) => "set HELENUS_CACHE to a folder without a colon".to_owned(),
             Self::Foreign { folder, .. } => format!(
                 "set XDG_RUNTIME_DIR to a folder of your own, or ask the owner to remove {}",

@@ -33,7 +33,7 @@ pub struct Ahead {
     pub what: String,
 }
 
-/// Waits until no other experiment runs; who is waited for is told once for each.
+/// Waits until no other experiment runs; who is waited for is reported once for each.
 ///
 /// # Errors
 /// The runtime folder cannot be written, or the person stopped it.

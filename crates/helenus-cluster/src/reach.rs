@@ -77,7 +77,7 @@ pub fn command(
 /// A connection to an address of a cluster of ours, or of this process's own network where it has none.
 ///
 /// # Errors
-/// Whatever the system says.
+/// Whatever the system reports.
 pub fn dial(
     state: &ClusterState,
     addr: SocketAddr,
@@ -148,7 +148,7 @@ pub fn options(access: &Access, within: Duration) -> Result<ConnectOptions, Clie
 }
 
 /// How to connect to an address that a person named: what they gave, and where they gave nothing and a node of ours
-/// stands at that address, what its cluster wants.
+/// stands at that address, what its cluster needs.
 ///
 /// # Errors
 /// As [`options`].

@@ -66,7 +66,7 @@ pub enum ReadyError {
         tail: Vec<String>,
     },
     /// A node that was ready is no more.
-    #[error("{node} died while it was used")]
+    #[error("{node} died while in use")]
     Gone {
         /// Node.
         node: String,
@@ -95,7 +95,7 @@ impl ReadyError {
                 } else if why.contains("Address already in use") || self.taken() {
                     "another program listens on its address"
                 } else {
-                    "its log says more"
+                    "its log shows more"
                 };
                 Some(format!("{cure}: {}", log.display()))
             }
@@ -321,7 +321,7 @@ pub(crate) fn answer(
     Ok(client)
 }
 
-/// All conditions at once; the text says which one does not hold yet.
+/// All conditions at once; the text names the one that does not hold yet.
 fn complete(
     state: &ClusterState,
     clients: &mut BTreeMap<String, Client>,

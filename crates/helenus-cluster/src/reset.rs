@@ -58,13 +58,13 @@ pub struct Reset {
     pub baseline: Option<String>,
     /// Changes of the schema, in order.
     pub changes: Vec<String>,
-    /// Own tables that were made anew: their ids differ now, statements prepared on them are prepared again.
+    /// Own tables that were recreated: their ids differ now, statements prepared on them are prepared again.
     pub remade: Vec<String>,
     /// Tables that were truncated.
     pub truncated: Vec<String>,
     /// Tables and views that got the rows of the baseline.
     pub refilled: Vec<String>,
-    /// Own tables that were surely as recorded.
+    /// Own tables that were certainly as recorded.
     pub untouched: usize,
     /// Folders of snapshots and backups that were removed.
     pub snapshots: Vec<PathBuf>,
@@ -78,7 +78,7 @@ pub struct Reset {
     pub lost: Vec<String>,
 }
 
-/// Takes a cluster of ours back to its recorded state; `dry_run` only says how.
+/// Takes a cluster of ours back to its recorded state; `dry_run` only reports how.
 ///
 /// # Errors
 /// A node is down or not ours, another helenus is at work on the cluster, or the server refuses a statement: what was

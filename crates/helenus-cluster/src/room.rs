@@ -46,7 +46,7 @@ fn promised(state: &ClusterState) -> Bytes {
     Bytes(left.sum())
 }
 
-/// Anonymous memory of a process, from the cheapest file that tells it.
+/// Anonymous memory of a process, from the cheapest file that contains it.
 fn anonymous(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("RssAnon:"))?;

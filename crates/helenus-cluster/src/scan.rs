@@ -24,7 +24,7 @@ use std::num::NonZeroUsize;
 /// How hard a scan may lean on the nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Gentleness {
-    /// Requests in flight at once, each on a connection of its own; by the number of nodes where nobody says.
+    /// Requests in flight at once, each on a connection of its own; by default by the number of nodes.
     pub parallel: Option<NonZeroUsize>,
     /// Most rows a second, of all threads together.
     pub rate: Option<f64>,
@@ -32,11 +32,11 @@ pub struct Gentleness {
     pub consistency: helenus_cql::Consistency,
 }
 
-/// Requests in flight for each node where nobody says: with two the node's own threads spin while they wait for work,
+/// Requests in flight for each node by default: with two the node's own threads spin while they wait for work,
 /// with eight nothing is won (docs/design/030-counting.md).
 const PARALLEL_A_NODE: usize = 4;
 
-/// Most requests in flight where nobody says.
+/// Most requests in flight by default.
 const PARALLEL_MOST: usize = 16;
 
 impl Gentleness {

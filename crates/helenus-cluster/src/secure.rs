@@ -84,7 +84,7 @@ impl SecureError {
             Self::Io { .. } => Some("is the state folder writable, and the disk not full?".into()),
             Self::Roles { source, .. } => source.hint().map(str::to_owned),
             Self::StockSuperuser { .. } => {
-                Some("`helenus start` tries again; the node's log says more".into())
+                Some("`helenus start` tries again; the node's log shows more".into())
             }
             Self::NoAuthority { .. } => Some(
                 "an earlier helenus brought it up: bring up a new cluster, whose key is kept"
@@ -286,7 +286,7 @@ fn cqlshrc(plan: &ClusterPlan) -> String {
     text.replace('%', "%%")
 }
 
-/// cqlsh wants user and password apart from cqlshrc, in a file that only its owner can read.
+/// cqlsh needs user and password apart from cqlshrc, in a file that only its owner can read.
 fn cqlsh_credentials(plan: &ClusterPlan, password: &str) -> Vec<u8> {
     let access = Access::of(&plan.folder, plan.security);
     let user = access.credentials.map(|c| c.username).unwrap_or_default();

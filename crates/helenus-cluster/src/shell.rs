@@ -26,7 +26,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Longest wait for a trace, which the nodes write down after they have answered; as cqlsh has it.
 const TRACE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Words that begin a schema change.
+/// Words that start a schema change.
 const SCHEMA_WORDS: [&str; 3] = ["CREATE", "ALTER", "DROP"];
 
 /// A connection to the named node, or to the first that answers.
@@ -65,7 +65,7 @@ fn connect_to<'a>(
 /// Runs one statement at ONE.
 ///
 /// # Errors
-/// As the server or the connection says.
+/// What the server or the connection reports.
 pub fn run(
     state: &ClusterState,
     client: &mut Client,
@@ -98,7 +98,7 @@ pub enum SessionError {
     #[error(transparent)]
     Cluster(#[from] Box<ClusterError>),
     /// A server that is too old to describe what it has.
-    #[error("DESCRIBE is answered by the server from Cassandra 4.0 on, and this is {release}")]
+    #[error("DESCRIBE needs Cassandra 4.0 or later; this is {release}")]
     CannotDescribe {
         /// The release.
         release: String,
@@ -112,8 +112,8 @@ impl SessionError {
             Self::Client(error) => error.hint().map(str::to_owned),
             Self::Cluster(error) => error.hint(),
             Self::CannotDescribe { .. } => Some(
-                "the tables of system_schema have it: SELECT * FROM system_schema.tables; \
-                 an installed cqlsh of that release describes it, too"
+                "read system_schema instead (SELECT * FROM system_schema.tables), or use an installed \
+                 cqlsh of that release"
                     .into(),
             ),
         }
@@ -125,7 +125,7 @@ impl SessionError {
 pub struct Page {
     /// Its rows.
     pub rows: Rows,
-    /// Where the next one begins; none after the last.
+    /// Where the next one starts; none after the last.
     pub next: Option<Vec<u8>>,
 }
 
@@ -248,7 +248,7 @@ impl Session {
     /// The whole answer to a statement of this program, at ONE and without a trace.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn ask(&mut self, statement: &str) -> Result<Rows, SessionError> {
         self.reconnect()?;
         self.client.set_timeout(ANSWER_WITHIN);
@@ -268,7 +268,7 @@ impl Session {
     /// A trace, which is waited for; none where the nodes have written none down.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn trace(&mut self, id: &[u8; 16]) -> Result<Option<Rows>, SessionError> {
         let begin = Instant::now();
         let [session, events] = trace_queries(id);
@@ -289,7 +289,7 @@ impl Session {
     /// What the cluster has, for whoever completes words.
     ///
     /// # Errors
-    /// As the server or the connection says.
+    /// What the server or the connection reports.
     pub fn names(&mut self) -> Result<Names, SessionError> {
         self.reconnect()?;
         self.client.set_timeout(ANSWER_WITHIN);

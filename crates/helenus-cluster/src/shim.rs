@@ -29,7 +29,7 @@ pub struct Launch {
     pub leash: Option<i32>,
     /// Whether the node may lock its memory (stock) or not (small nodes: mlockall costs 160 MB).
     pub lock_memory: bool,
-    /// How late the kernel may wake its threads, in microseconds; as it is where nobody says.
+    /// How late the kernel may wake its threads, in microseconds; unset leaves it as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_slack_us: Option<u64>,
     /// Control groups that the node belongs to.
@@ -115,11 +115,11 @@ pub(crate) fn end_with(parent: i32) -> io::Result<()> {
     if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
         Ok(())
     } else {
-        Err(io::Error::other("the command that started this is gone"))
+        Err(io::Error::other("the command that started this has ended"))
     }
 }
 
-/// Without CAP_IPC_LOCK and with no memlock limit, Cassandra's mlockall is refused and it goes on.
+/// Without CAP_IPC_LOCK and with no memlock limit, Cassandra's mlockall is refused and it continues.
 fn drop_ipc_lock() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Version of [`ClusterState`] as JSON.
 pub const STATE_VERSION: u32 = 2;
 
-/// Patience with a lock: a process that a killed helenus had just begun keeps it until it is the shim.
+/// How long to wait for a lock: a process that a killed helenus had just started keeps it until it is the shim.
 const LOCK_WITHIN: Duration = Duration::from_secs(2);
 
 /// State file in a cluster's folder.
@@ -39,7 +39,7 @@ pub struct ClusterState {
     pub format: Format,
     /// Random, so that a cluster of the same name later is not taken for this one.
     pub id: String,
-    /// Seconds since 1970 at which `up` began.
+    /// Seconds since 1970 at which `up` started.
     pub created_unix: u64,
     /// Removed with the command that made it.
     pub ephemeral: bool,
@@ -183,7 +183,7 @@ pub enum Wanted {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// No such cluster.
-    #[error("there is no cluster named {name}")]
+    #[error("no such cluster: {name}")]
     UnknownCluster {
         /// Asked for.
         name: String,
@@ -207,7 +207,7 @@ pub enum StateError {
         known: Vec<String>,
     },
     /// The name is taken.
-    #[error("a cluster named {0} exists already")]
+    #[error("cluster {0} already exists")]
     Exists(String),
     /// The state file is not ours to read.
     #[error("cannot read the state of cluster {name}")]
@@ -253,7 +253,7 @@ impl StateError {
         match self {
             Self::UnknownCluster { name, known } => match name.split_once('/') {
                 Some((cluster, _)) if known.iter().any(|one| one == cluster) => Some(format!(
-                    "here a whole cluster is meant, not one of its nodes: {cluster}"
+                    "name the whole cluster, not one of its nodes: {cluster}"
                 )),
                 _ => Some(name_hint(name, known)),
             },

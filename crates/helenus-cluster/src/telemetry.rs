@@ -60,7 +60,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 impl Sampler {
-    /// Begins to look, at once and then every second, at the nodes of a cluster on this machine (of none: only at the
+    /// Starts to look, at once and then every second, at the nodes of a cluster on this machine (of none: only at the
     /// host).
     ///
     /// # Errors

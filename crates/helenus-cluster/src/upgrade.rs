@@ -28,17 +28,17 @@ pub const WHY_FILE: &str = "stopped-for";
 pub struct UpgradeRequest {
     /// Cluster.
     pub cluster: String,
-    /// Release to end on; that of an upgrade that was cut off where nobody says one.
+    /// Release to end on; by default that of an interrupted upgrade.
     pub to: Option<String>,
-    /// Mode to end in, where a person says one.
+    /// Mode to end in, if set.
     pub until: Option<Mode>,
     /// JDK of the new release, where a person names one.
     pub java_home: Option<PathBuf>,
     /// Whether to use (and make) a class-data archive.
     pub archive: bool,
-    /// Patience with nodes that stop.
+    /// How long to wait for nodes that stop.
     pub within: Duration,
-    /// Patience with nodes that start.
+    /// How long to wait for nodes that start.
     pub ready_within: Duration,
 }
 
@@ -47,7 +47,7 @@ pub struct UpgradeRequest {
 pub enum UpgradeEvent<'a> {
     /// Releases, JDKs, nodes that stop and start.
     Life(Event),
-    /// A step begins.
+    /// A step starts.
     Step {
         /// Counted from 1.
         number: usize,
@@ -74,7 +74,7 @@ pub enum UpgradeEvent<'a> {
 pub struct UpgradeLook {
     /// The steps from where the cluster is.
     pub plan: UpgradePlan,
-    /// Settings of the first node that the release writes otherwise, or cannot be told.
+    /// Settings of the first node that the release writes otherwise, or does not have.
     pub otherwise: Vec<Otherwise>,
     /// The JDK that moved nodes will run on; absent where none is moved.
     pub jdk: Option<String>,
@@ -97,7 +97,7 @@ pub enum UpgradeTrouble {
     /// There is no way.
     #[error(transparent)]
     Way(#[from] UpgradeError),
-    /// Nobody said a release, and none is under way.
+    /// No release was given, and none is under way.
     #[error("upgrade {0} to which release?")]
     NoTarget(String),
     /// The settings of a node cannot be read.
@@ -156,11 +156,11 @@ impl Hands {
         })
     }
 
-    /// Moves a cluster to another release, or goes on with an upgrade that was cut off.
+    /// Moves a cluster to another release, or continues with an upgrade that was cut off.
     ///
     /// # Errors
     /// As [`Self::upgrade_plan`]; the release or a JDK cannot be had; a node does not stop, start or rewrite its files.
-    /// What is done stays done, and the next call goes on.
+    /// What is done stays done, and the next call continues.
     pub fn upgrade(
         &self,
         request: &UpgradeRequest,
@@ -305,7 +305,7 @@ impl Hands {
         }
     }
 
-    /// Drains a node, stops it, and starts it on the release; where it was cut off before, goes on from there.
+    /// Drains a node, stops it, and starts it on the release; where it was cut off before, continues from there.
     fn move_node(
         &self,
         state: &mut ClusterState,

@@ -320,7 +320,7 @@ fn names_that_are_not_there_get_the_nearest() {
         let error = look(&place, table).unwrap_err();
         format!("{error}; {}", error.hint().unwrap_or_default())
     };
-    assert_eq!(said("kk.t"), "there is no keyspace kk; did you mean k?");
+    assert_eq!(said("kk.t"), "no such keyspace: kk; did you mean k?");
     assert_eq!(said("k.tt"), "keyspace k has no table tt; did you mean t?");
     assert!(said("k").contains("is not the name of a table; write KEYSPACE.TABLE"));
     assert!(said("system.local").contains("each node's own"));

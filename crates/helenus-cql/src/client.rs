@@ -65,7 +65,7 @@ impl Default for ConnectOptions {
     }
 }
 
-/// One page of rows and where the next begins.
+/// One page of rows and where the next starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The rows.
@@ -94,7 +94,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Dials, opens and logs in; falls back from v5 to v4 where the server wants that.
+    /// Dials, opens and logs in; falls back from v5 to v4 where the server needs that.
     ///
     /// # Errors
     /// Whatever [`ClientError`] says about dialling, opening and logging in.
@@ -270,7 +270,7 @@ impl Client {
         self.keyspace.as_deref()
     }
 
-    /// Whether the connection failed and must be made anew.
+    /// Whether the connection failed and must be made again.
     pub fn is_broken(&self) -> bool {
         self.conversation.is_broken()
     }
@@ -399,7 +399,7 @@ impl Client {
     }
 
     /// Executes a prepared statement and takes one page of at most `page_rows` rows, undecoded: for whoever reads many
-    /// and wants few of their values. Their columns are the statement's.
+    /// and needs few of their values. Their columns are the statement's.
     ///
     /// # Errors
     /// As [`Client::execute`].

@@ -6,21 +6,21 @@ use helenus_model::cql::tokens::{TokenKind, tokens};
 use helenus_model::nearest::nearest;
 use std::fmt::Write as _;
 
-/// Rows a page in a session, until `PAGING` says otherwise.
+/// Rows a page in a session, until `PAGING` changes it.
 pub const SESSION_PAGE_ROWS: i32 = 100;
 
 /// A command of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// `CONSISTENCY`: told without a level.
+    /// `CONSISTENCY`: shown without a level.
     Consistency(Option<Consistency>),
-    /// `SERIAL CONSISTENCY`: told without a level.
+    /// `SERIAL CONSISTENCY`: shown without a level.
     SerialConsistency(Option<Consistency>),
-    /// `TRACING`: told without a word.
+    /// `TRACING`: shown without a word.
     Tracing(Option<bool>),
-    /// `EXPAND`: told without a word.
+    /// `EXPAND`: shown without a word.
     Expand(Option<bool>),
-    /// `PAGING`: told without a word; off is no rows a page.
+    /// `PAGING`: shown without a word; off is no rows a page.
     Paging(Option<Option<i32>>),
     /// `SOURCE 'file'`.
     Source(String),
@@ -61,7 +61,7 @@ pub enum CommandError {
         command: &'static str,
     },
     /// HELP on what is no command.
-    #[error("there is no help on {topic:?}")]
+    #[error("no help on {topic:?}")]
     Topic {
         /// What was asked for.
         topic: String,
@@ -89,7 +89,7 @@ impl CommandError {
     }
 }
 
-/// What HELP says: the command, its arguments, what it does.
+/// What HELP prints: the command, its arguments, what it does.
 const HELP: [(&str, &str, &str); 13] = [
     ("CLEAR", "", "clear the terminal"),
     (
@@ -134,19 +134,19 @@ const HELP: [(&str, &str, &str); 13] = [
     ),
 ];
 
-/// Words of cqlsh that begin a command which this shell does not have.
+/// Words of cqlsh that start a command which this shell does not have.
 const ONLY_CQLSH: [&str; 7] = [
     "CAPTURE", "COPY", "DEBUG", "ELAPSED", "HISTORY", "LOGIN", "UNICODE",
 ];
 
-/// Words that begin a command, which ends with its line: a semicolon is welcome and not needed.
+/// Words that start a command, which ends with its line: a semicolon is welcome and not needed.
 pub(crate) fn begins_command(word: &str) -> bool {
     let is = |known: &&str| word.eq_ignore_ascii_case(known);
     let own = HELP.iter().any(|(name, ..)| *name != "USE" && is(name));
     own || ONLY_CQLSH.iter().any(is) || ["?", "DESC", "CLS"].iter().any(is)
 }
 
-/// Words with which a line may begin, for completion.
+/// Words with which a line may start, for completion.
 pub(crate) fn first_words() -> impl Iterator<Item = &'static str> {
     HELP.iter().map(|(name, ..)| *name)
 }
@@ -338,7 +338,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Obeys a command that only sets or tells a setting, and says what is so now; none for the others.
+    /// Obeys a command that only sets or shows a setting, and returns what holds now; none for the others.
     pub fn obey(&mut self, command: &Command) -> Option<String> {
         let on = |on: bool| if on { "on" } else { "off" };
         let (is, set) = ("Current", "set to");
@@ -474,7 +474,7 @@ mod tests {
         SHOW takes VERSION, HOST or SESSION with a trace's id, not "SESSION 12"
         EXIT takes no argument, not "NOW"
         COPY is a command of cqlsh that this shell does not have | an installed cqlsh has it: `helenus cqlsh NAME --installed`
-        there is no help on "consistncy" | did you mean `HELP CONSISTENCY`?
+        no help on "consistncy" | did you mean `HELP CONSISTENCY`?
         "#);
     }
 

@@ -6,7 +6,7 @@ use helenus_model::cql::identifier;
 use helenus_model::cql::tokens::{Token, TokenKind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words with which CQL's statements begin.
+/// Words with which CQL's statements start.
 const STATEMENTS: [&str; 16] = [
     "ALTER", "APPLY", "BATCH", "BEGIN", "CREATE", "DELETE", "DESCRIBE", "DROP", "GRANT", "INSERT",
     "LIST", "REVOKE", "SELECT", "TRUNCATE", "UPDATE", "USE",
@@ -160,7 +160,7 @@ impl Candidate {
     }
 }
 
-/// Where the word at the cursor begins, and what it may become. `line` is all that is typed, `at` the cursor in it,
+/// Where the word at the cursor starts, and what it may become. `line` is all that is typed, `at` the cursor in it,
 /// `used` the keyspace in use.
 pub fn complete(line: &str, at: usize, names: &Names, used: Option<&str>) -> (usize, Vec<String>) {
     let Some(typed) = line.get(..at) else {

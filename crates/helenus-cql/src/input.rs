@@ -29,7 +29,7 @@ enum Why {
     Kind(&'static str),
     #[error("it is larger than {}, the most that is read", Bytes(*.0))]
     Long(u64),
-    #[error("it is not text: line {line} holds {what}")]
+    #[error("it is not text: line {line} contains {what}")]
     Binary { line: usize, what: &'static str },
 }
 
@@ -48,8 +48,8 @@ impl InputError {
             Why::Io(_) => None,
             Why::Kind("a folder") => Some("name a file in it".into()),
             Why::Kind(_) => Some("name a regular file".into()),
-            Why::Long(_) => Some("was another file meant? else split it".into()),
-            Why::Binary { .. } => Some("was another file meant? else save it as UTF-8".into()),
+            Why::Long(_) => Some("did you mean another file? else split it".into()),
+            Why::Binary { .. } => Some("did you mean another file? else save it as UTF-8".into()),
         }
     }
 
@@ -151,7 +151,7 @@ pub fn text_of(source: &mut impl Read, path: &Path, most: u64) -> Result<String,
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        binary(&error.as_bytes()[..valid], "what is not UTF-8")
+        binary(&error.as_bytes()[..valid], "bytes that are not UTF-8")
     })
 }
 
@@ -198,11 +198,11 @@ mod tests {
         );
         assert_eq!(
             read(b"a\nb\0", 9).expect_err("binary"),
-            "it is not text: line 2 holds a zero byte"
+            "it is not text: line 2 contains a zero byte"
         );
         assert_eq!(
             read(b"a\n\n\xff", 9).expect_err("binary"),
-            "it is not text: line 3 holds what is not UTF-8"
+            "it is not text: line 3 contains bytes that are not UTF-8"
         );
         assert_eq!(read(b"", 9).as_deref(), Ok(""), "an empty file is text");
     }

@@ -27,7 +27,7 @@ pub struct RowView<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnError {
     /// No column has this name.
-    #[error("there is no column {column:?}")]
+    #[error("no such column: {column:?}")]
     Missing {
         /// The name.
         column: String,
@@ -39,7 +39,7 @@ pub enum ColumnError {
         column: String,
     },
     /// The value is of another type.
-    #[error("the column {column:?} holds {found}, not {expected}")]
+    #[error("the column {column:?} is of type {found}, not {expected}")]
     Type {
         /// The name.
         column: String,

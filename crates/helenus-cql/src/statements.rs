@@ -8,7 +8,7 @@ use crate::commands::begins_command;
 pub struct Statement {
     /// The statement without its semicolon and without comments around it.
     pub text: String,
-    /// The line on which it begins, from 1.
+    /// The line on which it starts, from 1.
     pub line: usize,
     /// Whether a semicolon ended it; when not, a shell waits for more.
     pub ended: bool,
@@ -19,7 +19,7 @@ pub struct Statement {
 pub struct Script {
     /// The statements and commands.
     pub statements: Vec<Statement>,
-    /// Whether the text ends inside a statement or comment: whoever types it goes on.
+    /// Whether the text ends inside a statement or comment: whoever types it continues.
     pub open: bool,
 }
 

@@ -4,7 +4,7 @@
 use crate::rows::{ColumnSpec, RowView, Rows};
 use helenus_model::cql::{CqlType, CqlValue, uuid_text};
 
-/// 100-nanosecond steps from 1582-10-15, where version 1 UUIDs begin to count, to 1970-01-01.
+/// 100-nanosecond steps from 1582-10-15, where version 1 UUIDs start to count, to 1970-01-01.
 const EPOCH_OF_UUIDS: u64 = 0x01b2_1dd2_1381_4000;
 
 /// The statements that read a trace: its session and its events.

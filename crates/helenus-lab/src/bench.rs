@@ -80,12 +80,12 @@ pub struct BenchRequest {
     pub consistency: Consistency,
     /// Faults on the run's time line.
     pub faults: Vec<Scripted>,
-    /// Data centre in which the client stands and whose nodes coordinate, where the person says; the first node's
+    /// Data centre in which the client is and whose nodes coordinate, if set; the first node's
     /// otherwise.
     pub client_dc: Option<String>,
     /// How far its data centres are apart during the run; none leaves the links as they are.
     pub distance: Option<Distance>,
-    /// Replicas of each row, where the person says.
+    /// Replicas of each row, if set.
     pub replication_factor: Option<ReplicationFactor>,
     /// Generator processes that share the load.
     pub processes: u32,
@@ -120,13 +120,13 @@ pub struct BenchRequest {
 /// What happens on the way.
 #[derive(Debug)]
 pub enum LabEvent<'a> {
-    /// A step begins.
+    /// A step starts.
     Step(Step),
     /// The cluster on its way up.
     Cluster(&'a Event),
     /// A cluster that is not ours is about to be written to, as the person allowed.
     Foreign(&'a Sight),
-    /// The generator's connections stand, and the first phase runs.
+    /// The generator is connected, and the first phase runs.
     Connected(&'a Header),
     /// What was seen of nodes and host since the last.
     Seen(&'a [Reading]),

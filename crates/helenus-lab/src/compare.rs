@@ -33,8 +33,8 @@ pub enum StoredError {
     /// One side only, and no comparison of that name.
     #[error("{0} is one side of a comparison")]
     OneSide(String),
-    /// Bars for a comparison that was made without them.
-    #[error("{id} is made, and its bars were set when it was")]
+    /// Thresholds for a comparison that was made without them.
+    #[error("{id} already exists, and its thresholds were set when it was made")]
     Made {
         /// The comparison.
         id: ComparisonId,

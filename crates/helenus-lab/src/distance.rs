@@ -32,7 +32,7 @@ pub enum ApartError {
     #[error("{}", off(.0))]
     Off(RoundTrip),
     /// Addresses of others have no links of ours.
-    #[error("only a cluster of yours has links that can be set")]
+    #[error("links can be set only in your own clusters")]
     Foreign,
 }
 

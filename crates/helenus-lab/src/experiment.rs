@@ -32,7 +32,7 @@ use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, P
 pub struct Combination {
     /// The run; its place is a cluster made for it.
     pub bench: BenchRequest,
-    /// The load that each life of its nodes begins with; none where the first run begins it.
+    /// The load that each life of its nodes starts with; none where the first run starts it.
     pub warm: Option<BenchRequest>,
     /// Until when that load is repeated; none where once is enough.
     pub warm_until: Option<UntilLevel>,
@@ -53,7 +53,7 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// Its file's text.
     pub text: String,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     pub folder: String,
     /// The command, free of secrets.
     pub command: String,
@@ -77,9 +77,9 @@ pub enum ExperimentEvent<'a> {
         /// The runs of the plan, with what became of them.
         runs: &'a [PlannedRun],
     },
-    /// A cluster that an earlier sitting left was removed.
+    /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
-    /// A run begins.
+    /// A run starts.
     Run {
         /// The run.
         planned: Planned,
@@ -115,7 +115,7 @@ pub enum ExperimentEvent<'a> {
         /// Why.
         why: &'a str,
     },
-    /// The first blocks say that there shall be more.
+    /// The first blocks require more.
     More {
         /// Blocks in all.
         blocks: usize,
@@ -137,7 +137,7 @@ pub enum ExperimentEvent<'a> {
     Settled(usize),
 }
 
-/// What came of a sitting.
+/// What came of one run of an experiment.
 #[derive(Debug)]
 pub struct Sat {
     /// Its name in the history.
@@ -150,7 +150,7 @@ pub struct Sat {
     pub not_removed: Option<ExperimentError>,
 }
 
-/// Why an experiment does not go on.
+/// Why an experiment does not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// It cannot be kept.
@@ -168,8 +168,8 @@ pub enum ExperimentError {
     /// A run cannot be kept.
     #[error("the run cannot be kept in the history")]
     NotRecorded(#[source] HistoryError),
-    /// A cluster of a person's has the name that its restarts would have.
-    #[error("cluster {0} is yours, and this experiment's own would have its name")]
+    /// A person's cluster has the name that its restarts would have.
+    #[error("your cluster {0} has the name that this experiment needs for its own")]
     NameTaken(String),
     /// Another command changed the cluster of a run.
     #[error("`{0}` changed the cluster of a run, which is not counted")]
@@ -248,7 +248,7 @@ pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId,
 ///
 /// # Errors
 /// What would stop the next run, too: the history, the disk, a lack of the machine. What stands in the way of one
-/// combination only is noted, and the rest goes on.
+/// combination only is noted, and the rest continues.
 pub fn sit(
     hands: &Hands,
     request: &ExperimentRequest,
@@ -299,7 +299,7 @@ impl Sitting<'_> {
         format!("exp{}", self.id.number())
     }
 
-    /// Removes what a sitting that was killed has left.
+    /// Removes what a killed run of it has left.
     fn clean_up(&mut self) -> Result<(), ExperimentError> {
         let own = self.cluster();
         let names = self.hands.clusters.names().map_err(StateError::from);
@@ -343,7 +343,7 @@ impl Sitting<'_> {
         Ok(())
     }
 
-    /// Runs of combinations that do not fit the machine are told and left out.
+    /// Runs of combinations that do not fit the machine are reported and left out.
     fn mark_unfit(&mut self) -> Result<(), ExperimentError> {
         for place in 0..self.runs.len() {
             let run = &self.runs[place];

@@ -77,14 +77,14 @@ pub(crate) struct Faults {
     said: Receiver<Say>,
     thread: Option<JoinHandle<()>>,
     warmup_ns: u64,
-    /// Whether the first interval has told when the first phase really began.
+    /// Whether the first interval has told when the first phase really started.
     exact: bool,
-    /// Whether the thread has said its last word.
+    /// Whether the thread has ended.
     ended: bool,
 }
 
 impl Faults {
-    /// Begins to follow a plan's faults; none where it has none.
+    /// Starts to follow a plan's faults; none where it has none.
     ///
     /// # Errors
     /// No thread can be had.
@@ -122,7 +122,7 @@ impl Faults {
         }))
     }
 
-    /// Takes the generator's next line: from it the beginning of the first measured stretch is known.
+    /// Takes the generator's next line: from it the beginning of the first measurement window is known.
     pub(crate) fn see(&mut self, line: &SampleLine) {
         let began_ns = match line {
             SampleLine::Header(header) => header.monotonic_ns,
@@ -232,7 +232,7 @@ impl Work {
         if zero_ns.is_some() && !self.hands.cancel.is_set() {
             for turn in never.into_iter().chain(due.map(|(_, turn)| turn)) {
                 if let Turn::Make(place) = turn {
-                    self.not_made(place, "the run ended before its moment".to_owned());
+                    self.not_made(place, "the run ended before it was due".to_owned());
                 }
             }
         }
@@ -412,7 +412,7 @@ fn readings(
     at.into_iter().map(of).collect()
 }
 
-/// Whether the faults of a request can be done where it goes, as far as that is known before it begins.
+/// Whether the faults of a request can be done where it goes, as far as that is known before it starts.
 ///
 /// # Errors
 /// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.

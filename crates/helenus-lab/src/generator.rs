@@ -33,7 +33,7 @@ pub enum GeneratorError {
 
 /// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the generator has ended.
 ///
-/// When the person asks to stop, the generator is told, and its last lines still come.
+/// When the person asks to stop, the generator is asked to stop, and its last lines still come.
 ///
 /// # Errors
 /// It cannot be started or read.

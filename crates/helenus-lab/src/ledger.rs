@@ -44,7 +44,7 @@ pub struct LedgerFile {
     pub path: PathBuf,
     /// What was run.
     pub head: Head,
-    /// Where its records begin, in bytes.
+    /// Where its records start, in bytes.
     from: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct LedgerFile {
 pub struct Extent {
     /// Writes that it has.
     pub writes: u64,
-    /// Whether the generator came to its end: what was under way is there, too.
+    /// Whether the generator finished: then operations under way are recorded, too.
     pub ended: bool,
     /// Bytes of a last record that was cut off.
     pub torn_bytes: u64,
@@ -88,7 +88,7 @@ pub enum LedgerFileError {
         /// Why.
         source: io::Error,
     },
-    /// What stands in the file is no ledger.
+    /// The content of the file is not a ledger.
     #[error("the ledger {path} cannot be used")]
     Content {
         /// The file.
@@ -97,14 +97,14 @@ pub enum LedgerFileError {
         source: LedgerError,
     },
     /// A keyspace without a ring.
-    #[error("the keyspace {keyspace} cannot be judged")]
+    #[error("the replicas of keyspace {keyspace} cannot be computed")]
     Copies {
         /// The keyspace.
         keyspace: String,
         /// Why.
         source: ReplicationError,
     },
-    /// A level of one data centre, and nobody knows of which.
+    /// A level of one data centre, and it is not known of which.
     #[error(
         "{} reads one data centre of several, and with --hosts it is not known which one answers",
         helenus_cql::Consistency::from(*level).name()
@@ -113,8 +113,8 @@ pub enum LedgerFileError {
         /// The level.
         level: Consistency,
     },
-    /// A level that reads do not have.
-    #[error("a ledger is not checked at {}", helenus_cql::Consistency::from(*level).name())]
+    /// A level that reads cannot have.
+    #[error("a ledger cannot be checked at {}", helenus_cql::Consistency::from(*level).name())]
     Level {
         /// The level.
         level: Consistency,
@@ -134,14 +134,14 @@ impl LedgerFileError {
             Self::History(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
             Self::Subject(error) => Some(error.hint()),
-            Self::None { .. } => Some("`helenus run … --ledger` keeps one".into()),
+            Self::None { .. } => Some("`helenus run … --ledger` writes one".into()),
             Self::Content { source, .. } => Some(
                 match source {
                     LedgerError::Foreign => "name a run, or a file that --ledger has made",
                     LedgerError::Short => "the generator was ended before it wrote anything",
                     LedgerError::Format(_) => "read it with the Helenus that wrote it",
                     LedgerError::Head(_) | LedgerError::Damaged { .. } => {
-                        "the disk has changed it since: what stands before the damage is not told alone"
+                        "the file was damaged after it was written; its intact part alone is not reported"
                     }
                 }
                 .into(),
@@ -152,7 +152,7 @@ impl LedgerFileError {
                 Some("name another with --client-dc, or start its nodes".into())
             }
             Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
-                "name it where it is; a run that ended before it began has none".into(),
+                "give its present path; a run that ended before it started has none".into(),
             ),
             Self::File { .. } | Self::Expected(_) | Self::Copies { .. } => None,
         }
@@ -179,7 +179,7 @@ pub fn open(hands: &Hands, name: &str) -> Result<(LedgerFile, Option<String>), L
 }
 
 impl LedgerFile {
-    /// Reads what stands before the records.
+    /// Reads what precedes the records.
     ///
     /// # Errors
     /// The file is not there, or is no ledger.
@@ -273,9 +273,9 @@ fn fill(file: &mut impl io::Read, bytes: &mut [u8]) -> io::Result<usize> {
 pub struct CheckRequest {
     /// Level of the reads; none takes the strongest that the nodes answer.
     pub consistency: Option<Consistency>,
-    /// Data centre whose nodes coordinate the reads; the writes' own where nobody says.
+    /// Data centre whose nodes coordinate the reads; the writes' own by default.
     pub client_dc: Option<String>,
-    /// Requests in flight at once; by the number of nodes where nobody says.
+    /// Requests in flight at once; by default by the number of nodes.
     pub parallel: Option<NonZeroUsize>,
     /// Most keys a second.
     pub rate: Option<f64>,
@@ -285,7 +285,7 @@ pub struct CheckRequest {
 
 /// Reads every key of a ledger back. `progress` takes keys that are read, and all of them as far as they are known.
 ///
-/// What broke off a reading that had begun stands beside what it had found until then.
+/// What broke off a reading that had started stands beside what it had found until then.
 ///
 /// # Errors
 /// The file or the cluster cannot be read.
@@ -521,7 +521,7 @@ impl<'a> Checking<'a> {
     }
 }
 
-/// How many nodes of each data centre do not run, of a cluster of ours; of others nobody knows.
+/// How many nodes of each data centre do not run, of a cluster of ours; of others it is not known.
 fn silent(place: &ScanPlace) -> Result<BTreeMap<String, u32>, LedgerFileError> {
     let mut silent = BTreeMap::new();
     let Some(state) = place.state() else {

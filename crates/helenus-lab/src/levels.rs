@@ -27,7 +27,7 @@ use helenus_record::{History, HistoryError, RunId, RunState};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Patience with statements that change the schema.
+/// How long to wait for statements that change the schema.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What `levels` is asked for.
@@ -41,7 +41,7 @@ pub struct LevelsRequest {
     pub wanted: Wanted,
     /// Replicas of each row by data centre.
     pub replicas: BTreeMap<String, u32>,
-    /// Where the client stands.
+    /// Where the client is.
     pub client_dc: String,
     /// How long each cell is measured.
     pub lasts: Lasts,
@@ -58,7 +58,7 @@ pub struct LevelsRequest {
 /// What happens on the way.
 #[derive(Debug)]
 pub enum LevelsEvent<'a> {
-    /// A cell begins.
+    /// A cell starts.
     Begins {
         /// Its number, from 1.
         number: usize,
@@ -95,7 +95,7 @@ pub struct LevelsFinished {
     pub not_recorded: Option<HistoryError>,
 }
 
-/// Why a comparison of levels could not go on.
+/// Why a comparison of levels could not continue.
 #[derive(Debug, thiserror::Error)]
 #[expect(
     missing_docs,
@@ -116,11 +116,11 @@ pub enum LevelsError {
         /// Why.
         source: Box<ClientError>,
     },
-    /// A keyspace of a cell's name is there already, and so is somebody else's.
-    #[error("keyspace {0} is there already, and is not ours")]
+    /// A keyspace with a cell's name already exists, so it is somebody else's.
+    #[error("keyspace {0} already exists and is not ours")]
     Taken(String),
-    /// The history has cells of a comparison of this name: the two would be one to whoever asks for it.
-    #[error("the history has a comparison {0} already")]
+    /// The history has cells of a comparison of this name: the two could not be distinguished.
+    #[error("the history already has a comparison {0}")]
     Known(String),
     /// Rows for the reads could not be written.
     #[error("{missing} rows for the reads could not be written ({why})")]
@@ -207,7 +207,7 @@ struct Levels<'a> {
     not_recorded: Option<HistoryError>,
 }
 
-/// Runs every cell. What ends it early is told beside the runs so far.
+/// Runs every cell. What ends it early is reported beside the runs so far.
 ///
 /// # Errors
 /// The cluster is not there or not ours, or cannot have a distance that was asked for.

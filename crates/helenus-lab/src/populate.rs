@@ -45,7 +45,7 @@ pub struct PopulateRequest {
     pub in_flight: u32,
     /// Consistency level of the writes.
     pub consistency: Consistency,
-    /// Replicas of each row, where the person says.
+    /// Replicas of each row, if set.
     pub replication_factor: Option<ReplicationFactor>,
     /// How often a failed write is sent again.
     pub tries: u32,
@@ -55,7 +55,7 @@ pub struct PopulateRequest {
     pub verify: bool,
     /// Whether an unfinished one is forgotten.
     pub anew: bool,
-    /// Patience with compactions at the end.
+    /// How long to wait for compactions at the end.
     pub settle_within: Duration,
 }
 
@@ -81,9 +81,9 @@ pub enum PopulateStep {
 /// What happens on the way.
 #[derive(Debug)]
 pub enum PopulateEvent<'a> {
-    /// A step begins.
+    /// A step starts.
     Step(PopulateStep),
-    /// It goes on from here.
+    /// It continues from here.
     Resumed {
         /// Partitions that are acknowledged already.
         from: u64,
@@ -130,7 +130,7 @@ pub struct Populated {
     pub partitions: u64,
     /// Root seed of the data.
     pub seed: u64,
-    /// Partition that this run began with; those before it were acknowledged.
+    /// Partition that this run started with; those before it were acknowledged.
     pub from: u64,
     /// Operations that this run sent.
     pub sent: u64,
@@ -146,7 +146,7 @@ pub struct Populated {
     pub raised: Vec<RaisedSetting>,
     /// Settings that are as they were again.
     pub put_back: Vec<PutBack>,
-    /// What reading everything back found; none where nobody asked for it.
+    /// What reading everything back found; none unless requested.
     pub verified: Option<Verified>,
 }
 
@@ -164,7 +164,7 @@ pub enum PopulateError {
     #[error(transparent)]
     Resume(#[from] ResumeError),
     /// Writes failed more often than they were to be sent again.
-    #[error("a write failed {tries} times ({why}); {below} of {partitions} partitions are in")]
+    #[error("a write failed {tries} times ({why}); {below} of {partitions} partitions are written")]
     Failed {
         /// How often it was sent.
         tries: u32,
@@ -178,12 +178,12 @@ pub enum PopulateError {
         partitions: u64,
     },
     /// A counter write failed: it may have counted.
-    #[error("a counter was not acknowledged ({why}): whether it counted nobody knows")]
+    #[error("a counter update was not acknowledged ({why}): it may or may not have been applied")]
     Counter {
         /// The failure.
         why: String,
     },
-    /// What must be there cannot be told.
+    /// What must be there is not known.
     #[error(transparent)]
     Expected(#[from] ExpectedError),
     /// The table that is there is not the workload's.
@@ -194,7 +194,7 @@ pub enum PopulateError {
         /// The column that it lacks.
         column: String,
     },
-    /// Reads failed, so nothing can be said.
+    /// Reads failed, so nothing is known.
     #[error("{count} partitions could not be read back ({why})")]
     Unread {
         /// How many.
@@ -224,7 +224,7 @@ impl PopulateError {
             Self::Filling(e) => Some(e.hint().to_owned()),
             Self::Resume(e) => Some(e.hint().to_owned()),
             Self::Failed { kind, .. } => {
-                Some(format!("{}; run it again then: it goes on", kind.hint()))
+                Some(format!("{}; then run it again: it resumes", kind.hint()))
             }
             Self::Counter { .. } => Some(ResumeError::Counters.hint().to_owned()),
             Self::Expected(_) => None,
@@ -233,7 +233,7 @@ impl PopulateError {
                     .to_owned(),
             ),
             Self::Unread { .. } => {
-                Some("run it again: what is written is only read back".to_owned())
+                Some("run it again: rows already written are only read back".to_owned())
             }
         }
     }
@@ -251,7 +251,7 @@ struct Populate<'a> {
     told: Populated,
 }
 
-/// Where it would begin, and what of a load that was cut off waits to be put back; nothing is changed.
+/// Where it would start, and what of a load that was cut off waits to be put back; nothing is changed.
 ///
 /// # Errors
 /// No such cluster, or an unfinished populate of something else.

@@ -16,7 +16,7 @@ use helenus_model::status::ClusterView;
 use helenus_model::workload::{ReplicationFactor, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the generator's driver asks for in a conditional write where nobody says.
+/// What the generator's driver asks for in a conditional write by default.
 const SERIAL: SerialConsistency = SerialConsistency::LocalSerial;
 
 /// Why it must not run.
@@ -50,7 +50,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) local: &'a str,
     /// Statements that will make what is not there.
     pub(crate) statements: &'a [String],
-    /// Replicas of each row, where the person says.
+    /// Replicas of each row, if set.
     pub(crate) replication_factor: Option<&'a ReplicationFactor>,
     /// Whether the levels must be served.
     pub(crate) must_be_served: bool,

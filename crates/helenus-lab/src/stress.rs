@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// The root seed of every line: what one writes another reads, so that it must be the same.
 pub const SEED: Seed = Seed(42);
 
-/// Patience with statements that change the schema or truncate.
+/// How long to wait for statements that change the schema or truncate.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What `stress` is asked for.
@@ -66,7 +66,7 @@ pub enum StressEvent<'a> {
         /// What they are made of, by the names that are shown.
         operations: &'a BTreeMap<String, OperationInterval>,
     },
-    /// A run begins with so many operations in flight.
+    /// A run starts with so many operations in flight.
     Run(u32),
     /// A run is over; its summary.
     Ran {
@@ -109,7 +109,7 @@ pub enum StressRunError {
     #[error(transparent)]
     Line(#[from] StressError),
     /// What is to be read or truncated is not there.
-    #[error("there is no table {table} in {cluster}")]
+    #[error("{cluster} has no table {table}")]
     NoTable {
         /// Table.
         table: String,
@@ -175,7 +175,7 @@ impl StressRunError {
             Self::NotOurs { .. } => Some("do it there yourself".to_owned()),
             Self::Statement { source, .. } => source.hint().map(str::to_owned),
             Self::WarmUp { kind, .. } => Some(format!(
-                "{}; no-warmup goes without, -errors ignore counts failures",
+                "{}; no-warmup skips it, -errors ignore counts failures",
                 failure_hint(*kind)
             )),
         }

@@ -39,7 +39,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Where a client that stands in this data centre sends its operations, and whether to these nodes only: to those
+    /// Where a client in this data centre sends its operations, and whether to these nodes only: to those
     /// that coordinate, where it has some, as an application does that knows its gateway.
     pub fn doors(&self, data_center: Option<&str>) -> (Vec<SocketAddr>, bool) {
         let own = data_center.and_then(|name| self.gateways.get(name));
@@ -84,7 +84,7 @@ impl Target {
     }
 }
 
-/// Why the guard let nobody through.
+/// Why the guard refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// Not ours and not named.
@@ -98,7 +98,7 @@ pub enum TargetError {
         sight: Box<Sight>,
     },
     /// No address was named.
-    #[error("no address was named")]
+    #[error("no address was given")]
     Nowhere,
     /// Nobody answers at the address that was named.
     #[error("{host} does not answer")]
@@ -232,7 +232,7 @@ pub fn hosts(
 }
 
 impl Given {
-    /// What the person gave; where they gave nothing and the cluster is ours, what it wants.
+    /// What the person gave; if nothing, and the cluster is ours, what it needs.
     fn access_to(&self, cluster: Option<&ClusterState>) -> Access {
         match cluster {
             Some(state) if self.access.is_open() => state.access.clone(),
@@ -262,7 +262,7 @@ fn same_cluster(known: &Sight, sight: &Sight, host: SocketAddr) -> Result<(), Ta
         return Ok(());
     }
     let why = format!(
-        "it is of another cluster than the first address ({:?})",
+        "it belongs to another cluster than the first address ({:?})",
         known.cluster_name
     );
     Err(TargetError::Refused {

@@ -10,7 +10,7 @@ use helenus_model::run_plan::{Extent, Phase, RunPlan};
 use helenus_model::sample::{Interval, SampleLine};
 use helenus_model::telemetry::{Reading, Window, compactions};
 
-/// A measured stretch: from and to on the monotonic clock, in nanoseconds.
+/// A measurement window: from and to on the monotonic clock, in nanoseconds.
 pub type Span = (u64, u64);
 
 /// A run that is watched.
@@ -32,7 +32,7 @@ pub struct Seen {
 }
 
 impl Watch {
-    /// Begins to watch. Without a thread nothing is seen, and the run goes on.
+    /// Starts to watch. Without a thread nothing is seen, and the run continues.
     pub fn begin(cluster: Option<&ClusterState>, plan: &RunPlan) -> Self {
         let sampler = Sampler::begin(cluster)
             .inspect_err(|error| tracing::warn!(%error, "no telemetry"))
@@ -82,7 +82,7 @@ impl Watch {
         }
     }
 
-    /// A phase's first interval tells when its measured stretch will begin and end; without a warm-up the look at the
+    /// A phase's first interval tells when its measurement window will start and end; without a warm-up the look at the
     /// line before was at its beginning.
     fn follow(&mut self, interval: &Interval) {
         if self.seconds == 0
@@ -128,12 +128,12 @@ impl Seen {
         &self.readings[self.told..]
     }
 
-    /// What is to be judged of a measured stretch: what was `known` of the nodes beforehand, and what was seen.
+    /// What is to be judged of a measurement window: what was `known` of the nodes beforehand, and what was seen.
     pub fn outside(&self, known: &OutsideFacts, (from_ns, to_ns): Span) -> OutsideFacts {
         known.seen_through(&Window::new(&self.readings, from_ns, to_ns))
     }
 
-    /// What nodes and host did in a measured stretch in which so many operations ended.
+    /// What nodes and host did in a measurement window in which so many operations ended.
     pub fn around(&self, (from_ns, to_ns): Span, ended: u64) -> Around {
         Around::of(&self.readings, from_ns, to_ns, ended)
     }

@@ -356,7 +356,7 @@ impl<E: Endpoint> Running<E> {
     }
 }
 
-/// Runs one phase to its end, or until `stop` is raised; its intervals go to `output` as they pass. It begins now, or at
+/// Runs one phase to its end, or until `stop` is raised; its intervals go to `output` as they pass. It starts now, or at
 /// a moment of the monotonic clock that several processes have in common.
 pub(crate) async fn run_phase<E: Endpoint + 'static>(
     plan: &RunPlan,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Most blocks that are kept apart; at so many, neighbours are merged.
 const MOST_BLOCKS: usize = 128;
 
-/// Consecutive intervals of the measured stretch, merged.
+/// Consecutive intervals of the measurement window, merged.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     pub(crate) from_ns: u64,
@@ -117,12 +117,12 @@ impl Gathered {
             .collect();
     }
 
-    /// Whether it was steady, and what is to be cut from its measured stretch.
+    /// Whether it was steady, and what is to be cut from its measurement window.
     pub(crate) fn steadiness(&self, phase: &Phase) -> Steadiness {
         judge(&self.points, phase.warmup_ms as f64 / 1e3, phase.settle)
     }
 
-    /// The tenths of a second that begin in the measurement window.
+    /// The tenths of a second that start in the measurement window.
     fn within(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &(u64, Tenth)> {
         let tenths = self.tenths.iter();
         tenths.filter(move |(at_ns, _)| (from_ns..to_ns).contains(at_ns))
@@ -156,7 +156,7 @@ impl Gathered {
         self.blocks.iter().map(|b| b.thread_cpu_ns).sum()
     }
 
-    /// The blocks that begin at least `cut_s` seconds into the measured stretch.
+    /// The blocks that start at least `cut_s` seconds into the measurement window.
     pub(crate) fn after(&self, cut_s: f64) -> &[Block] {
         let Some((from_ns, _)) = self.span() else {
             return &[];

@@ -15,7 +15,7 @@ struct Told {
     last: Option<u64>,
     end: Option<PhaseEnd>,
     footer: Option<Footer>,
-    /// Phases that it has ended, and one more once its connections stand.
+    /// Phases that it has ended, and one more once it is connected.
     gates: usize,
     gone: bool,
 }
@@ -53,7 +53,7 @@ impl Merger {
         }
     }
 
-    /// Whether all of them wait for the moment at which a phase begins; true once for each phase.
+    /// Whether all of them wait for the moment at which a phase starts; true once for each phase.
     pub fn all_wait(&mut self) -> bool {
         let wait = self.told.iter().all(|told| told.gates > self.opened);
         if wait && self.opened < self.phases {
@@ -88,7 +88,7 @@ impl Merger {
         }
     }
 
-    /// The process at this place says no more; where it did not come to its end, the run has none.
+    /// The process at this place says no more; where it did not finish, the run has none.
     pub fn ended(&mut self, place: usize) -> Vec<SampleLine> {
         self.told[place].gone = true;
         if self.told[place].footer.is_some() || self.failed {
@@ -97,7 +97,7 @@ impl Merger {
         self.fail(Failure {
             stage: Stage::Run,
             message: format!(
-                "generator process {} of {} ended before its time",
+                "generator process {} of {} ended early",
                 place + 1,
                 self.told.len()
             ),
@@ -126,7 +126,7 @@ impl Merger {
         }))
     }
 
-    /// Intervals of one rotation begin within milliseconds of each other, for all rotate at the same moments.
+    /// Intervals of one rotation start within milliseconds of each other, for all rotate at the same moments.
     fn interval(&mut self, place: usize, interval: Interval) -> Vec<SampleLine> {
         let began_ns = *self.began_ns.get_or_insert(interval.start_ns);
         let since_ns = interval.start_ns.saturating_sub(began_ns) + self.interval_ns / 2;
@@ -360,10 +360,7 @@ mod tests {
         let [SampleLine::Failure(failure)] = &told[..] else {
             panic!("{told:?}");
         };
-        assert_eq!(
-            failure.message,
-            "generator process 2 of 2 ended before its time"
-        );
+        assert_eq!(failure.message, "generator process 2 of 2 ended early");
         assert!(merger.ended(0).is_empty());
     }
 

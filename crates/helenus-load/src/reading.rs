@@ -29,14 +29,14 @@ pub enum ReadError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// The samples belong to another plan.
-    #[error("the samples belong to the plan {found}, not to {expected}")]
+    #[error("the samples belong to plan {found}, not to {expected}")]
     OtherPlan {
         /// The plan's hash.
         expected: String,
         /// The header's.
         found: String,
     },
-    /// The generator said why it could not go on.
+    /// The generator said why it could not continue.
     #[error("the generator failed: {}", .0.message)]
     Failed(Failure),
     /// It ended without a word.
@@ -142,7 +142,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The header, once it has come: connections stand and the first phase runs.
+    /// The header, once it has come: it is connected and the first phase runs.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
     }
@@ -158,8 +158,8 @@ impl Accumulator {
         })
     }
 
-    /// The result; `beside` tells what was seen beside a measured stretch (from and to on the monotonic clock, in
-    /// nanoseconds) in which so many operations ended. Phases that never began are left out; one that did not end
+    /// The result; `beside` tells what was seen beside a measurement window (from and to on the monotonic clock, in
+    /// nanoseconds) in which so many operations ended. Phases that never started are left out; one that did not end
     /// is there, stopped early.
     ///
     /// # Errors

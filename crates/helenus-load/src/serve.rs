@@ -29,9 +29,9 @@ const EVENT_INTERVAL: u32 = 7;
 pub enum ServeEnd {
     /// Every phase ran to its end.
     Done,
-    /// A signal stopped it, or nobody read its samples any more.
+    /// A signal stopped it, or its samples were no longer read.
     Stopped,
-    /// It could not go on.
+    /// It could not continue.
     Failed(Stage),
 }
 
@@ -47,7 +47,7 @@ impl ServeEnd {
     }
 }
 
-/// Why the generator could not go on.
+/// Why the generator could not continue.
 #[derive(Debug, thiserror::Error)]
 enum ServeError {
     #[error("cannot read the plan")]
@@ -95,7 +95,7 @@ impl ServeError {
     }
 }
 
-/// Runs the plan that stands on the first line of `input` (or all of it) and writes sample lines to `output`.
+/// Runs the plan on the first line of `input` (or all of it) and writes sample lines to `output`.
 ///
 /// SIGINT and SIGTERM, or `output`'s reader going away, stop it at once. It sets the calling thread's timer
 /// slack and, where the plan allows, its priority; the process is thought to do nothing else.
@@ -223,7 +223,7 @@ async fn run<E: Endpoint + 'static>(
     })
 }
 
-/// The moment at which all of several processes begin a phase, in nanoseconds of the monotonic clock; none where nobody
+/// The moment at which all of several processes start a phase, in nanoseconds of the monotonic clock; none where nobody
 /// will say it any more. There is nothing else to do until it is known.
 fn moment(from: &mut dyn BufRead) -> Result<Option<u64>, ServeError> {
     let mut line = String::new();

@@ -34,7 +34,7 @@ enum Pace {
     Open {
         schedule: Schedule,
         warmup: u64,
-        /// When the measured stretch begins, after the origin.
+        /// When the measurement window starts, after the origin.
         from_ns: u64,
     },
     Closed {
@@ -108,7 +108,7 @@ pub enum Wake {
 }
 
 impl Stopwatch {
-    /// The stopwatch of a phase that begins at `origin_ns`, with its random numbers from `root`.
+    /// The stopwatch of a phase that starts at `origin_ns`, with its random numbers from `root`.
     pub fn new(phase: &Phase, root: Seed, origin_ns: u64) -> Self {
         let pace = match phase.schedule(root) {
             Some(schedule) => Pace::Open {
@@ -191,7 +191,7 @@ impl Stopwatch {
         self
     }
 
-    /// Where the measured stretch begins.
+    /// Where the measurement window starts.
     pub fn measured_from_ns(&self) -> u64 {
         self.origin_ns
             + match &self.pace {
@@ -200,7 +200,7 @@ impl Stopwatch {
             }
     }
 
-    /// Where the measured stretch ends; none when it ends with its last operation.
+    /// Where the measurement window ends; none when it ends with its last operation.
     pub fn measured_to_ns(&self) -> Option<u64> {
         if self.ended_at_ns.is_some() {
             return self.ended_at_ns;

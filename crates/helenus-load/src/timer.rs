@@ -27,7 +27,7 @@ impl Timer {
         register(fd).map(|fd| Self { fd })
     }
 
-    /// Waits until the monotonic clock reads `at_ns`. May be dropped and asked anew.
+    /// Waits until the monotonic clock reads `at_ns`. May be dropped and asked again.
     ///
     /// # Errors
     /// None in practice: the descriptor is ours.

@@ -14,7 +14,7 @@ pub(crate) enum TrustError {
     #[error(transparent)]
     File(#[from] SecretError),
     /// Texts that are no certificates, or do not belong together.
-    #[error("cannot use the certificates that begin with {ca}")]
+    #[error("cannot use the certificates starting with {ca}")]
     Tls {
         /// Path of the authorities' certificates.
         ca: String,

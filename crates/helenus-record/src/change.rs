@@ -45,7 +45,7 @@ impl History {
         Ok(transaction.commit()?)
     }
 
-    /// Forgets a run that this process began and of which nothing was measured, with its restart where it has no other.
+    /// Forgets a run that this process started and of which nothing was measured, with its restart where it has no other.
     ///
     /// # Errors
     /// No such run, or a database that cannot be written.

@@ -20,7 +20,7 @@ pub enum HistoryError {
         /// Why.
         source: io::Error,
     },
-    /// The database does not open.
+    /// The database cannot be opened.
     #[error("cannot open the history {}", path.display())]
     Open {
         /// The database.
@@ -29,14 +29,14 @@ pub enum HistoryError {
         source: rusqlite::Error,
     },
     /// A database of another program.
-    #[error("{} is a database, but no history of helenus", path.display())]
+    #[error("{} is an SQLite database, but not a history of Helenus", path.display())]
     Foreign {
         /// The database.
         path: PathBuf,
     },
     /// Written by a newer Helenus.
     #[error(
-        "the history {} has version {found}, this helenus reads up to version {newest}",
+        "the history {} has version {found}; this helenus reads versions up to {newest}",
         path.display()
     )]
     Newer {
@@ -66,8 +66,8 @@ pub enum HistoryError {
         /// Why.
         source: serde_json::Error,
     },
-    /// A stored shape of another version.
-    #[error("run {run} is stored in a shape that this helenus does not read")]
+    /// A stored format of another version.
+    #[error("run {run} is stored in a format that this helenus cannot read")]
     Format {
         /// The run.
         run: RunId,
@@ -75,7 +75,7 @@ pub enum HistoryError {
         source: FormatError,
     },
     /// A stored comparison of another version.
-    #[error("comparison {comparison} is stored in a shape that this helenus does not read")]
+    #[error("comparison {comparison} is stored in a format that this helenus cannot read")]
     ComparisonFormat {
         /// The comparison.
         comparison: ComparisonId,
@@ -83,7 +83,7 @@ pub enum HistoryError {
         source: FormatError,
     },
     /// No such run.
-    #[error("there is no run {run}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
+    #[error("no such run: {run}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
     UnknownRun {
         /// Asked for.
         run: RunId,
@@ -91,14 +91,14 @@ pub enum HistoryError {
         newest: Option<RunId>,
     },
     /// Neither a run nor a tag has this name.
-    #[error("there is no run and no tag named {name}")]
+    #[error("no such run or tag: {name}")]
     UnknownName {
         /// Asked for.
         name: String,
         /// A tag that is like it.
         nearest: Option<String>,
     },
-    /// A name of several runs where one is wanted.
+    /// A name of several runs where one is expected.
     #[error("{name} names several runs: {}", list(runs))]
     Several {
         /// Asked for.
@@ -116,7 +116,7 @@ pub enum HistoryError {
         name: String,
     },
     /// No such comparison.
-    #[error("there is no comparison {comparison}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
+    #[error("no such comparison: {comparison}{}", newest.map_or_else(String::new, |n| format!(" (the newest is {n})")))]
     UnknownComparison {
         /// Asked for.
         comparison: ComparisonId,
@@ -124,16 +124,16 @@ pub enum HistoryError {
         newest: Option<ComparisonId>,
     },
     /// No such experiment, or no such trial of it.
-    #[error("there is no trial {trial} of experiment {experiment}")]
+    #[error("experiment {experiment} has no trial {trial}")]
     UnknownTrial {
         /// The experiment.
         experiment: ExperimentId,
         /// The trial's place in it, from zero.
         trial: u32,
     },
-    /// One life of the nodes' processes cannot be two restarts.
+    /// The same processes of the nodes cannot be two restarts.
     #[error(
-        "the nodes' processes of experiment {experiment}, restart {restart} were measured before, as another restart"
+        "experiment {experiment}, restart {restart}: these processes of the nodes were already measured, as another restart"
     )]
     OtherRestart {
         /// The experiment.
@@ -141,7 +141,7 @@ pub enum HistoryError {
         /// The restart's place in its trial, from zero.
         restart: u32,
     },
-    /// Not a word to tag with.
+    /// Not a valid tag.
     #[error(transparent)]
     Tag(#[from] TagError),
     /// The run does not have that tag.
@@ -173,7 +173,7 @@ pub enum HistoryError {
     Lacks {
         /// The run.
         run: RunId,
-        /// What became of it.
+        /// Its state.
         state: RunState,
         /// What it lacks.
         what: &'static str,
@@ -192,22 +192,22 @@ pub enum HistoryError {
     #[error("cannot write the export")]
     Write(#[source] io::Error),
     /// There is none at all.
-    #[error("the history holds no run")]
+    #[error("the history contains no run")]
     Empty,
-    /// What has ended is not changed.
-    #[error("run {run} has ended already: it is {state}")]
+    /// A run that has ended is not changed.
+    #[error("run {run} has already ended ({state})")]
     Ended {
         /// The run.
         run: RunId,
-        /// What became of it.
+        /// Its state.
         state: RunState,
     },
     /// The result belongs to another plan.
-    #[error("run {run} began with plan {began}, the result is of plan {found}")]
+    #[error("run {run} started with plan {began}, but the result is of plan {found}")]
     OtherPlan {
         /// The run.
         run: RunId,
-        /// Hash of the plan it began with.
+        /// Hash of the plan it started with.
         began: String,
         /// Hash in the result.
         found: String,
@@ -231,7 +231,7 @@ impl HistoryError {
             Self::Open { source, .. } | Self::Database(source) => database_hint(source),
             Self::Make { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull => Some(FULL.into()),
-                _ => Some("HELENUS_HOME puts it into another folder".into()),
+                _ => Some("set HELENUS_HOME to another folder".into()),
             },
             Self::Foreign { .. } => Some("name another file, or move this one aside".into()),
             Self::Newer { .. } => {
@@ -240,7 +240,7 @@ impl HistoryError {
             Self::NoWal { .. } => Some("keep it on a local disk: set HELENUS_HOME".into()),
             Self::UnknownRun {
                 newest: Some(_), ..
-            } => Some("`@last` names the last that has ended".into()),
+            } => Some("`@last` is the last run that has ended".into()),
             Self::UnknownRun { newest: None, .. } | Self::Empty => {
                 Some("`helenus bench` makes one".into())
             }
@@ -252,9 +252,9 @@ impl HistoryError {
                 None => "`helenus history` lists runs and their tags".into(),
             }),
             Self::Several { .. } => Some("name one of them".into()),
-            Self::NoneEnded => Some("`@newest` names the newest, whatever became of it".into()),
+            Self::NoneEnded => Some("`@newest` is the newest run, whatever its state".into()),
             Self::NoneComplete { .. } => {
-                Some("`helenus history` tells what became of each run".into())
+                Some("`helenus history` shows the state of each run".into())
             }
             Self::UnknownComparison { .. } => {
                 Some("`helenus history --comparisons` lists them".into())
@@ -267,7 +267,9 @@ impl HistoryError {
             Self::Running { .. } | Self::Held { .. } => {
                 Some("wait until it ends, or stop it".into())
             }
-            Self::Lacks { what, .. } => Some(format!("only a run with {what} can be written so")),
+            Self::Lacks { what, .. } => {
+                Some(format!("only a run with {what} can be written this way"))
+            }
             Self::Write(error) if error.kind() == io::ErrorKind::StorageFull => Some(FULL.into()),
             Self::Write(_)
             | Self::Json { .. }
@@ -294,7 +296,7 @@ fn database_hint(error: &rusqlite::Error) -> Option<String> {
         }
         ErrorCode::DiskFull => FULL,
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-            "its file and its folder must be yours to write"
+            "you need write permission for the file and its folder"
         }
         ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
             "move the file aside: the next run makes a new one"

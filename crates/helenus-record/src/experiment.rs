@@ -20,7 +20,7 @@ pub struct RunPlace {
     pub restart: u32,
 }
 
-/// Where a stored run stands.
+/// The place of a stored run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunPlacement {
     /// Its experiment.
@@ -40,7 +40,7 @@ pub struct RunPlacement {
 }
 
 impl History {
-    /// The runs of an experiment, in the order in which they began; none where there is no such experiment.
+    /// The runs of an experiment, in the order in which they started; none where there is no such experiment.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -58,7 +58,7 @@ impl History {
     }
 }
 
-/// Where the restart stands.
+/// The place of the restart.
 pub(crate) fn placement(connection: &Connection, restart: i64) -> rusqlite::Result<RunPlacement> {
     let mut statement = connection.prepare_cached(
         "SELECT e.id, e.name, t.ordinal, t.name, r.ordinal, r.life IS NOT NULL FROM restart r \

@@ -96,7 +96,7 @@ fn chosen_phase(
     })
 }
 
-/// The intervals that the run's result counts: the measured stretch, less what was cut from it as warm-up.
+/// The intervals that the run's result counts: the measurement window, less what was cut from it as warm-up.
 pub fn counted<'a>(
     run: &'a StoredRun,
     intervals: &'a [Interval],
@@ -138,7 +138,7 @@ fn stress_name(workload: &Workload, operation: &str) -> String {
     }
 }
 
-/// A log that grows: its clocks are anchored where it began.
+/// A log that grows: its clocks are anchored where it started.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
     base_ns: u64,
@@ -147,7 +147,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Writes the head of a log whose first run has this header; `about` stands there as a comment.
+    /// Writes the head of a log whose first run has this header; `about` is written as a comment.
     ///
     /// # Errors
     /// A writer that fails.
@@ -174,7 +174,7 @@ impl Log {
         })
     }
 
-    /// The same log, where another run begins on clocks of its own.
+    /// The same log, where another run starts on clocks of its own.
     #[must_use]
     pub fn with(self, header: &Header) -> Self {
         Self {

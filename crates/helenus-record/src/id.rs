@@ -29,7 +29,7 @@ pub enum RunReference {
 
 /// The text names no run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not the name of a run")]
+#[error("{text:?} does not name a run")]
 pub struct RunIdError {
     /// The text.
     pub text: String,
@@ -38,7 +38,7 @@ pub struct RunIdError {
 impl RunIdError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        format!("a run is named r42 or 42, the last that has ended {LAST}, the newest {NEWEST}")
+        format!("write r42 or 42; {LAST} is the last run that has ended, {NEWEST} the newest")
     }
 }
 

@@ -87,7 +87,7 @@ impl History {
         path.exists().then(|| Self::open(path)).transpose()
     }
 
-    /// The history for a glance: none where there is no such file, or where it cannot be read at once. Nothing is
+    /// The history for a glance: none if the file does not exist, or where it cannot be read at once. Nothing is
     /// made, migrated or written.
     pub fn glance(path: &Path) -> Option<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -157,7 +157,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Goes over to the write-ahead log and says which mode there is. SQLite does not wait for others here by itself.
+/// Switches to the write-ahead log and returns the mode. SQLite does not wait for others here by itself.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
     let until = Instant::now() + BUSY;
     loop {

@@ -18,7 +18,7 @@ pub struct ExperimentBeginning<'a> {
     pub name: &'a str,
     /// Its file's text.
     pub text: &'a str,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     pub folder: &'a str,
     /// The command, free of secrets.
     pub command: &'a str,
@@ -40,16 +40,16 @@ pub struct StoredExperiment {
     /// Its file's text.
     #[serde(skip)]
     pub text: String,
-    /// Where paths in it begin.
+    /// Where paths in it start.
     #[serde(skip)]
     pub folder: String,
-    /// The command that began it.
+    /// The command that started it.
     pub command: String,
     /// What order and data are drawn from.
     pub seed: Seed,
-    /// When it began: the wall clock in nanoseconds since 1970.
+    /// When it started: the wall clock in nanoseconds since 1970.
     pub began_wall_ns: u64,
-    /// How often somebody began to run it, or went on.
+    /// How often it was started or resumed.
     pub sittings: u32,
     /// Whether a living process runs it.
     pub running: bool,
@@ -69,11 +69,11 @@ pub struct PlannedRun {
     pub planned: Planned,
     /// What became of it.
     pub state: RunState,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
     /// Its run; none where it is not done, or was removed since.
     pub run: Option<RunId>,
-    /// When its last attempt began: the wall clock in nanoseconds since 1970.
+    /// When its last attempt started: the wall clock in nanoseconds since 1970.
     pub began_wall_ns: Option<u64>,
     /// When that ended.
     pub ended_wall_ns: Option<u64>,
@@ -167,7 +167,7 @@ impl History {
         Ok(())
     }
 
-    /// This process runs the experiment from now on; returns the number of this sitting, from 1. What another process
+    /// This process runs the experiment from now on; returns how often it was started or resumed, from 1. What another process
     /// left as running is interrupted.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl History {
         Ok(sitting)
     }
 
-    /// A planned run begins.
+    /// A planned run starts.
     ///
     /// # Errors
     /// The database cannot be written.

@@ -14,7 +14,7 @@ pub struct PruneChoice {
     pub state: Option<RunState>,
     /// Only with this tag.
     pub tag: Option<String>,
-    /// Only those that began longer ago.
+    /// Only those that started longer ago.
     pub older_than: Option<Duration>,
     /// But not the newest so many of them.
     pub keep: usize,

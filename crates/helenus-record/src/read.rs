@@ -181,7 +181,7 @@ pub(crate) fn newest(connection: &Connection) -> rusqlite::Result<Option<RunId>>
     connection.query_row("SELECT max(id) FROM run", [], |row| row.get(0))
 }
 
-/// The newest run that has ended: of one under way, and of one that was cut off, nothing can be told.
+/// The newest run that has ended: of one under way, and of one that was cut off, nothing is known.
 pub(crate) fn last(connection: &Connection) -> Result<RunId, HistoryError> {
     let ended = "SELECT max(id) FROM run WHERE state <> 'broken'";
     let ended: Option<RunId> = connection.query_row(ended, [], |row| row.get(0))?;

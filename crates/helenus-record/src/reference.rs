@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 impl History {
-    /// The runs to compare or count that the words name, in the order in which they began: those named one by one
+    /// The runs to compare or count that the words name, in the order in which they started: those named one by one
     /// whatever became of them, and of a tag or a range the complete ones.
     ///
     /// # Errors

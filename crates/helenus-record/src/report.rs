@@ -94,7 +94,7 @@ pub fn levels_html(table: &level_runs::Table) -> String {
     levels::page(table)
 }
 
-/// Whether a file that begins so is a report of any version, and may be replaced by another.
+/// Whether a file with this beginning is a report of any version, and may be replaced by another.
 pub fn is_report(beginning: &str) -> bool {
     beginning
         .chars()

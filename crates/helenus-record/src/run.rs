@@ -16,13 +16,13 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It is still under way, or whoever ran it was killed.
+    /// It is still under way, or its process was killed.
     Broken,
     /// It ended, and its numbers may be read.
     Complete,
     /// A person stopped it.
     Interrupted,
-    /// It ended, but its numbers must not be believed.
+    /// It ended, but its numbers are not valid.
     Invalid,
 }
 
@@ -33,7 +33,7 @@ pub enum Ending {
     Complete,
     /// Stopped by a person.
     Interrupted,
-    /// With numbers that must not be believed.
+    /// With numbers that are not valid.
     Invalid,
 }
 
@@ -84,7 +84,7 @@ pub struct RunBeginning<'a> {
     pub host: &'a serde_json::Value,
     /// The cluster's plan; none for a cluster that Helenus did not bring up.
     pub cluster_plan: Option<&'a serde_json::Value>,
-    /// What tells this life of the nodes' processes from every other, such as their pids and start times. Runs of
+    /// What distinguishes this life of the nodes' processes from every other, such as their pids and start times. Runs of
     /// one life share a restart and are no repetitions of each other. None where it is not known: the run then
     /// gets a restart of its own, which proves nothing.
     pub life: Option<&'a str>,
@@ -111,7 +111,7 @@ pub struct RunFilter {
     pub release: Option<String>,
     /// Only of this workload.
     pub workload: Option<String>,
-    /// Only those whose writer is alive, or (`Some(false)`) only those that nobody writes any more.
+    /// Only those whose writer is alive, or (`Some(false)`) only those that no process writes any more.
     pub running: Option<bool>,
     /// Only with the plan of this hash.
     pub plan_hash: Option<String>,
@@ -165,7 +165,7 @@ pub struct PhaseSummary {
     pub service_p99_us: Option<f64>,
     /// Response time p99 in microseconds; none in a closed loop or where too few samples lie above it.
     pub response_p99_us: Option<f64>,
-    /// What may be said of it; none without a result.
+    /// Its verdict; none without a result.
     pub verdict: Option<Verdict>,
 }
 
@@ -186,7 +186,7 @@ pub struct StoredRun {
     pub helenus_version: String,
     /// The command.
     pub command: String,
-    /// What the generator said when it was ready; none when it did not get that far.
+    /// What the generator reported when it was ready; none when it did not get that far.
     pub header: Option<Header>,
     /// Its result; none while it is broken.
     pub result: Option<RunResult>,

@@ -3,7 +3,7 @@
 
 use crate::id::{ComparisonId, ExperimentId, RunReference};
 
-/// Longest tag, in bytes: it stands in a table.
+/// Longest tag, in bytes: it is shown in a table.
 const LONGEST: usize = 64;
 
 /// The word cannot be a tag.
@@ -36,11 +36,11 @@ pub fn check_tag(tag: &str) -> Result<(), TagError> {
     } else if tag.len() > LONGEST {
         "it is longer than 64 bytes"
     } else if !tag.chars().all(allowed) {
-        "it has a character that tags do not have"
+        "it has a character that is not allowed in tags"
     } else if named {
-        "it reads as a name that Helenus gives"
+        "it looks like a name that Helenus assigns"
     } else if tag.contains("..") || tag.starts_with('-') {
-        "it reads as a range or a flag"
+        "it looks like a range or a flag"
     } else {
         return Ok(());
     };

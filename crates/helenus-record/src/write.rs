@@ -66,7 +66,7 @@ impl History {
         Ok(run)
     }
 
-    /// Stores what the generator said when it was ready: its anchors place the intervals on the wall clock.
+    /// Stores what the generator reported when it was ready: its anchors place the intervals on the wall clock.
     ///
     /// # Errors
     /// No such run, or one that has ended; the database cannot be written.
@@ -125,7 +125,7 @@ impl History {
         Ok(transaction.commit()?)
     }
 
-    /// Stores the result of a run, which then is no longer broken. [`Ending::of`] tells the ending.
+    /// Stores the result of a run, which then is no longer broken. [`Ending::of`] gives the ending.
     ///
     /// # Errors
     /// No such run, one that has ended, or a result of another plan; the database cannot be written.

@@ -1,13 +1,13 @@
 //! Which process writes a run, so that a run under way can be told from one whose writer was killed.
 //! Refuses to trust a process id alone: the moment of the machine's and of the process's start belong to it.
 
-/// This process, in a form that [`lives`] reads; none where the kernel does not tell.
+/// This process, in a form that [`lives`] reads; none where the kernel does not report it.
 pub(crate) fn me() -> Option<String> {
     let pid = std::process::id();
     Some(format!("{} {pid} {}", boot()?, start(pid)?))
 }
 
-/// Whether the process is alive. A word that cannot be read speaks of nobody.
+/// Whether the process is alive. A word that cannot be read means no process.
 pub(crate) fn lives(writer: &str) -> bool {
     let mut words = writer.split(' ');
     let (Some(booted), Some(pid), Some(started)) = (words.next(), words.next(), words.next())

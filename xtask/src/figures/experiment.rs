@@ -71,7 +71,7 @@ fn sheet(report: &str, title: &str) -> Result<String, Box<dyn Error>> {
     let (_, behind) = report
         .split_once(&head)
         .ok_or_else(|| format!("no sheet {title}"))?;
-    let end = behind.find("\n#### ").or_else(|| behind.find("\nAgain: "));
+    let end = behind.find("\n#### ").or_else(|| behind.find("\nRepeat: "));
     Ok(behind[..end.unwrap_or(behind.len())].to_owned())
 }
 
@@ -356,10 +356,10 @@ mod tests {
 
     #[test]
     fn a_report_is_taken_apart_by_its_titles() {
-        let report = "<!-- x -->\n### Head\n\n* one\n\n```\nplot\n```\n\n#### Effects\n\n| a |\n\n#### Bars\n\n| b |\n\nAgain: x\n";
+        let report = "<!-- x -->\n### Head\n\n* one\n\n```\nplot\n```\n\n#### Effects\n\n| a |\n\n#### Thresholds\n\n| b |\n\nRepeat: x\n";
         assert_eq!(answer(report), "**Head**\n\n* one\n");
         assert_eq!(sheet(report, "Effects").unwrap(), "| a |\n");
-        assert_eq!(sheet(report, "Bars").unwrap(), "| b |\n");
+        assert_eq!(sheet(report, "Thresholds").unwrap(), "| b |\n");
         assert!(sheet(report, "Tips").is_err());
     }
 }

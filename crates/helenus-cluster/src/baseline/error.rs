@@ -18,7 +18,7 @@ pub enum BaselineError {
     #[error(transparent)]
     Tag(#[from] TagError),
     /// No such baseline.
-    #[error("there is no baseline {tag} of {cluster}")]
+    #[error("no such baseline: {tag} of {cluster}")]
     Unknown {
         /// Cluster.
         cluster: String,
@@ -30,7 +30,7 @@ pub enum BaselineError {
         clusters: Vec<String>,
     },
     /// The tag is taken.
-    #[error("a baseline {tag} of {cluster} exists already")]
+    #[error("baseline {tag} of {cluster} already exists")]
     Exists {
         /// Cluster.
         cluster: String,
@@ -51,7 +51,7 @@ pub enum BaselineError {
     #[error("another helenus is at work on the baselines of {0}")]
     Busy(String),
     /// An ephemeral cluster belongs to the command that made it.
-    #[error("{0} is ephemeral and goes with the command that made it")]
+    #[error("{0} is ephemeral and ends with the command that made it")]
     Ephemeral(String),
     /// Nodes of two releases have no files in common that a baseline could bring back.
     #[error("{0} is in the middle of an upgrade")]
@@ -65,7 +65,7 @@ pub enum BaselineError {
         why: String,
     },
     /// The cluster that was saved is no longer there, and no other was named.
-    #[error("{cluster}, which baseline {tag} is of, is gone")]
+    #[error("the cluster {cluster} of baseline {tag} does not exist any more")]
     Gone {
         /// Cluster.
         cluster: String,
@@ -88,7 +88,7 @@ pub enum BaselineError {
         bad: usize,
     },
     /// A restore was cut off, and the nodes' files are of no use.
-    #[error("the restore of baseline {tag} of {from} into {cluster} was cut off")]
+    #[error("the restore of baseline {tag} of {from} into {cluster} was interrupted")]
     CutOff {
         /// Cluster.
         cluster: String,
@@ -105,7 +105,7 @@ pub enum BaselineError {
         /// Node.
         node: String,
     },
-    /// A node would not flush, drain or tell its compactions.
+    /// A node would not flush, drain or report its compactions.
     #[error("{node} refused {what}: {answer}")]
     Refused {
         /// Node.
@@ -208,23 +208,23 @@ impl BaselineError {
                 known,
                 clusters,
             } => Some(if known.is_empty() && !clusters.is_empty() {
-                format!("no baseline is of {cluster}; {}", name_hint(cluster, clusters))
+                format!("{cluster} has no baseline; {}", name_hint(cluster, clusters))
             } else {
                 tag_hint(tag, known)
             }),
             Self::Exists { .. } => Some("choose another tag, or --replace it".into()),
             Self::Unreadable { cluster, tag, .. } | Self::Damaged { cluster, tag, .. } => {
                 Some(format!(
-                    "`helenus baseline verify {cluster} {tag}` tells every file that differs, \
+                    "`helenus baseline verify {cluster} {tag}` lists every file that differs, \
                      `helenus baseline rm {cluster} {tag}` removes it"
                 ))
             }
             Self::Busy(_) => Some("wait until it is done, or stop it".into()),
-            Self::Upgrading(name) => Some(format!("`helenus upgrade {name}` ends it")),
+            Self::Upgrading(name) => Some(format!("`helenus upgrade {name}` finishes it")),
             Self::Ephemeral(_) => Some("bring up one that stays: `helenus up`".into()),
-            Self::NotOurs { .. } => Some("a baseline is made of a cluster of `helenus up`".into()),
+            Self::NotOurs { .. } => Some("only a cluster of `helenus up` can be saved".into()),
             Self::Gone { cluster, tag } => Some(format!(
-                "bring up another cluster of equal tokens, and name it: \
+                "bring up another cluster with the same tokens, and name it: \
                  `helenus baseline restore {cluster} {tag} --into NAME`"
             )),
             Self::Misfit(misfit) => Some(misfit.hint()),
@@ -238,14 +238,14 @@ impl BaselineError {
                 "start the cluster, which replays its commit log, and save again with a longer --within"
                     .into(),
             ),
-            Self::Refused { node, .. } => Some(format!("`helenus logs NAME/{node}` says more")),
+            Self::Refused { node, .. } => Some(format!("`helenus logs NAME/{node}` shows more")),
             Self::Restless { .. } => {
                 Some("`helenus nodetool NAME compactionstats` shows them; give it a longer --settle-within".into())
             }
             Self::Schema { source, .. } => source.hint().map(str::to_owned),
             Self::File { source, .. } | Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(
-                    "the disk is full: `helenus baseline list` shows what each baseline holds".into(),
+                    "the disk is full: `helenus baseline list` shows the size of each baseline".into(),
                 ),
                 _ => None,
             },

@@ -48,9 +48,9 @@ pub struct RestoreRequest {
     pub drop_cache: bool,
     /// Whether the nodes stay stopped.
     pub leave_stopped: bool,
-    /// Patience with nodes that stop.
+    /// How long to wait for nodes that stop.
     pub within: Duration,
-    /// Patience with nodes that start.
+    /// How long to wait for nodes that start.
     pub ready_within: Duration,
 }
 
@@ -351,7 +351,7 @@ fn elsewhere(
     Ok((plan, data, origin))
 }
 
-/// Removes what a restore that was cut off brought, so that the nodes can start; says whether there was one.
+/// Removes what a restore that was cut off brought, so that the nodes can start; returns whether there was one.
 fn forget_half(
     hands: &Hands,
     state: &mut ClusterState,

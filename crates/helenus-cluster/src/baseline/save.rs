@@ -37,11 +37,11 @@ pub struct SaveRequest {
     pub replace: bool,
     /// Whether the cluster stays stopped.
     pub leave_stopped: bool,
-    /// Patience with compactions.
+    /// How long to wait for compactions.
     pub settle_within: Duration,
-    /// Patience with nodes that stop.
+    /// How long to wait for nodes that stop.
     pub within: Duration,
-    /// Patience with nodes that start.
+    /// How long to wait for nodes that start.
     pub ready_within: Duration,
 }
 
@@ -131,10 +131,10 @@ pub(super) fn running(state: &ClusterState) -> Vec<String> {
         .collect()
 }
 
-/// Saves a cluster as a baseline. One that did not run is started for it, because its schema is told by its nodes.
+/// Saves a cluster as a baseline. One that did not run is started for it, because only its nodes know its schema.
 ///
 /// # Errors
-/// As [`look`], or the nodes do not settle, stop or start, or a file cannot be taken. What was begun is removed,
+/// As [`look`], or the nodes do not settle, stop or start, or a file cannot be taken. What was started is removed,
 /// and nodes that ran are started again.
 pub fn save(
     hands: &Hands,

@@ -39,7 +39,7 @@ struct Node<'a> {
 /// Flushes all nodes of a cluster, which must run, and waits until none of them compacts.
 ///
 /// # Errors
-/// A node does not answer or refuses, compactions go on for longer than `within`, or the person stopped it.
+/// A node does not answer or refuses, compactions continue for longer than `within`, or the person stopped it.
 pub fn settle(
     hands: &Hands,
     state: &ClusterState,
@@ -250,7 +250,7 @@ impl Node<'_> {
 }
 
 /// Pending and active compactions in the words of `compactionstats`: up to 4.1 `pending tasks: 2`, from 5.0
-/// `pending tasks   2`, with a line for each active one below a head that begins with `id`.
+/// `pending tasks   2`, with a line for each active one below a head that starts with `id`.
 fn tasks_of(text: &str) -> Option<u64> {
     let pending = text
         .lines()

@@ -37,7 +37,7 @@ fn file_of(node: &NodePlan) -> PathBuf {
 /// It has none that is mounted here, the kernel refuses, or the node frees what is taken again and again.
 pub(super) fn make(node: &NodePlan) -> io::Result<()> {
     if disk::look(node).is_none() {
-        let why = "it is not mounted where this process stands";
+        let why = "it is not mounted in the mount namespace of this process";
         return Err(io::Error::new(io::ErrorKind::NotFound, why));
     }
     let path = file_of(node);

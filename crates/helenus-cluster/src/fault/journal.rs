@@ -18,7 +18,7 @@ const JOURNAL_VERSION: u32 = 1;
 /// The journal in a cluster's folder.
 const FILE: &str = "faults.json";
 
-/// All faults that were begun and not ended.
+/// All faults that were started and not ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     /// `helenus.fault-journal/1`.
@@ -34,13 +34,13 @@ pub struct Journal {
 pub struct Entry {
     /// Its number.
     pub id: u32,
-    /// What, as it was said.
+    /// The fault, as given.
     pub fault: Fault,
     /// What it reaches.
     pub reach: Reach,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub since_unix_ms: u64,
-    /// When whoever made it means to end it, in milliseconds since 1970.
+    /// When it is to be ended, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_unix_ms: Option<u64>,
     /// The process that made it and ends it, with its start in ticks since boot; none where a person ends it.

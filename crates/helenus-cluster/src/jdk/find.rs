@@ -116,7 +116,7 @@ fn home_of(java: &Path) -> Option<PathBuf> {
 /// What the JDK in that folder is: by its `release` file, else by what its `java` prints.
 ///
 /// # Errors
-/// No `bin/java`, or one that does not say which version it is.
+/// No `bin/java`, or one that does not report its version.
 pub fn probe(home: &Path) -> Result<Jdk, JdkError> {
     let not = |why: String| JdkError::NotAJdk {
         home: home.to_owned(),

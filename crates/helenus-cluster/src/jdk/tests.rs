@@ -168,8 +168,8 @@ fn a_runtime_without_a_jmx_client_comes_after_its_like_and_lends_nodetool_anothe
         &machine.bare(&format!("{error} | {}", error.hint())),
         "nodetool of Cassandra 5.0.9 cannot run: JDK 17.0.15 at /opt/17-small has no module \
          jdk.naming.rmi, and no other JDK for it was found | install JDK 17 (such as apt install \
-         openjdk-17-jre-headless) or set JAVA17_HOME; the nodes need no new start, nodetool takes \
-         another JDK than theirs",
+         openjdk-17-jre-headless) or set JAVA17_HOME; the nodes need no restart: nodetool can \
+         use another JDK",
     );
     let eleven = machine.jdk("opt/11", "11.0.20");
     let lent = |machine: &Machine| for_tools(of, &own, &find(&machine.env)).unwrap().home;
@@ -203,9 +203,9 @@ fn a_named_jdk_is_taken_or_refused_never_swapped() {
     let error = machine.choose(Some(&wrong)).unwrap_err();
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
-        "JDK 25.0.3 (Test) at /opt/25 was named, but Cassandra 5.0.9 cannot run on JDK 25: it \
+        "JDK 25.0.3 (Test) at /opt/25 was given, but Cassandra 5.0.9 cannot run on JDK 25: it \
          installs a SecurityManager when it starts, and there is none any more since JDK 24; it \
-         supports 11 and 17 | these would do: JDK 17.0.9 (Test) at /opt/17",
+         supports 11 and 17 | suitable: JDK 17.0.9 (Test) at /opt/17",
     );
     let nowhere = machine.env.root.join("nowhere");
     let error = machine.choose(Some(&nowhere)).unwrap_err();
@@ -217,7 +217,7 @@ fn with_none_that_fits_the_list_tells_why() {
     let machine = Machine::new();
     let error = machine.choose(None).unwrap_err();
     assert!(
-        error.hint().ends_with("no JDK was found at all"),
+        error.hint().ends_with("no JDK was found"),
         "{}",
         error.hint()
     );
@@ -225,7 +225,7 @@ fn with_none_that_fits_the_list_tells_why() {
     let error = machine.choose(None).unwrap_err();
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
-        "no JDK that Cassandra 5.0.9 runs on was found | install JDK 17 (such as apt install \
+        "no JDK for Cassandra 5.0.9 was found | install JDK 17 (such as apt install \
          openjdk-17-jre-headless) or set JAVA17_HOME; found: JDK 1.8.0_402 (Test) at /opt/8: \
          Cassandra 5.0.9 needs JDK 11 or newer (its class files cannot be loaded by JDK 8); it \
          supports 11 and 17",

@@ -64,7 +64,7 @@ impl Hands {
         Ok(names.iter().filter(wanted).cloned().collect())
     }
 
-    /// Ends the network when no node lives in it: `start` makes it anew.
+    /// Ends the network when no node lives in it: `start` makes it again.
     pub(crate) fn end_empty_network(&self, state: &ClusterState) -> Result<(), ClusterError> {
         if state.plan.network.is_none() {
             return Ok(());

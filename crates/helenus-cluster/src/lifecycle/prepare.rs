@@ -28,7 +28,7 @@ impl Hands {
     }
 
     /// Makes that archive unless it is there; every preset maps it. None where there can be none, or where its training
-    /// failed, which an event tells.
+    /// failed, which an event reports.
     ///
     /// # Errors
     /// The release cannot be had, no JDK runs it, there is no room for a node, or the person asked to stop.
@@ -60,7 +60,7 @@ impl Hands {
     }
 }
 
-/// One node of the smallest preset, ephemeral: what a `kill -9` leaves is abandoned, and told so.
+/// One node of the smallest preset, ephemeral: what a `kill -9` leaves is abandoned, and reported so.
 fn alone(release: &Release) -> Result<UpRequest, ClusterError> {
     Ok(UpRequest {
         name: format!("archive-{}", std::process::id()),

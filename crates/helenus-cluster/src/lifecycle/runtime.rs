@@ -86,7 +86,7 @@ impl Hands {
         Ok((files.version, runtime))
     }
 
-    /// The runtime of a stand-in: nothing is fetched, but a distribution that is named is read and wants its JDK.
+    /// The runtime of a stand-in: nothing is fetched, but a distribution that is named is read and needs its JDK.
     fn fake_runtime(
         &self,
         behaviour: &str,
@@ -122,7 +122,7 @@ impl Hands {
     }
 }
 
-/// Flags about modules, and the agent that the release's jamm wants on newer JDKs.
+/// Flags about modules, and the agent that the release's jamm needs on newer JDKs.
 fn flags_of(files: &ReleaseFiles, jdk_feature: u32) -> Vec<String> {
     let mut flags = files.release.module_flags(jdk_feature);
     let wants = |from: u32| jdk_feature >= from;

@@ -54,7 +54,7 @@ fn read(answer: &[u8]) -> io::Result<Value> {
         return Err(wrong(format!("the agent answers {status:?} {words}")));
     }
     serde_json::from_slice(&answer[end + 4..])
-        .map_err(|error| wrong(format!("the agent's answer is no JSON: {error}")))
+        .map_err(|error| wrong(format!("the agent's answer is not JSON: {error}")))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum MemberError {
         cluster: String,
         /// Nodes.
         nodes: Vec<String>,
-        /// Whether --force goes on all the same.
+        /// Whether --force continues all the same.
         may_force: bool,
     },
     /// Nodes of two releases cannot stream to each other.
@@ -43,7 +43,7 @@ pub enum MemberError {
         node: String,
     },
     /// Nothing to replace.
-    #[error("{node} of {cluster} only coordinates: it has no data to replace")]
+    #[error("{node} of {cluster} is a coordinator-only node: it has no data to replace")]
     Coordinator {
         /// Cluster.
         cluster: String,
@@ -98,7 +98,7 @@ pub enum MemberError {
         log: PathBuf,
     },
     /// Something did not happen.
-    #[error("{what} has not happened after {waited:.0} s; last seen: {last}")]
+    #[error("{what} did not happen within {waited:.0} s; last seen: {last}")]
     Stuck {
         /// What was waited for.
         what: String,
@@ -131,31 +131,29 @@ impl MemberError {
                 "`helenus start {cluster}` starts it; a dead node is taken out with `helenus node remove \
                  {cluster}/{first}` or `helenus node replace {cluster}/{first}`{}",
                 if *may_force {
-                    "; --force goes on all the same"
+                    "; --force continues anyway"
                 } else {
                     ""
                 },
                 first = nodes.first().map(String::as_str).unwrap_or_default()
             ),
             Self::Upgrading { cluster } => {
-                format!(
-                    "`helenus upgrade {cluster}` goes on with it; change the nodes when it has ended"
-                )
+                format!("`helenus upgrade {cluster}` continues it; change the nodes afterwards")
             }
             Self::HalfJoined { cluster, node } => format!(
-                "`helenus start {cluster}/{node}` goes on, `helenus node remove {cluster}/{node}` drops it"
+                "`helenus start {cluster}/{node}` continues, `helenus node remove {cluster}/{node}` removes it"
             ),
             Self::Runs { cluster, node } => format!(
-                "`helenus node decommission {cluster}/{node}` lets it leave with its data; `helenus kill \
-                 {cluster}/{node}` makes it a dead one"
+                "`helenus node decommission {cluster}/{node}` streams its data to the others first; `helenus kill \
+                 {cluster}/{node}` kills it"
             ),
             Self::Coordinator { cluster, node } => format!(
-                "`helenus start {cluster}/{node}` starts it again, `helenus node remove {cluster}/{node}` drops it"
+                "`helenus start {cluster}/{node}` starts it again, `helenus node remove {cluster}/{node}` removes it"
             ),
             Self::Only { cluster, .. } => format!("`helenus rm {cluster}` removes the cluster"),
             Self::Short { short, .. } => format!(
                 "lower the replication first, such as ALTER KEYSPACE {} WITH replication = {}, or pass --force: then \
-                 QUORUM of them wants all the nodes that are left, or cannot be had",
+                 QUORUM of them needs all remaining nodes, or is unavailable",
                 short
                     .first()
                     .map(|one| one.keyspace.as_str())
@@ -163,19 +161,19 @@ impl MemberError {
                 short.first().map(smaller).unwrap_or_default()
             ),
             Self::NoHostId { cluster, .. } => {
-                format!("`helenus status {cluster}` shows who knows whom")
+                format!("`helenus status {cluster}` shows which node knows which")
             }
             Self::Tool { .. } => return None,
             Self::Streaming { cluster, node, log } => format!(
-                "its log says why ({}); `helenus start {cluster}/{node}` tries again, `helenus node remove \
-                 {cluster}/{node}` drops it",
+                "its log shows why ({}); `helenus start {cluster}/{node}` tries again, `helenus node remove \
+                 {cluster}/{node}` removes it",
                 log.display()
             ),
-            Self::Stuck { .. } => "the same command goes on with it; --within waits longer".into(),
+            Self::Stuck { .. } => "the same command continues it; --within waits longer".into(),
         })
     }
 
-    /// What the tool said.
+    /// What the tool printed.
     pub fn lines(&self) -> Vec<String> {
         match self {
             Self::Tool { said, .. } => said.clone(),

@@ -100,7 +100,7 @@ impl Hands {
                 return Err(ReadyError::TimedOut {
                     node: node.name.clone(),
                     waited: moved.elapsed().as_secs_f64(),
-                    last: "it has not joined, and nothing moves".to_owned(),
+                    last: "it has not joined, and no data is streaming".to_owned(),
                     log: ready::log_of(folder),
                     tail: ready::tail_of(folder, logged),
                 }
@@ -132,7 +132,7 @@ impl Hands {
             };
             if begin.elapsed() > within {
                 return Err(MemberError::Stuck {
-                    what: "that all nodes see the same ring".to_owned(),
+                    what: "agreement of all nodes on the ring".to_owned(),
                     waited: begin.elapsed().as_secs_f64(),
                     last,
                 }
@@ -174,7 +174,7 @@ impl Hands {
             }
             if begin.elapsed() > within {
                 return Err(MemberError::Stuck {
-                    what: format!("that the others hold {} for dead", dead.name),
+                    what: format!("the other nodes' agreement that {} is dead", dead.name),
                     waited: begin.elapsed().as_secs_f64(),
                     last: asked
                         .map_or_else(|e| with_causes(&e), |_| format!("{} reaches it", node.name)),

@@ -12,10 +12,10 @@ use helenus_model::plan::NodePlan;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// What nodetool says of a node that the one that was asked holds for alive.
+/// What nodetool prints about a node that the asked one considers alive.
 const ALIVE: &str = "is alive and owns this ID";
 
-/// What nodetool says where a removal is under way.
+/// What nodetool prints where a removal is under way.
 const UNDER_WAY: &str = "already processing a removal";
 
 /// Between two tries.
@@ -49,7 +49,7 @@ impl Hands {
     ///
     /// # Errors
     /// As [`Self::look_at_departure`]; or Cassandra refuses, or it does not come to an end. The same asked for again
-    /// goes on with it.
+    /// continues it.
     pub fn leave(
         &self,
         name: &str,
@@ -149,7 +149,7 @@ impl Hands {
             }
             if begin.elapsed() > within {
                 return Err(MemberError::Stuck {
-                    what: format!("that {} has left", node.name),
+                    what: format!("the departure of {}", node.name),
                     waited: begin.elapsed().as_secs_f64(),
                     last: format!("its mode is {mode}"),
                 }

@@ -76,7 +76,7 @@ pub(super) fn run(
     .into())
 }
 
-/// What a node says of its mode and its streams.
+/// What a node reports of its mode and its streams.
 pub(super) fn netstats(
     state: &ClusterState,
     node: &str,

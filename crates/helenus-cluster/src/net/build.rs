@@ -65,11 +65,11 @@ fn of(what: &'static str, cure: &'static str) -> impl Fn(io::Error) -> BuildErro
 
 const WANT_USER: &str = "set kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu) and user.max_user_namespaces above 0, or run as root";
 const WANT_NET: &str = "set user.max_net_namespaces above the number of nodes, and build the kernel with CONFIG_NET_NS";
-const WANT_LINKS: &str = "the kernel wants CONFIG_VETH and CONFIG_BRIDGE (modules veth and bridge)";
+const WANT_LINKS: &str = "the kernel needs CONFIG_VETH and CONFIG_BRIDGE (modules veth and bridge)";
 const WANT_QUEUES: &str =
-    "the kernel wants CONFIG_NETFILTER_NETLINK_QUEUE (module nfnetlink_queue)";
-const WANT_NETEM: &str = "the kernel wants CONFIG_NET_SCH_NETEM and CONFIG_IP_MULTIPLE_TABLES (module sch_netem); leave --wan out: packets are then held without it";
-const WANT_RULES: &str = "the kernel wants CONFIG_NF_TABLES with CONFIG_NFT_QUEUE, or CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE (modules nft_queue, or nft_compat and xt_NFQUEUE)";
+    "the kernel needs CONFIG_NETFILTER_NETLINK_QUEUE (module nfnetlink_queue)";
+const WANT_NETEM: &str = "the kernel needs CONFIG_NET_SCH_NETEM and CONFIG_IP_MULTIPLE_TABLES (module sch_netem); leave --wan out: packets are then held without it";
+const WANT_RULES: &str = "the kernel needs CONFIG_NF_TABLES with CONFIG_NFT_QUEUE, or CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE (modules nft_queue, or nft_compat and xt_NFQUEUE)";
 
 /// Makes the network of a plan; this thread stands in the router afterwards.
 pub(super) fn build(plan: &NetworkPlan) -> Result<Network, BuildError> {

@@ -43,7 +43,7 @@ pub enum NetError {
         /// Cluster.
         cluster: String,
     },
-    /// The keeper says no.
+    /// The keeper refuses.
     #[error("the cluster's network refuses: {why}")]
     Refused {
         /// Why.
@@ -60,7 +60,7 @@ impl NetError {
         match self {
             Self::Build { hint, .. } => Some(hint.clone()),
             Self::Gone { cluster } => Some(format!(
-                "`helenus start {cluster}` makes it anew and starts the nodes in it"
+                "`helenus start {cluster}` creates it again and starts the nodes in it"
             )),
             Self::Refused { .. } | Self::Io(_) => None,
         }
@@ -154,7 +154,7 @@ pub fn start(
 }
 
 fn first_line(child: &mut std::process::Child) -> io::Result<First> {
-    let gone = || io::Error::other("the keeper ended before it said anything");
+    let gone = || io::Error::other("the keeper ended without a message");
     let out = child.stdout.take().ok_or_else(gone)?;
     let (say, heard) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -57,7 +57,7 @@ pub enum Ask {
     GiveBack,
     /// Lay a fault over the network, until it is lifted.
     Lay {
-        /// Its number; one that is there already is laid anew.
+        /// Its number; one that is there already is laid again.
         id: u32,
         /// What.
         over: Over,

@@ -300,7 +300,7 @@ impl<'a> Emulator<'a> {
     }
 }
 
-/// A socket that wants stamps: while there is one, the kernel stamps every packet that comes in.
+/// A socket that needs stamps: while there is one, the kernel stamps every packet that comes in.
 pub(super) fn stamps() -> Option<OwnedFd> {
     let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0)).ok()?;
     let on: libc::c_int = 1;

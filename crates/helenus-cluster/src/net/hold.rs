@@ -13,7 +13,7 @@ pub struct Carried {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets lost as the link says.
+    /// Packets lost as the link is set.
     pub lost: u64,
     /// Packets under way now.
     pub held: u64,
@@ -24,7 +24,7 @@ pub struct Carried {
 pub struct Work {
     /// Time on a processor in microseconds; what the kernel does by itself is not in it.
     pub cpu_us: u64,
-    /// Time since it began, in microseconds.
+    /// Time since it started, in microseconds.
     pub up_us: u64,
     /// By how much packets were late.
     pub lateness: Lateness,

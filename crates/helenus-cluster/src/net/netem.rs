@@ -27,7 +27,7 @@ const NETEM_RATE: u16 = 6;
 const NETEM_RATE64: u16 = 8;
 const NETEM_LATENCY64: u16 = 10;
 const NETEM_JITTER64: u16 = 11;
-/// `struct tcmsg` begins each message.
+/// Each message starts with `struct tcmsg`.
 const TCMSG: usize = 20;
 const ROOT: u32 = u32::MAX;
 const HANDLE: u32 = 1 << 16;

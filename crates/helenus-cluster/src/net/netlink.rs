@@ -40,7 +40,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Begins a message of that kind; `fixed` is what stands before its attributes.
+    /// Starts a message of that kind; `fixed` is what stands before its attributes.
     pub(crate) fn begin(&mut self, kind: u16, flags: u16, fixed: &[u8]) -> &mut Self {
         self.begins = self.bytes.len();
         self.sequence += 1;
@@ -67,7 +67,7 @@ impl Messages {
         self
     }
 
-    /// A text with the zero at its end that the kernel wants.
+    /// A text with the zero at its end that the kernel needs.
     pub(crate) fn text(&mut self, kind: u16, value: &str) -> &mut Self {
         let mut bytes = value.as_bytes().to_vec();
         bytes.push(0);

@@ -87,7 +87,7 @@ fn write_by(pairs: &[Pair], way: Way) -> io::Result<()> {
     Netlink::open(Some(netlink::NETFILTER))?.ask(&m)
 }
 
-/// Goes on only where that fact of the packet is this index.
+/// Continues only where that fact of the packet is this index.
 fn is(m: &mut Messages, fact: u32, index: u32) {
     m.nest(1)
         .text(1, "meta")

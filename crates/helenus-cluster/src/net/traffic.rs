@@ -131,7 +131,7 @@ fn crossed(received: u64, bytes: u64, first: Option<u64>, last: u64) -> Crossed 
     }
 }
 
-/// Sends as many bytes as one TCP connection carries in that time. The first half is not counted: a connection begins
+/// Sends as many bytes as one TCP connection carries in that time. The first half is not counted: a connection starts
 /// slowly.
 pub(super) fn bulk(way: &Way<'_>, time: Duration) -> io::Result<Crossed> {
     let listener = within(way.to.1, || TcpListener::bind((way.to.2, 0)))?;

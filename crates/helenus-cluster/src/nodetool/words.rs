@@ -18,7 +18,7 @@ pub struct Words {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum WordsError {
     /// A host that is none of its nodes.
-    #[error("{host} is no node of this cluster")]
+    #[error("{host} is not a node of this cluster")]
     Host {
         /// As given.
         host: String,
@@ -26,7 +26,7 @@ pub enum WordsError {
         nodes: Vec<Ipv4Addr>,
     },
     /// A port that is not its own.
-    #[error("port {port} is not where this cluster's JMX is opened")]
+    #[error("port {port} is not this cluster's JMX port")]
     Port {
         /// As given.
         port: String,
@@ -34,7 +34,7 @@ pub enum WordsError {
         own: u16,
     },
     /// A flag with nothing behind it.
-    #[error("{flag} names nothing")]
+    #[error("{flag} has no value")]
     Empty {
         /// The flag.
         flag: String,

@@ -31,7 +31,7 @@ pub enum ResetError {
     },
     /// The rows of the recorded state are not to be had.
     #[error(
-        "the rows of {cluster} are those of its baseline {tag}, which is gone or another one by now; nothing was changed"
+        "the rows of {cluster} are those of its baseline {tag}, which is gone or was replaced; nothing was changed"
     )]
     RowsGone {
         /// Cluster.
@@ -100,10 +100,10 @@ impl ResetError {
                 "`helenus list` shows which of your nodes run, and where".into()
             }
             Self::RowsGone { cluster, .. } => format!(
-                "`helenus baseline save {cluster} TAG` records what is there now, `helenus baseline restore` brings one back"
+                "`helenus baseline save {cluster} TAG` saves the present rows, `helenus baseline restore` restores a baseline"
             ),
             Self::NotImported { .. } => "`helenus logs` shows why".into(),
-            Self::Refused { .. } => "a second reset does what is left".into(),
+            Self::Refused { .. } => "reset again: it makes the remaining changes".into(),
         })
     }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Lets a node import the SSTables that lie in `stored`, and leaves `stored` as it is.
 ///
 /// `keyspace` and `table` are names as the server keeps them. The table should be empty. Parts that a node writes
-/// anew in place are copied; the others are linked where the file system allows, and copied else.
+/// again in place are copied; the others are linked where the file system allows, and copied else.
 ///
 /// # Errors
 /// The node is not running, a file cannot be linked or copied, or the node refuses an SSTable.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 const STORAGE_PROXY: &str = "org.apache.cassandra.db:type=StorageProxy";
 
-/// Words that a changing command of nodetool begins with.
+/// Words that a changing command of nodetool starts with.
 const CHANGING: [&str; 5] = ["set", "enable", "disable", "pause", "resume"];
 
 /// Attributes that those commands set, of 4.0 to 5.0; a release that lacks one has nothing to put back.

@@ -30,13 +30,13 @@ const PIECES_LEAST: usize = 16;
 pub struct CountRequest {
     /// Tell partitions apart; so many of the largest are kept by key.
     pub partitions: Option<usize>,
-    /// Tell every partition as it comes; there is no going on with such a count.
+    /// Report every partition as it comes; such a count cannot be resumed.
     pub all: bool,
     /// Make the checksum: every row is fetched.
     pub checksum: bool,
     /// How hard to lean on the nodes.
     pub gentleness: Gentleness,
-    /// Go on with a count that was cut off.
+    /// Continue with a count that was cut off.
     pub resume: bool,
     /// Forget a count that was cut off.
     pub fresh: bool,
@@ -44,7 +44,7 @@ pub struct CountRequest {
     pub journals: PathBuf,
 }
 
-/// A count with everything that can be told of it: by node, by range; by partition where that was asked for.
+/// A count with everything that is known of it: by node, by range; by partition where that was asked for.
 ///
 /// An interrupt ends it early: the report is not complete, and its journal stays.
 ///
@@ -273,7 +273,7 @@ impl Counting {
         Ok(())
     }
 
-    /// A partition that has come to its end.
+    /// A partition that is complete.
     fn tell(
         &self,
         prepared: &Prepared,

@@ -253,7 +253,7 @@ fn rest(rate: Option<f64>, threads: usize, rows: u64, took_us: u64) -> Duration 
 }
 
 impl<R: Reading> Shared<'_, R> {
-    /// The next piece, at most so wide; none when all is read or nobody shall go on.
+    /// The next piece, at most so wide; none when all is read or nobody shall continue.
     fn take(&self, home: Option<usize>, width: u64) -> Option<Piece> {
         let mut board = locked(&self.board);
         loop {

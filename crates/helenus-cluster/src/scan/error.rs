@@ -18,7 +18,7 @@ pub enum ScanError {
         text: String,
     },
     /// No such keyspace.
-    #[error("there is no keyspace {name}")]
+    #[error("no such keyspace: {name}")]
     UnknownKeyspace {
         /// Asked for.
         name: String,
@@ -36,7 +36,7 @@ pub enum ScanError {
         nearest: Option<String>,
     },
     /// Each node has its own.
-    #[error("the tables of {keyspace} are each node's own, and have no ranges")]
+    #[error("the tables of {keyspace} are local to each node and have no ranges")]
     EachNodeS {
         /// Keyspace.
         keyspace: String,
@@ -51,10 +51,10 @@ pub enum ScanError {
     #[error("the nodes' tokens make no ring")]
     Ring(#[source] RingError),
     /// Where a keyspace's copies are is not known.
-    #[error("the keyspace's replication cannot be computed with")]
+    #[error("the keyspace's replication is not understood")]
     Replication(#[source] ReplicationError),
     /// The node knows of no tokens.
-    #[error("no node tells its tokens")]
+    #[error("no node reports its tokens")]
     NoTokens,
     /// The server refuses the statement.
     #[error("the table cannot be read")]
@@ -89,13 +89,13 @@ pub enum ScanError {
     #[error("the workload's keys are not of its own table's types")]
     Encode(#[from] helenus_cql::codec::EncodeError),
     /// Another process counts the same table.
-    #[error("another helenus counts {table} now")]
+    #[error("another helenus is counting {table}")]
     Busy {
         /// The table.
         table: String,
     },
     /// A count of this table was cut off.
-    #[error("a count of {table} was cut off at {percent} % of the ring, {rows} rows")]
+    #[error("a count of {table} was interrupted at {percent} % of the ring, {rows} rows")]
     Unfinished {
         /// The table.
         table: String,
@@ -105,7 +105,7 @@ pub enum ScanError {
         rows: u64,
     },
     /// It cannot be gone on with.
-    #[error("the count that was cut off cannot be gone on with")]
+    #[error("the interrupted count cannot be resumed")]
     Changed(#[from] Changed),
     /// Its journal is damaged.
     #[error("the journal {path} cannot be used")]
@@ -165,13 +165,13 @@ impl ScanError {
             Self::Refused { source } => source.hint().map(str::to_owned),
             Self::Stuck { source, .. } => Some(stuck_hint(source)),
             Self::Unread { .. } => Some(
-                "start the nodes that hold it, or read at a lower --cl; `helenus status` tells who is down"
+                "start the nodes that hold it, or read at a lower --cl; `helenus status` shows which are down"
                     .into(),
             ),
             Self::Busy { .. } => Some("wait until it is done, or stop it".into()),
-            Self::Unfinished { .. } => Some("--resume goes on with it, --anew begins anew".into()),
+            Self::Unfinished { .. } => Some("--resume continues it, --anew starts again".into()),
             Self::Changed(_) | Self::Overlap { .. } | Self::Json { .. } => {
-                Some("--anew begins anew".into())
+                Some("--anew starts again".into())
             }
             Self::Ring(_) | Self::Replication(_) | Self::NoTokens | Self::Decode(_) | Self::Encode(_) | Self::Io(_) => {
                 None
@@ -187,10 +187,10 @@ fn stuck_hint(source: &ClientError) -> String {
             "start the nodes that hold it, or read at a lower --cl; then --resume".to_owned()
         }
         Some("read failure") => {
-            "the node's log says why: many tombstones want a compaction, large values more heap"
+            "the node's log says why: many tombstones need a compaction, large values more heap"
                 .to_owned()
         }
-        _ => "look at the node's log; --in-flight 1 and --rate lean less on it; then --resume"
+        _ => "look at the node's log; load it less with --in-flight 1 or --rate; then --resume"
             .to_owned(),
     }
 }

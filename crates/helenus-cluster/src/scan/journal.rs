@@ -33,7 +33,7 @@ pub(super) struct Before {
 impl Journal {
     /// Opens the journal of a count, and reads what an earlier one has left there.
     ///
-    /// `resume` goes on where there is something to go on with, `fresh` forgets it; with neither, something there is
+    /// `resume` continues where there is something to continue with, `fresh` forgets it; with neither, something there is
     /// an error that says how far it got.
     pub(super) fn open(
         path: &Path,
@@ -157,7 +157,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The count is whole: there is nothing to go on with.
+    /// The count is whole: there is nothing to continue with.
     pub(super) fn remove(self) -> Result<(), ScanError> {
         Ok(fs::remove_file(&self.path)?)
     }
@@ -221,7 +221,7 @@ mod tests {
         let refused = open(false, false).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "a count of k.t was cut off at 37 % of the ring, 12 rows"
+            "a count of k.t was interrupted at 37 % of the ring, 12 rows"
         );
         let (mut journal, before) = open(true, false).unwrap();
         assert_eq!(before.counted[1].1, 2);

@@ -36,12 +36,12 @@ pub struct ScanTable {
 }
 
 impl ScanTable {
-    /// `keyspace.table`, quoted where CQL wants that.
+    /// `keyspace.table`, quoted where CQL needs that.
     pub fn name(&self) -> String {
         format!("{}.{}", identifier(&self.keyspace), identifier(&self.table))
     }
 
-    /// Names with commas, quoted where CQL wants that.
+    /// Names with commas, quoted where CQL needs that.
     pub(super) fn list(names: &[String]) -> String {
         let names: Vec<String> = names.iter().map(|name| identifier(name)).collect();
         names.join(", ")

@@ -268,7 +268,7 @@ impl Shared<'_> {
         }
     }
 
-    /// As long as the rate wants between two pages of all threads.
+    /// As long as the rate needs between two pages of all threads.
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     fn rest(&self, keys: usize, begin: Instant) {
         let Some(rate) = self.gentleness.rate else {

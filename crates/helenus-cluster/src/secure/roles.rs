@@ -196,7 +196,7 @@ fn replicate(state: &ClusterState) -> String {
     )
 }
 
-/// The stock superuser without rights, log-in or known password. It stays, or a node would make it anew.
+/// The stock superuser without rights, log-in or known password. It stays, or a node would make it again.
 fn disarm() -> Result<String, SecureError> {
     let password = super::random_word()?;
     Ok(format!(

@@ -58,7 +58,7 @@ pub enum StoreError {
         file: String,
     },
     /// A jar is not the one of the lock.
-    #[error("{file} has SHA-256 {got}, wanted {wanted}")]
+    #[error("{file} has SHA-256 {got}, expected {wanted}")]
     Checksum {
         /// The jar.
         file: String,
@@ -93,7 +93,7 @@ pub enum StoreError {
     #[error("interrupted while a release was being fetched")]
     Cancelled,
     /// A folder without a Cassandra distribution.
-    #[error("{home} is no Cassandra distribution: {why}")]
+    #[error("{home} is not a Cassandra distribution: {why}")]
     NotADistribution {
         /// The folder.
         home: PathBuf,
@@ -117,7 +117,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// An archive with an entry that would land outside of its folder.
-    #[error("{tarball} holds an entry that leaves its folder: {entry:?}")]
+    #[error("{tarball} contains an entry outside its folder: {entry:?}")]
     Escapes {
         /// The archive.
         tarball: PathBuf,
@@ -144,7 +144,7 @@ impl StoreError {
                     .to_owned()
             }
             Self::Missing { file } | Self::Checksum { file, .. } => format!(
-                "the local Maven repository or a mirror holds another {file}: remove it there \
+                "the local Maven repository or a mirror has a different {file}: remove it there \
                  and try again; nothing was installed"
             ),
             Self::DiskFull { .. } => {
@@ -155,7 +155,7 @@ impl StoreError {
             Self::NotWritable { .. } | Self::Io { .. } => {
                 "set HELENUS_CACHE to a folder that you may write to".to_owned()
             }
-            Self::Cancelled => "run it again: nothing half-done was left".to_owned(),
+            Self::Cancelled => "run it again: nothing incomplete was left behind".to_owned(),
             Self::NotADistribution { .. } => {
                 "name the folder that holds bin/ and lib/ of an unpacked binary distribution"
                     .to_owned()
@@ -166,7 +166,7 @@ impl StoreError {
                 format!("the nearest published patches are {}", near.join(", "))
             }
             Self::Record { path, .. } => format!(
-                "remove {} to record the checksums anew: nothing then proves that the jars are the same",
+                "remove {} to record the checksums again: nothing then proves that the jars are the same",
                 path.display()
             ),
             Self::Tarball { .. } => {

@@ -576,7 +576,7 @@ fn a_patch_is_recorded_at_first_use_and_later_fetches_must_match() {
     assert!(
         error
             .hint()
-            .contains("lock.tsv to record the checksums anew")
+            .contains("lock.tsv to record the checksums again")
     );
 }
 

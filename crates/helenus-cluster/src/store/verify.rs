@@ -29,7 +29,9 @@ fn artifacts<'a>(wanted: Wanted<'a>) -> impl Iterator<Item = &'a Artifact> {
 pub(super) fn looks_right(home: &Path, wanted: Wanted<'_>) -> Result<(), String> {
     let marker = fs_err::read_to_string(home.join(MARKER));
     if marker.ok().as_deref() != Some(&marker_text(wanted)) {
-        return Err("the marker of a verified release is missing or another one's".to_owned());
+        return Err(
+            "the marker of a verified release is missing or belongs to another release".to_owned(),
+        );
     }
     for artifact in artifacts(wanted) {
         let path = home.join("lib").join(&artifact.file);

@@ -37,7 +37,7 @@ impl Emulator {
         holder.map(rustix::process::Pid::as_raw_pid)
     }
 
-    /// What it tells; the conversation that failed is begun anew at the next look.
+    /// What it tells; the conversation that failed is started again at the next look.
     pub(super) fn look(&mut self) -> Option<EmulatorSample> {
         let keeper = match self.keeper.take() {
             Some(keeper) => keeper,

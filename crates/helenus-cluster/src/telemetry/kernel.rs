@@ -55,7 +55,7 @@ fn node_of(process: Process, status: &str, io: &str) -> NodeSample {
     }
 }
 
-/// The first number of the line that begins so.
+/// The first number of the line that starts so.
 fn after(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse().ok()

@@ -134,7 +134,7 @@ struct Life {
 }
 
 impl Life {
-    /// Takes the next look; tells what has ended with it, and when that began.
+    /// Takes the next look; tells what has ended with it, and when that started.
     fn see(&mut self, at_ns: u64, found: Option<(i32, Process)>) -> Vec<(EventKind, u64)> {
         let mut ended = Vec::new();
         if let Some((pid, seen_ns)) = self.last
@@ -161,7 +161,7 @@ impl Life {
         ended
     }
 
-    /// What has begun and not ended.
+    /// What has started and not ended.
     fn under_way(&mut self) -> Vec<(EventKind, u64)> {
         let gone = self.gone_from_ns.take().map(|from| (EventKind::Died, from));
         let paused = self.paused_from_ns.take();

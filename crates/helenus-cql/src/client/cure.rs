@@ -9,7 +9,7 @@ const CURES: [(&[&str], &str); 21] = [
     ),
     (
         &["SASI indexes are disabled"],
-        "bring the nodes up with --set sasi_indexes_enabled=true; from 5.0 on there is USING 'sai', too",
+        "bring the nodes up with --set sasi_indexes_enabled=true; from 5.0 on, USING 'sai' works, too",
     ),
     (
         &["User-defined functions are disabled"],
@@ -53,7 +53,7 @@ const CURES: [(&[&str], &str); 21] = [
     ),
     (
         &["Unable to find compaction strategy", "DateTiered"],
-        "it was removed in 5.0: TimeWindowCompactionStrategy is in its place",
+        "it was removed in 5.0: TimeWindowCompactionStrategy replaces it",
     ),
     (
         &["Unable to find compaction strategy", "Unified"],
@@ -65,11 +65,11 @@ const CURES: [(&[&str], &str); 21] = [
     ),
     (
         &["Unrecognized strategy option {"],
-        "no data centre has that name: SELECT data_center FROM system.local tells one, and system.peers the others",
+        "no data centre has that name: SELECT data_center FROM system.local shows one, system.peers the others",
     ),
     (
         &["CassandraRoleManager doesn't support PASSWORD"],
-        "passwords want nodes that ask for them: bring them up with --auth",
+        "passwords need nodes with authentication: bring them up with --auth",
     ),
     (
         &["Memtable configuration", "not found"],
@@ -77,7 +77,7 @@ const CURES: [(&[&str], &str); 21] = [
     ),
     (
         &["Cannot specify index class for a non-CUSTOM index"],
-        "USING 'sai' came with 5.0: bring the nodes up with --cassandra 5.0; SASI wants CREATE CUSTOM INDEX",
+        "USING 'sai' came with 5.0: bring the nodes up with --cassandra 5.0; SASI needs CREATE CUSTOM INDEX",
     ),
     (
         &["mismatched input '<'", "vector[<]"],

@@ -10,7 +10,7 @@ pub trait Stream: Read + Write + Send {
     /// Limits every following read and write to `limit`, which is above zero.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Whatever the system reports.
     fn limit(&mut self, limit: Duration) -> io::Result<()>;
 }
 
@@ -37,7 +37,7 @@ pub trait Dial: std::fmt::Debug {
     /// Connects to `addr` within `timeout`.
     ///
     /// # Errors
-    /// Whatever the system says; a time-out is [`io::ErrorKind::TimedOut`].
+    /// Whatever the system reports; a time-out is [`io::ErrorKind::TimedOut`].
     fn dial(&self, addr: SocketAddr, timeout: Duration) -> io::Result<TcpStream>;
 }
 

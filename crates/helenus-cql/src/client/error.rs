@@ -21,7 +21,7 @@ pub enum ClientError {
     Unreachable {
         /// The address dialled.
         addr: SocketAddr,
-        /// What the system says.
+        /// What the system reports.
         source: io::Error,
     },
     /// The server and this client could not agree on an encrypted connection.
@@ -73,14 +73,14 @@ pub enum ClientError {
     Io {
         /// What was going on.
         during: &'static str,
-        /// What the system says.
+        /// What the system reports.
         source: io::Error,
     },
     /// The connection failed before and cannot be used any more.
     #[error("the connection is broken by an earlier failure")]
     Broken,
     /// The server's bytes are not the protocol.
-    #[error("the server's answer to {during} is not the protocol")]
+    #[error("the server's answer to {during} violates the protocol")]
     Protocol {
         /// What was going on.
         during: &'static str,
@@ -103,13 +103,13 @@ pub enum ClientError {
         /// The server's words.
         message: String,
     },
-    /// The server wants credentials and none were given.
-    #[error("the server wants a user name and a password ({authenticator})")]
+    /// The server needs credentials and none were given.
+    #[error("the server requires a user name and a password ({authenticator})")]
     CredentialsMissing {
         /// The server's authenticator class.
         authenticator: String,
     },
-    /// The server wants something other than a user name and a password.
+    /// The server requires something other than a user name and a password.
     #[error("the server's authenticator {authenticator} is not supported")]
     Authenticator {
         /// The server's authenticator class.
@@ -166,7 +166,7 @@ impl ClientError {
                 Some("the node may be busy or paused; look at its log, then ask again")
             }
             Self::Closed { during: "STARTUP" } => {
-                Some("does the server want TLS, or a client certificate? else look at its log")
+                Some("does the server require TLS, or a client certificate? else look at its log")
             }
             Self::Closed { .. } | Self::Io { .. } | Self::Broken => {
                 Some("the node may have died; look at its log, then connect again")
@@ -175,13 +175,13 @@ impl ClientError {
                 "does the server speak TLS, and did the authority that you trust sign its certificate?",
             ),
             Self::TlsEnded { .. } => {
-                Some("does the server want a client certificate, signed by its own authority?")
+                Some("does the server require a client certificate, signed by its own authority?")
             }
-            Self::Key { .. } => Some("is the file there, whole, and yours to read?"),
+            Self::Key { .. } => Some("does the file exist, complete and readable?"),
             Self::Protocol { .. } => {
-                Some("is this a Cassandra native transport port, and does it want TLS?")
+                Some("is this a Cassandra native transport port, and does it require TLS?")
             }
-            Self::Version { .. } => Some("ask for an older protocol version"),
+            Self::Version { .. } => Some("request an older protocol version"),
             Self::CredentialsMissing { .. } => Some("give a user name and a password"),
             Self::Refusal { .. } => Some("check user name and password"),
             Self::Server { error } => {
@@ -218,7 +218,7 @@ impl ClientError {
 fn server_hint(error: &ServerError) -> Option<&'static str> {
     match &error.kind {
         ServerErrorKind::Unavailable { .. } => Some(
-            "too few replicas are up for this consistency level: start the nodes that are down, or see to the keyspace's replication",
+            "too few replicas are up for this consistency level: start the nodes that are down, or change the keyspace's replication",
         ),
         // Cassandra has no error of its own for it.
         ServerErrorKind::Overloaded if is_shutting_down(&error.message) => {

@@ -43,7 +43,7 @@ pub enum TlsError {
         source: rustls::pki_types::pem::Error,
     },
     /// PEM without a certificate.
-    #[error("the authority's text holds no certificate")]
+    #[error("the authority's text contains no certificate")]
     Empty,
     /// Certificate or key cannot be used.
     #[error("the {what} cannot be used")]

@@ -17,11 +17,11 @@ const RESPONSE_BIT: u8 = 0x80;
 pub mod flag {
     /// The body is compressed (not supported).
     pub const COMPRESSION: u8 = 0x01;
-    /// Trace the request; a traced response begins with the trace's id.
+    /// Trace the request; a traced response starts with the trace's id.
     pub const TRACING: u8 = 0x02;
-    /// The body begins with a custom payload.
+    /// The body starts with a custom payload.
     pub const CUSTOM_PAYLOAD: u8 = 0x04;
-    /// The body begins with warnings.
+    /// The body starts with warnings.
     pub const WARNING: u8 = 0x08;
     /// The client knows that the protocol version is a beta.
     pub const USE_BETA: u8 = 0x10;

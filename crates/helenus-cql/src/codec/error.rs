@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end too early.
-    #[error("{what} wants {needed} more bytes, {left} are left")]
+    #[error("{what} needs {needed} more bytes, {left} are left")]
     Truncated {
         /// What was being read.
         what: &'static str,
@@ -175,7 +175,7 @@ pub enum EncodeError {
         /// The text.
         text: String,
     },
-    /// Something that only v5 can say.
+    /// Something that only v5 can express.
     #[error("{what} needs protocol v5")]
     NeedsV5 {
         /// What it is.

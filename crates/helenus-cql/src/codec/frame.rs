@@ -16,7 +16,7 @@ const SELF_CONTAINED: u32 = 1 << 17;
 /// Start value and polynomial of the header's CRC-24, from the protocol's specification.
 const CRC24_START: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4f0b;
-/// Bytes that the payload's CRC-32 begins with, from the protocol's specification.
+/// Bytes that the payload's CRC-32 starts with, from the protocol's specification.
 const CRC32_SALT: [u8; 4] = [0xfa, 0x2d, 0x55, 0xca];
 
 /// CRC-24 of the header's three bytes, least significant first.
@@ -75,13 +75,13 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
 
 /// Received bytes on their way to envelopes.
 ///
-/// Begins plain, which is all of v4 and v5's handshake; [`Inbox::expect_frames`] says that v5's
-/// frames follow. An error is final: what stands in the stream after it cannot be told.
+/// Starts plain, which is all of v4 and v5's handshake; [`Inbox::expect_frames`] says that v5's
+/// frames follow. An error is final: what follows in the stream cannot be interpreted.
 #[derive(Debug, Default)]
 pub struct Inbox {
     framed: bool,
     received: Vec<u8>,
-    /// Where the unread part of `received` begins.
+    /// Where the unread part of `received` starts.
     read: usize,
     /// The beginning of an envelope that is cut over several frames.
     partial: Vec<u8>,

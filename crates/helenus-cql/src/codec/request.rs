@@ -286,7 +286,7 @@ impl Request {
     /// Appends the body.
     ///
     /// # Errors
-    /// Something too long, or something that only v5 can say.
+    /// Something too long, or something that only v5 can express.
     pub fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
             Self::Startup(options) => {

@@ -100,7 +100,7 @@ impl Response {
     /// Appends extras and body; the header must carry [`Extras::flags`].
     ///
     /// # Errors
-    /// Something too long, or something that only v5 can say.
+    /// Something too long, or something that only v5 can express.
     pub fn encode(
         &self,
         version: Version,

@@ -47,7 +47,7 @@ pub struct RowsPage {
     pub columns: Option<Vec<ColumnSpec>>,
     /// How many columns a row has.
     pub column_count: usize,
-    /// Where the next page begins; none on the last.
+    /// Where the next page starts; none on the last.
     pub paging_state: Option<Vec<u8>>,
     /// The new id of a prepared statement's result metadata, when it changed (v5).
     pub new_metadata_id: Option<Vec<u8>>,

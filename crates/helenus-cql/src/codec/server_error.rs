@@ -17,7 +17,7 @@ pub struct ServerError {
     pub kind: ServerErrorKind,
 }
 
-/// Replicas that failed, and why where the server says so (v5).
+/// Replicas that failed, and why where the server reports it (v5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureReason {
     /// Only how many (v4).
@@ -189,7 +189,7 @@ impl ServerErrorKind {
     }
 }
 
-/// Level, replicas that answered, replicas wanted: how most errors of replicas begin.
+/// Level, replicas that answered, replicas wanted: how most errors of replicas start.
 fn put_replicas(consistency: Consistency, received: i32, wanted: i32, out: &mut Vec<u8>) {
     out.put_u16(consistency.code());
     out.put_i32(received);

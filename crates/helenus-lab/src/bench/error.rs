@@ -45,12 +45,12 @@ pub enum BenchError {
         known: Vec<String>,
     },
     /// Faults are for clusters of this user's own.
-    #[error("faults can be done to a cluster of yours only")]
+    #[error("only your own clusters can have faults")]
     ForeignFaults,
     /// There is no place for the ledger.
-    #[error("the ledger has no place to be kept")]
+    #[error("cannot make a folder for the ledger")]
     Ledger(#[source] std::io::Error),
-    /// Another command changed the cluster, and the load could not go on.
+    /// Another command changed the cluster, and the load could not continue.
     #[error("`{command}` changed the cluster during the run")]
     Disturbed {
         /// Its words.
@@ -59,7 +59,7 @@ pub enum BenchError {
         source: Box<GeneratorError>,
     },
     /// Nothing completed while the rate was looked for.
-    #[error("not one operation completed while the rate was looked for{why}")]
+    #[error("no operation completed while the rate was being determined{why}")]
     NoRate {
         /// How most of them failed; none where none ended.
         kind: Option<FailureKind>,

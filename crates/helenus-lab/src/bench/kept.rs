@@ -47,7 +47,7 @@ pub(super) fn speed_around(before: Option<Speed>, after: Option<Speed>) -> Optio
     HostSpeed { before, after }.seen()
 }
 
-/// Operations that ended in the measured stretch of the phase that runs.
+/// Operations that ended in the measurement window of the phase that runs.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     phase: usize,

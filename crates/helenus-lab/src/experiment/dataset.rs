@@ -172,7 +172,7 @@ fn memory(state: &ClusterState, machine: Bytes) -> Bytes {
 }
 
 /// The nodes that write a dataset: how it was written is no part of the question, so all settings have it from nodes of the
-/// same size, which are as quick as this machine lets them be.
+/// same size, which are as fast as this machine lets them be.
 fn writer(up: &UpRequest, name: &str) -> UpRequest {
     let nodes = u64::try_from(up.topology.nodes())
         .unwrap_or(u64::MAX)

@@ -41,7 +41,7 @@ impl Sitting<'_> {
             .into_iter()
             .partition(|place| self.deaths(self.runs[*place].planned.combination) >= DEATHS);
         for place in dead {
-            let why = format!("it died in {DEATHS} blocks before, and was not tried again");
+            let why = format!("it died in {DEATHS} blocks and was not tried again");
             self.end(place, RunState::Died, None, Some(why))?;
         }
         let Some(place) = places.first().copied() else {
@@ -136,8 +136,8 @@ impl Sitting<'_> {
         bring_up(self, up)
     }
 
-    /// A number of these nodes' life that no other life of the same restart has: how often its runs were begun so far.
-    /// Each life begins one at least.
+    /// A number of these nodes' life that no other life of the same restart has: how often its runs were started so far.
+    /// Each life starts one at least.
     fn life(&self, places: &[usize]) -> u32 {
         let restart = places
             .first()
@@ -305,7 +305,7 @@ fn completed(result: &RunResult) -> u64 {
     phases.map(|phase| phase.total.completed).sum()
 }
 
-/// Brings up a cluster of this sitting.
+/// Brings up a cluster for this run of it.
 pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), ExperimentError> {
     let events = &mut sitting.events;
     events(ExperimentEvent::Bench(LabEvent::Step(Step::Up)));

@@ -9,7 +9,7 @@ use helenus_cluster::telemetry::monotonic_ns;
 use helenus_model::fault::script;
 use helenus_model::telemetry::Reading;
 
-/// What held when a run began.
+/// What held when a run started.
 #[derive(Debug)]
 pub(crate) struct Before {
     held: Vec<Entry>,

@@ -27,7 +27,7 @@ type Said = (usize, Option<Result<SampleLine, ReadError>>);
 /// Processes under way; those that are left are ended with it.
 struct Several {
     children: Vec<Child>,
-    /// Where moments are said; empty once no phase shall begin any more.
+    /// Where moments are said; empty once no phase shall start any more.
     inputs: Vec<ChildStdin>,
 }
 
@@ -122,7 +122,7 @@ impl Several {
         }
     }
 
-    /// Tells all of them the moment at which the next phase begins.
+    /// Tells all of them the moment at which the next phase starts.
     fn begin(&mut self) {
         let moment = monotonic_ns() + AHEAD_NS;
         for input in &mut self.inputs {

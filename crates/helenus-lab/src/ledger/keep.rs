@@ -10,7 +10,7 @@ use helenus_record::{History, RunId};
 use std::io;
 use std::path::PathBuf;
 
-/// The folder of ledgers that nobody named, in the state folder.
+/// The folder of ledgers without a name of their own, in the state folder.
 const FOLDER: &str = "ledgers";
 
 /// Where a run's ledger is kept.
@@ -22,7 +22,7 @@ pub enum Keep {
     In(PathBuf),
 }
 
-/// The ledger of a run that begins now.
+/// The ledger of a run that starts now.
 pub(crate) fn plan(
     hands: &Hands,
     keep: &Keep,
@@ -42,7 +42,7 @@ pub(crate) fn plan(
     })
 }
 
-/// Ledgers of these runs that nobody named: they go when the runs go.
+/// Ledgers of these runs without a name of their own: they go when the runs go.
 pub fn beside(hands: &Hands, history: &History, runs: &[RunId]) -> Vec<PathBuf> {
     let folder = hands.paths.state.join(FOLDER);
     let plans = runs
@@ -52,7 +52,7 @@ pub fn beside(hands: &Hands, history: &History, runs: &[RunId]) -> Vec<PathBuf> 
     files.filter(|file| file.starts_with(&folder)).collect()
 }
 
-/// By moment and process, so that two runs that begin at once have two.
+/// By moment and process, so that two runs that start at once have two.
 fn name() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now_ns = now.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));

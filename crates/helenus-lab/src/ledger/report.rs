@@ -44,7 +44,7 @@ pub struct TableReport {
     pub keyspace: String,
     /// Table.
     pub table: String,
-    /// The keyspace's replication, as the schema says it.
+    /// The keyspace's replication, as in the schema.
     pub replication: BTreeMap<String, String>,
     /// Whether the keyspace's writes go through the commit log.
     pub durable_writes: bool,
@@ -69,9 +69,9 @@ pub struct TableReport {
 pub struct Counts {
     /// Keys that were read.
     pub keys: u64,
-    /// The newest acknowledged write is there.
+    /// The newest acknowledged write was found.
     pub present: u64,
-    /// Something newer is there, which the ledger does not know.
+    /// Something newer was found, which the ledger does not contain.
     pub superseded: u64,
     /// Acknowledged at a level that the read must meet, and not there.
     pub lost: u64,
@@ -117,7 +117,7 @@ pub struct LostKey {
     pub write: Write,
     /// Data centre whose nodes coordinated it.
     pub client_dc: String,
-    /// The write that is there instead, in microseconds since 1970; none where there is no row.
+    /// The write that was found instead, in microseconds since 1970; none without a row.
     pub found_us: Option<u64>,
     /// The nodes that own the key, first replica first.
     pub owners: Vec<String>,

@@ -58,11 +58,11 @@ struct Ready {
     serial: bool,
 }
 
-/// A walk through all ranges, one page an operation; after the last range it begins anew.
+/// A walk through all ranges, one page an operation; after the last range it starts again.
 #[derive(Default)]
 struct Scan {
     next: usize,
-    /// Ranges that have more pages, with the place to go on from.
+    /// Ranges that have more pages, with the place to continue from.
     open: VecDeque<(usize, PagingState)>,
 }
 

@@ -34,11 +34,11 @@ pub(super) struct Conductor<E> {
     cpu: CpuClock,
     wall_offset_ns: i128,
     clock_step_ns: u64,
-    /// Set when the measured stretch is over.
+    /// Set when the measurement window is over.
     closed: Option<Closing>,
 }
 
-/// What held when the measured stretch ended.
+/// What held when the measurement window ended.
 #[derive(Debug, Clone, Copy)]
 struct Closing {
     at_ns: u64,
@@ -126,7 +126,7 @@ impl<E: Endpoint> Conductor<E> {
         Ok(self.end(output))
     }
 
-    /// True when all is ended and the measured stretch is over too: a schedule lasts to its end.
+    /// True when all is ended and the measurement window is over too: a schedule lasts to its end.
     fn is_done(&self) -> bool {
         let stopwatch = self.running.stopwatch.borrow();
         stopwatch.is_done() && (self.closed.is_some() || stopwatch.measured_to_ns().is_none())

@@ -152,7 +152,7 @@ fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
 fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "pools",
-        "Tasks that wait in thread pools",
+        "Tasks waiting in thread pools",
         "tasks",
         clock,
         false,
@@ -194,7 +194,7 @@ fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
         );
     }
     if left > 0 {
-        chart.note = format!("{left} more pools had no more tasks waiting.");
+        chart.note = format!("{left} other pools never had more tasks waiting.");
     }
     chart
 }
@@ -277,7 +277,7 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     );
     cpu.line("busy", "busy", Style::Solid, &share(|s| s.busy_us), "");
     cpu.line(
-        "of it others",
+        "busy with other processes",
         "foreign",
         Style::Solid,
         &share(|s| s.busy_us.saturating_sub(s.ours_us)),
@@ -292,7 +292,7 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     );
     let mut queue = Chart::over_time(
         "run-queue",
-        "Threads that run or wait for a processor",
+        "Threads running or waiting for a processor",
         "threads",
         clock,
         false,

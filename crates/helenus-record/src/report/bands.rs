@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Bands of one kind that lie nearer than this share of the run are drawn as one.
 const TOGETHER: f64 = 1.0 / 500.0;
 
-/// A stretch of time behind the lines of every chart over time.
+/// A span of time behind the lines of every chart over time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Band {
     /// Its kind: a word, a style and a switch of the legend.
@@ -42,16 +42,16 @@ pub(super) fn block(bands: &[Band]) -> String {
 
 /// Every kind with what a legend says of it, in the legend's order.
 pub(super) const KINDS: [(&str, &str); 11] = [
-    ("warm-up", "warm-up, recorded apart"),
-    ("cut", "cut: the warm-up went on"),
+    ("warm-up", "warm-up, recorded separately"),
+    ("cut", "cut: the warm-up continued"),
     ("compaction", "compaction under way"),
-    ("collection", "collection that stopped a node"),
-    ("safepoint", "node stopped for another reason"),
+    ("collection", "garbage collection that paused a node"),
+    ("safepoint", "node paused for another reason"),
     ("paused", "node paused by a signal"),
-    ("died", "node was gone"),
-    ("fault", "fault that was asked for"),
-    ("killed", "node killed, as was asked for"),
-    ("not_made", "fault that could not be made"),
+    ("died", "node was down"),
+    ("fault", "requested fault"),
+    ("killed", "node killed on request"),
+    ("not_made", "requested fault that failed"),
     ("membership", "node joined or left"),
 ];
 

@@ -139,7 +139,7 @@ impl Chart {
     pub(super) fn render(&self) -> String {
         let data = json!({"traces": self.traces, "layout": self.layout, "time": self.time});
         let thinned = if self.thinned {
-            "Drawn from the lowest and the highest point of each of 700 stretches: no peak is left out. "
+            "Drawn from the lowest and the highest point of each of 700 sections: no peak is left out. "
         } else {
             ""
         };

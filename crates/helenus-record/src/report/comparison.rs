@@ -122,7 +122,7 @@ fn kind(row: &Row) -> &'static str {
     }
 }
 
-/// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio wants.
+/// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio needs.
 fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
     let bounds = rows.iter().flat_map(|r| {
         let interval = r.estimate.filter(Estimate::is_enough);
@@ -223,7 +223,7 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
         "Diamonds are significantly better for a user, squares significantly worse, after correction; open circles are \
          not significant, filled ones exploratory. Small strokes are single pairs."
     } else {
-        "Small strokes are single pairs; fewer than six have no interval that says anything."
+        "Small strokes are single pairs; fewer than six are too few for an interval."
     };
     chart.note(note)
 }
@@ -267,7 +267,7 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
         .collect();
     chart.set("yaxis", ratio_axis("B against A", &rows));
     chart.set("shapes", json!([{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "name": "one"}]));
-    vec![chart.note("Filled: A ran first; open: B ran first. A slope, or filled apart from open, would be a drift.")]
+    vec![chart.note("Filled: A ran first; open: B ran first. A slope, or a gap between filled and open, shows drift.")]
 }
 
 fn table(c: &Comparison) -> String {
@@ -275,12 +275,12 @@ fn table(c: &Comparison) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"wide\"><thead><tr><th>phase</th><th>operation</th>\
          <th>measure</th><th class=\"n\">A</th><th class=\"n\">B</th><th class=\"n\">B against A</th>\
-         <th>95 % interval</th><th>says</th><th class=\"n\">p</th><th class=\"n\">p by Holm</th>\
+         <th>95 % interval</th><th>finding</th><th class=\"n\">p</th><th class=\"n\">p by Holm</th>\
          <th class=\"n\">pairs</th><th class=\"n\">detectable</th><th class=\"n\">pairs for ±5 %</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
          <p class=\"note\">A and B are geometric means over restarts. <em>Detectable</em> is the smallest difference \
-         that so many pairs of such noise find in 8 of 10 cases; <em>pairs for ±5 %</em> is how many an interval of \
-         that width would take. {}</p>\n",
+         that this many pairs detect with 80 % power; <em>pairs for ±5 %</em> is how many an interval of \
+         that width needs. {}</p>\n",
         html(&c.rule().unwrap_or_default())
     )
 }
@@ -343,7 +343,7 @@ fn sides(c: &Comparison) -> String {
     );
     if c.differences.is_empty() {
         body.push_str(
-            "<p class=\"note\">Their plans and machines differ in nothing that was recorded.</p>",
+            "<p class=\"note\">Their plans and machines do not differ in anything recorded.</p>",
         );
     }
     let left: String = c
@@ -357,11 +357,11 @@ fn sides(c: &Comparison) -> String {
     if let Some(s) = &c.stopping {
         body.push_str("<h3>How many pairs, and why</h3>");
         body.push_str(&pairs(&[
-            ("wanted half-width", words::percent(s.wanted - 1.0)),
+            ("target half-width", words::percent(s.wanted - 1.0)),
             ("governed by", s.governed_by.clone()),
             ("pairs of the first stage", s.first_stage.to_string()),
-            ("pairs that the rule asked for", s.asked_for.to_string()),
-            ("most that was allowed", s.max_pairs.to_string()),
+            ("pairs that the rule required", s.asked_for.to_string()),
+            ("most pairs allowed", s.max_pairs.to_string()),
         ]));
     }
     body

@@ -16,11 +16,11 @@ pub(super) fn table(result: &RunResult) -> String {
         return rows;
     }
     format!(
-        "<p class=\"note\">Packets between data centres are held until they are due; late is what comes on top. A round \
-         trip crosses twice.</p>\
+        "<p class=\"note\">Packets between data centres are held until they are due; <em>late</em> is any delay beyond \
+         that. A round trip crosses twice.</p>\
          <div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>phase</th><th class=\"n\">packets</th>\
          <th class=\"n\">late, mean, ms</th><th class=\"n\">p50, ms</th><th class=\"n\">p99, ms</th>\
-         <th>shortest round trip</th><th class=\"n\">p99 of it</th><th class=\"n\">emulator, of a core</th></tr></thead>\
+         <th>shortest round trip</th><th class=\"n\">p99 of it</th><th class=\"n\">emulator, share of a core</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\n"
     )
 }

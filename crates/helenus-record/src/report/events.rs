@@ -47,7 +47,7 @@ pub(super) fn table(report: &RunReport<'_>, clock: Clock) -> String {
     };
     let inner = format!(
         "<div class=\"scroll\"><table><thead><tr><th class=\"n\">at</th>\
-         <th>node</th><th>what</th><th class=\"n\">ms</th><th>in its own words</th></tr></thead>\
+         <th>node</th><th>what</th><th class=\"n\">ms</th><th>details</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>{rest}\n"
     );
     fold(

@@ -15,7 +15,7 @@ use helenus_model::experiment::{
 };
 use std::fmt::Write as _;
 
-/// So many times better than a bar are settings with room to spare: a busier day, a longer collection.
+/// Settings with room to spare are so many times better than the threshold: a busier day, a longer collection.
 const ROOM: f64 = 2.0;
 
 /// Most characters of a heading, where it can be shorter.
@@ -31,7 +31,7 @@ pub struct ExperimentReport<'a> {
     pub stored: &'a StoredExperiment,
     /// Its file.
     pub experiment: &'a Experiment,
-    /// The file's own bars, where others are asked for instead.
+    /// The file's own thresholds, where others are asked for instead.
     pub own_bars: Option<&'a [Bar]>,
     /// How far it is.
     pub progress: Progress,
@@ -39,9 +39,9 @@ pub struct ExperimentReport<'a> {
     pub runs: &'a [PlannedRun],
     /// What is known of those that ended.
     pub facts: &'a [Fact],
-    /// What they say; none where no run counts.
+    /// The analysis of them; none where no run counts.
     pub analysis: Option<&'a Analysis>,
-    /// Machine and software of its runs; empty where none has begun.
+    /// Machine and software of its runs; empty where none has started.
     pub measured_on: &'a [String],
 }
 
@@ -70,16 +70,14 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
             lines.extend(tips_line(&found.tips));
             lines.extend(found.growth.iter().map(growth_line));
             lines.extend(found.generator_limit.as_ref().map(|at| {
-                format!(
-                    "the generator was the limit {at}: what the nodes can do there was not seen"
-                )
+                format!("the generator was the limit {at}: the nodes' own limit was not reached")
             }));
             lines.extend(found.noise.map(|noise| noise_line(found, &noise)));
             lines.extend(found.rule());
         }
     }
     if progress.died > 0 {
-        lines.push(format!("dies: {}", dead(report)));
+        lines.push(format!("died: {}", dead(report)));
     }
     if progress.does_not_fit > 0 {
         let runs = progress.does_not_fit;
@@ -89,7 +87,7 @@ pub fn experiment_answer(report: &ExperimentReport<'_>) -> Vec<String> {
     }
     if progress.left > 0 {
         let (left, all) = (progress.left, progress.planned);
-        lines.push(format!("not the whole yet: {left} of {all} runs are left"));
+        lines.push(format!("not complete yet: {left} of {all} runs are left"));
     }
     lines
 }
@@ -119,7 +117,7 @@ fn screened(found: &Analysis, screened: &Screened) -> String {
         worse => format!("; worse: {}", worse.join(", ")),
     };
     let Some(together) = &screened.together else {
-        return format!("no level surely improves {what}{worse}");
+        return format!("no level significantly improves {what}{worse}");
     };
     format!(
         "better: {}; together they should make {what} {} ({}), by the sum of their main effects; measure them together before you \
@@ -148,7 +146,7 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
         };
     }
     let Some(estimate) = &answer.estimate else {
-        return format!("{winner} looks best by {what}; one block says no more");
+        return format!("{winner} looks best by {what}; one block allows no claim");
     };
     // The second look has no luck of being chosen in it.
     let (estimate, looked) = match (&answer.again, answer.again_claim) {
@@ -176,24 +174,24 @@ fn sentence(found: &Analysis, answer: &Answer) -> String {
         }
         (Claim::Higher | Claim::Lower, _) => {
             format!(
-                "no settings are surely better than {reference}; {winner} was chosen as best, and {against}"
+                "no settings are significantly better than {reference}; {winner} was chosen as best, and {against}"
             )
         }
         _ => {
             format!(
-                "no settings are surely better than {reference}; {winner} looks best, {against}"
+                "no settings are significantly better than {reference}; {winner} looks best, {against}"
             )
         }
     }
 }
 
-/// What a second look with fresh restarts said, beside the first.
+/// What a second measurement with fresh restarts showed, beside the first.
 fn again(found: &Analysis, answer: &Answer) -> Option<String> {
     let estimate = answer.again.as_ref()?;
     let first = answer.estimate.as_ref()?;
     if answer.again_claim == Claim::None {
         return Some(format!(
-            "measured again with fresh restarts: {} of the blocks count, {LEAST_PAIRS} make a claim; there {} is {} ({})",
+            "measured again with fresh restarts: {} of the blocks count, a claim needs {LEAST_PAIRS}; there {} is {} ({})",
             estimate.pairs,
             words::measure(found.measure),
             words::change(estimate.ratio),
@@ -201,9 +199,9 @@ fn again(found: &Analysis, answer: &Answer) -> Option<String> {
         ));
     }
     let came = if answer.again_claim == answer.claim {
-        "the difference came again"
+        "the difference was confirmed"
     } else {
-        "the difference did not come again"
+        "the difference was not confirmed"
     };
     Some(format!(
         "{came} with fresh restarts; when the settings were chosen it was {} ({}, {} blocks)",
@@ -224,7 +222,7 @@ fn alike(answer: &Answer) -> Option<String> {
     let claims = matches!(answer.settled(), Claim::Higher | Claim::Lower);
     (claims && !told.is_empty()).then(|| {
         format!(
-            "not told apart from {}: {}{more}",
+            "no significant difference from {}: {}{more}",
             answer.winner_label,
             told.join(", ")
         )
@@ -247,7 +245,7 @@ fn growth_line(growth: &Growth) -> String {
         format!("throughput grows up to {factor}={until}, the last level ({times} × {from})")
     } else if growth.is_last {
         format!(
-            "throughput grows up to {factor}={until} ({times} × {from}), and {} has no number that counts",
+            "throughput grows up to {factor}={until} ({times} × {from}), and {} has no valid number",
             growth.without_numbers.join(", ")
         )
     } else {
@@ -267,7 +265,7 @@ fn growth_line(growth: &Growth) -> String {
     line
 }
 
-/// Of each bar the least settings that hold it, by the order of the file, and the least that hold it with room to spare.
+/// For each threshold the smallest settings that hold it, by the order of the file, and the smallest with room to spare.
 fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     let each = of.bars.iter().map(|bar| {
         let own: Vec<&BarCell> = found.bars.iter().filter(|c| c.bar == bar.text).collect();
@@ -275,10 +273,10 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
             let own = own.iter().filter(|cell| cell.answer == answer);
             own.copied().collect()
         };
-        let mut line = format!("bar {}: ", bar.text);
+        let mut line = format!("threshold {}: ", bar.text);
         let holding = with(BarAnswer::Holds);
         if holding.is_empty() {
-            line.push_str("no settings surely hold it");
+            line.push_str("no settings hold it");
         } else {
             let mut roomy = holding.clone();
             roomy.retain(|cell| has_room(bar, cell));
@@ -289,7 +287,7 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
             };
             let _infallible = write!(
                 line,
-                "the least settings that hold it: {}; {recommended}; {} of {} hold it",
+                "the smallest settings that hold it: {}; {recommended}; {} of {} hold it",
                 told(&least(found, &holding)),
                 holding.len(),
                 own.len()
@@ -298,7 +296,7 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
         let open = with(BarAnswer::CannotTell);
         let (open, without): (Vec<&BarCell>, Vec<&BarCell>) =
             open.into_iter().partition(|cell| cell.value.is_some());
-        for (what, cells) in [("not told of", open), ("without numbers", without)] {
+        for (what, cells) in [("inconclusive", open), ("without numbers", without)] {
             let labels: Vec<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
             if !labels.is_empty() {
                 let _infallible = write!(line, "; {what}: {}", labels.join(", "));
@@ -309,13 +307,13 @@ fn bars(of: &Experiment, found: &Analysis) -> Vec<String> {
     each.collect()
 }
 
-/// That bars were thought of when the numbers were there.
+/// That thresholds were set after the numbers were known.
 fn asked_since(own: &[Bar]) -> String {
     let own: Vec<&str> = own.iter().map(|bar| bar.text.as_str()).collect();
     match own.as_slice() {
-        [] => "these bars were asked after the runs; the file has none".to_owned(),
+        [] => "these thresholds were set after the runs; the file has none".to_owned(),
         own => format!(
-            "these bars were asked after the runs, instead of the file's: {}",
+            "these thresholds were set after the runs, instead of the file's: {}",
             own.join("; ")
         ),
     }
@@ -354,7 +352,7 @@ fn told(cells: &[&BarCell]) -> String {
     each.collect::<Vec<_>>().join(" or ")
 }
 
-/// Whether even the worse end of the interval is twice as good as the bar asks.
+/// Whether even the worse end of the interval is twice as good as the threshold requires.
 fn has_room(bar: &Bar, cell: &BarCell) -> bool {
     cell.interval.is_some_and(|[low, high]| match bar.below {
         true => high * ROOM <= bar.bound,
@@ -381,7 +379,7 @@ fn above(ends: &[Kept]) -> String {
     }
 }
 
-/// How many promises ended how.
+/// How many claimed effects ended how.
 fn tips_line(tips: &[Tip]) -> Option<String> {
     let mut ends: Vec<Kept> = tips.iter().map(|tip| tip.kept).collect();
     ends.sort_by_key(|end| end.place());
@@ -389,13 +387,13 @@ fn tips_line(tips: &[Tip]) -> Option<String> {
     let each: Vec<String> = alike
         .map(|some| format!("{} {}{}", some.len(), some[0].word(), above(some)))
         .collect();
-    (!each.is_empty()).then(|| format!("promised gains: {}", each.join(", ")))
+    (!each.is_empty()).then(|| format!("claimed gains: {}", each.join(", ")))
 }
 
 fn noise_line(found: &Analysis, noise: &Noise) -> String {
     let Estimate { ratio, pairs, .. } = noise.estimate;
     let mut line = format!(
-        "the same settings twice: {} {} ({}, {pairs} blocks)",
+        "A/A control: {} {} ({}, {pairs} blocks)",
         words::measure(found.measure),
         words::change(ratio),
         words::interval(&noise.estimate),
@@ -404,11 +402,11 @@ fn noise_line(found: &Analysis, noise: &Noise) -> String {
         let share = words::percent(of_two);
         let _infallible = write!(
             line,
-            "; two single runs of them differ by {share} (standard deviation)"
+            "; two single runs of the same settings differ by {share} (standard deviation)"
         );
     }
     if (noise.estimate.low > 1.0) == (noise.estimate.high > 1.0) {
-        line.push_str("; that is more than chance should do, so trust no small difference here");
+        line.push_str("; that is more than chance explains, so trust no small difference here");
     }
     line
 }
@@ -483,7 +481,7 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
             let _infallible = writeln!(out, "| {} |", cells.join(" | "));
         }
     }
-    let _infallible = writeln!(out, "\nAgain: {}", code(&again_command(report)));
+    let _infallible = writeln!(out, "\nRepeat: {}", code(&again_command(report)));
     out
 }
 
@@ -583,7 +581,7 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
     out
 }
 
-/// Heads of what stood beside a run. No factor can have such a name, and older tables end before them.
+/// Heads of what was observed beside a run. No factor can have such a name, and older tables end before them.
 const BESIDE: [&str; 8] = [
     "began s",
     "runs before",
@@ -595,7 +593,7 @@ const BESIDE: [&str; 8] = [
     "host CPU speed after",
 ];
 
-/// What stood beside a run, and beside this phase of it; empty what nobody looked at.
+/// What was observed beside a run, and beside this phase of it; empty where nothing was observed.
 fn beside(of: Option<&Covariates>, phase: &str) -> [String; BESIDE.len()] {
     let Some(of) = of else {
         return Default::default();
@@ -645,11 +643,11 @@ mod tests {
         let told = |ends: &[Kept]| line(ends).unwrap_or_default();
         assert_eq!(
             told(&[none(0.3), Kept::Confirmed, none(0.17), none(0.2)]),
-            "promised gains: 1 confirmed, 3 no difference above 17 % to 30 %"
+            "claimed gains: 1 confirmed, 3 no difference above 17 % to 30 %"
         );
         assert_eq!(
             told(&[none(0.17), Kept::NotTestable]),
-            "promised gains: 1 no difference above 17 %, 1 not testable here"
+            "claimed gains: 1 no difference above 17 %, 1 not testable here"
         );
     }
 }

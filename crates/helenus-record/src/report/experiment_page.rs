@@ -53,14 +53,14 @@ pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
     let section = |id, title, body| Section { id, title, body };
     let sections = [
         section("charts", "What was found", charts),
-        section("tips", "Promised gains", of("Tips")),
+        section("tips", "Claimed gains", of("Tips")),
         section("effects", "Effects", of("Effects")),
         section("interactions", "Interactions", of("Interactions")),
-        section("bars", "Bars", of("Bars")),
+        section("bars", "Thresholds", of("Thresholds")),
         section(
             "rates",
-            "Rate that holds a bar",
-            of("Rate that holds a bar"),
+            "Rate that holds a threshold",
+            of("Rate that holds a threshold"),
         ),
         section("settings", "Settings", of("Settings")),
         section("runs", "All runs", sortable(&of("Runs"))),
@@ -85,12 +85,14 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
         .analysis
         .is_some_and(|found| found.not_testable.is_some());
     match claim {
-        _ if report.progress.left > 0 => ("not the whole yet", "caution"),
+        _ if report.progress.left > 0 => ("not complete yet", "caution"),
         _ if untestable => ("not testable here", "caution"),
         Some(Claim::Higher | Claim::Lower) => ("significant difference", "valid"),
         Some(Claim::NoDifference) => ("no significant difference", "caution"),
-        // Settings of different loads have no best; what holds a bar is told all the same.
-        None if !asked.is_empty() && asked.iter().all(held) => ("its bars can be held", "valid"),
+        // Settings of different loads have no best; what holds a threshold is reported all the same.
+        None if !asked.is_empty() && asked.iter().all(held) => {
+            ("its thresholds can be held", "valid")
+        }
         Some(Claim::None) | None => ("no claim", "caution"),
     }
 }
@@ -156,7 +158,7 @@ fn sortable(table: &str) -> String {
 fn forest(found: &Analysis) -> Chart {
     let title = format!("What each level changes: {}", words::measure(found.measure));
     let mut chart = Chart::plain("effects", &title).note(
-        "Each level against the first of its factor; the line is its interval, from three blocks on, which holds together with all others in 95 of 100 cases; 0 is no difference.",
+        "Each level against the first of its factor; the line is its simultaneous 95 % interval, from three blocks on; 0 is no difference.",
     );
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);
@@ -250,7 +252,7 @@ fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
         levels.iter().map(|level| text(&level.label)).collect()
     };
     let mut chart = Chart::plain("heat", &unit(found.measure)).note(
-        "Means over the settings of the other factors; a cell of which one of them has no number stays empty.",
+        "Means over the settings of the other factors; a cell is empty where one of them has no number.",
     );
     chart.height = 160 + 40 * u32::try_from(one.levels.len()).unwrap_or(10);
     chart.set(
@@ -326,7 +328,7 @@ fn on(rest: &[Option<usize>], levels: &[usize]) -> bool {
 }
 
 /// How to read the intervals of a curve.
-const OF_WHISKERS: &str = "Upright lines are 95 % intervals of a setting's mean; by how much two of them differ is told above.";
+const OF_WHISKERS: &str = "Vertical lines are 95 % intervals of a setting's mean; the effects above show by how much two of them differ.";
 
 /// The intervals of a line's points that are one setting each, in plotly's words; none where no point has one.
 fn whiskers(

@@ -1,4 +1,4 @@
-//! Rates that hold a bar, in words.
+//! Rates that hold a threshold, in words.
 //! Refuses a number beyond the rates that were run.
 
 use crate::report::words;
@@ -35,7 +35,7 @@ pub(super) fn list(rates: &[f64]) -> String {
     each.join(", ")
 }
 
-/// A line for each bar that was asked at several rates.
+/// A line for each threshold that was tested at several rates.
 pub(super) fn lines(ladders: &[Ladder]) -> Vec<String> {
     let of_bars =
         ladders.chunk_by(|one, other| (&one.bar, one.measure) == (&other.bar, other.measure));
@@ -54,7 +54,7 @@ pub(super) fn lines(ladders: &[Ladder]) -> Vec<String> {
             n => format!(", and {n} more settings"),
         };
         format!(
-            "rate that holds {}, with its interval of 95 %: {told}{more}",
+            "rate that holds {}, with its 95 % interval: {told}{more}",
             own[0].bar
         )
     };

@@ -1,5 +1,5 @@
-//! The tables behind an experiment's answer: tips, effects, interactions, bars, settings, runs, failures.
-//! Refuses to leave out a run: what did not count stands there with its reason.
+//! The tables behind an experiment's answer: tips, effects, interactions, thresholds, settings, runs, failures.
+//! Refuses to leave out a run: what did not count is shown with its reason.
 
 use crate::report::experiment::ExperimentReport;
 use crate::report::experiment_rates as rates;
@@ -8,12 +8,12 @@ use helenus_model::comparison::{BarAnswer, Claim, Estimate, LEAST_PAIRS, Measure
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{Analysis, Interaction, Kept, Stage, Tip};
 
-/// A table of a report. A head that begins with `>` is set to the right.
+/// A table of a report. A head that starts with `>` is set to the right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
     /// What it shows.
     pub title: &'static str,
-    /// How to read it; empty where the heads say it.
+    /// How to read it; empty where the heads are enough.
     pub note: &'static str,
     /// Heads.
     pub heads: Vec<String>,
@@ -49,20 +49,20 @@ fn sheet(title: &'static str, heads: &[&str], rows: Vec<Vec<String>>) -> Sheet {
 
 /// How to read a table of changes.
 const OF_CHANGES: &str =
-    "So many blocks find a difference of the size under finds in four of five such rows.";
+    "Detectable: the smallest difference that so many blocks detect with 80 % power.";
 
 fn said(claim: Claim, testable: bool) -> String {
     match claim {
         _ if !testable => "not testable here",
         Claim::None => "no claim",
-        Claim::NoDifference => "not told apart",
+        Claim::NoDifference => "no significant difference",
         Claim::Higher => "higher",
         Claim::Lower => "lower",
     }
     .to_owned()
 }
 
-/// Ratio, interval, adjusted p, and the smallest difference that so many blocks find.
+/// Ratio, interval, adjusted p, and the minimum detectable effect of so many blocks.
 fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
     let Some(e) = estimate else {
         return ["–", "–", "–", "–"].map(str::to_owned);
@@ -80,7 +80,7 @@ fn numbers(estimate: Option<&Estimate>) -> [String; 4] {
     ]
 }
 
-/// What was promised beside what was measured.
+/// What was claimed beside what was measured.
 fn tips(tips: &[Tip]) -> Sheet {
     let rows = tips.iter().map(|tip| {
         let word = tip.kept.word();
@@ -110,10 +110,10 @@ fn tips(tips: &[Tip]) -> Sheet {
     });
     let heads = [
         "tip",
-        "promised",
+        "claimed",
         ">measured",
         "95 % interval",
-        "ends as",
+        "result",
         "because",
     ];
     sheet("Tips", &heads, rows.collect())
@@ -155,7 +155,7 @@ fn effects(found: &Analysis) -> Sheet {
         ">change",
         "95 % interval",
         ">p (Holm)",
-        ">finds",
+        ">detectable",
         ">blocks",
         ">settings",
         "claim",
@@ -188,7 +188,7 @@ fn interactions(all: &[Interaction]) -> Sheet {
         ">changes it by",
         "95 % interval",
         ">p (Holm)",
-        ">finds",
+        ">detectable",
         "claim",
     ];
     Sheet {
@@ -201,7 +201,7 @@ fn bar_cells(found: &Analysis) -> Sheet {
     let rows = found.bars.iter().map(|cell| {
         let answer = match cell.answer {
             BarAnswer::Holds => "holds",
-            BarAnswer::CannotTell => "cannot be told",
+            BarAnswer::CannotTell => "inconclusive",
             BarAnswer::Crossed => "is crossed",
         };
         let number = |value: f64| words::value(cell.measure, value);
@@ -214,7 +214,7 @@ fn bar_cells(found: &Analysis) -> Sheet {
             n => format!("{n} runs fell behind"),
         };
         let behind = match cell.value {
-            None if behind.is_empty() => "no run of it counts".to_owned(),
+            None if behind.is_empty() => "no run counts".to_owned(),
             _ => behind,
         };
         vec![
@@ -227,17 +227,17 @@ fn bar_cells(found: &Analysis) -> Sheet {
         ]
     });
     let heads = [
-        "bar",
+        "threshold",
         "settings",
         ">value",
         "one-sided 95 % bounds",
         "answer",
         "because",
     ];
-    sheet("Bars", &heads, rows.collect())
+    sheet("Thresholds", &heads, rows.collect())
 }
 
-/// Which rate holds a bar that was asked at several.
+/// Which rate holds a threshold that was tested at several.
 fn ladders(found: &Analysis) -> Sheet {
     let rows = found.ladders.iter().map(|ladder| {
         vec![
@@ -248,17 +248,24 @@ fn ladders(found: &Analysis) -> Sheet {
             rates::interval(ladder.interval),
         ]
     });
-    let heads = ["bar", "settings", "rates", ">holds up to", "95 % interval"];
+    let heads = [
+        "threshold",
+        "settings",
+        "rates",
+        ">holds up to",
+        "95 % interval",
+    ];
     Sheet {
         note: OF_RATES,
-        ..sheet("Rate that holds a bar", &heads, rows.collect())
+        ..sheet("Rate that holds a threshold", &heads, rows.collect())
     }
 }
 
 /// How to read a table of rates.
-const OF_RATES: &str = "Read off between the rates that were run, log time straight along log rate, and never beyond them.";
+const OF_RATES: &str =
+    "Interpolated between the rates that were run (log time over log rate), never beyond them.";
 
-/// What is told of each combination.
+/// The measures shown of each combination.
 fn columns(found: &Analysis) -> Vec<Measure> {
     let own = Measure::EVERY.into_iter().filter(|measure| {
         let has = |cell: &helenus_model::experiment::Cell| cell.values.contains_key(measure);
@@ -320,8 +327,8 @@ fn combinations(found: &Analysis) -> Sheet {
     let rows = rows.collect();
     Sheet {
         title: "Settings",
-        note: "Means over the runs that count. All settings share what the machine did meanwhile, which is in their \
-               intervals; by how much they differ is told by the effects.",
+        note: "Means over the runs that count. All settings share the drift of the machine, which is in their intervals; \
+               the effects show by how much they differ.",
         heads,
         rows,
     }
@@ -330,7 +337,7 @@ fn combinations(found: &Analysis) -> Sheet {
 fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Main => "",
-        Stage::Twin => "the same again",
+        Stage::Twin => "A/A control",
         Stage::Again => "measured again",
     }
 }

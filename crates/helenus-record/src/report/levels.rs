@@ -128,7 +128,7 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
     }
     chart.set(
         "xaxis",
-        json!({"title": {"text": "greatest round trip from the client's data centre, ms"}, "rangemode": "tozero"}),
+        json!({"title": {"text": "longest round trip from the client's data centre, ms"}, "rangemode": "tozero"}),
     );
     chart.set(
         "yaxis",
@@ -136,13 +136,13 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
     );
     if any_predicted {
         chart = chart.note(
-            "Dotted: what the model says, on top of the least median of all levels at that distance.",
+            "Dotted: the model's prediction, added to the smallest median of all levels at that distance.",
         );
     }
     chart
 }
 
-/// What the model says of a level at each distance, above the quickest level's median there.
+/// What the model predicts for a level at each distance, above the fastest level's median there.
 #[expect(clippy::cast_precision_loss, reason = "at most minutes")]
 fn predicted(of: &[&&Row], rows: &[&Row]) -> Option<Vec<f64>> {
     let one = |row: &&&Row| {

@@ -127,14 +127,14 @@ pub(super) fn comparison(report: &ComparisonReport<'_>) -> String {
     for bar in &c.bars {
         let _infallible = writeln!(
             out,
-            "* bar {} of {}: **{}**",
+            "* threshold {} of {}: **{}**",
             code(&bar.text),
             text(&bar.row),
             bar.answer.words()
         );
     }
     out.push_str(
-        "\n| phase | operation | measure | A | B | B against A | 95 % interval | says |\n",
+        "\n| phase | operation | measure | A | B | B against A | 95 % interval | finding |\n",
     );
     out.push_str("|---|---|---|--:|--:|--:|--:|---|\n");
     for row in &c.rows {

@@ -57,11 +57,11 @@ fn machine(run: &StoredRun) -> String {
 fn limits(run: &StoredRun) -> Option<String> {
     let limits = run.host.get("limits").filter(|limits| limits.is_object())?;
     if let Some(why) = run.limits_failed() {
-        return Some(format!("limits that did not hold: {why}"));
+        return Some(format!("limits that could not be enforced: {why}"));
     }
     let mut held = Vec::new();
     if let Some(cpus) = limits["cpus"].as_f64() {
-        held.push(format!("{} processors a node", words::digits(cpus)));
+        held.push(format!("{} processors per node", words::digits(cpus)));
     }
     if let Some(memory) = limits["memory_bytes"].as_u64() {
         held.push(format!("{} of memory", words::bytes(memory)));
@@ -73,12 +73,12 @@ fn limits(run: &StoredRun) -> Option<String> {
     ];
     for (field, what) in speeds {
         if let Some(bytes) = disk[field].as_u64() {
-            held.push(format!("{}/s {what} a node", words::bytes(bytes)));
+            held.push(format!("{}/s {what} per node", words::bytes(bytes)));
         }
     }
     for (field, what) in [("reads_per_s", "reads"), ("writes_per_s", "writes")] {
         if let Some(number) = disk[field].as_u64() {
-            held.push(format!("{number} {what} of the disk a second and node"));
+            held.push(format!("{number} disk {what}/s per node"));
         }
     }
     if held.is_empty() {
@@ -88,5 +88,5 @@ fn limits(run: &StoredRun) -> Option<String> {
     let but = disk["but"]
         .as_str()
         .map_or(String::new(), |but| format!("; {but}"));
-    Some(format!("limits held by {by}: {}{but}", held.join(", ")))
+    Some(format!("limits enforced by {by}: {}{but}", held.join(", ")))
 }

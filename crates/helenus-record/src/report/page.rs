@@ -38,11 +38,11 @@ pub(super) struct Section {
     pub(super) id: &'static str,
     /// Its title.
     pub(super) title: &'static str,
-    /// What stands in it, as HTML.
+    /// Its content, as HTML.
     pub(super) body: String,
 }
 
-/// What stands above the sections.
+/// What is above the sections.
 pub(super) struct Head {
     /// For the browser's tab; not escaped.
     pub(super) title: String,

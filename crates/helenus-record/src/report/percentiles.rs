@@ -56,7 +56,7 @@ pub(super) fn chart(place: usize, phase: &PhaseResult) -> Option<Chart> {
     Some(chart)
 }
 
-/// From the median's neighbourhood to the last percentile that ten samples stand above: (1/(1 − q), ms).
+/// From the median's neighbourhood to the last percentile that has ten samples above it: (1/(1 − q), ms).
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn points(d: &Distribution) -> Vec<(f64, f64)> {
     let last = d.count as f64 / SAMPLES_ABOVE;

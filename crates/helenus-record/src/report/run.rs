@@ -136,8 +136,8 @@ fn percentile_body(charts: String) -> String {
         return charts;
     }
     format!(
-        "<p class=\"note\">Response time is what somebody waits who comes when the schedule says; service time is \
-         what the cluster takes once it is asked. Each curve ends where ten samples stand above it.</p>{charts}"
+        "<p class=\"note\">Response time runs from the scheduled start of an operation to its end, service time from \
+         its actual start. Each curve ends where ten samples are above it.</p>{charts}"
     )
 }
 
@@ -196,11 +196,11 @@ fn cluster_settings(plan: &ClusterPlan) -> String {
                 plan.heap.heap,
                 plan.heap
                     .new
-                    .map(|n| format!(", {n} of it young"))
+                    .map(|n| format!(", young generation {n}"))
                     .unwrap_or_default()
             ),
         ),
-        ("tokens a node", plan.tokens.to_string()),
+        ("tokens per node", plan.tokens.to_string()),
     ]);
     let Some(first) = plan.nodes.first() else {
         return body;
@@ -258,15 +258,14 @@ fn repeat(report: &RunReport<'_>) -> String {
         format!("{} --seed {seed}", run.command)
     };
     let what = if says_seed {
-        "The command as it was given:"
+        "The command as given:"
     } else {
-        "The command as it was given, with the seed that it drew:"
+        "The command as given, with the seed that it drew:"
     };
     format!(
         "<p>{what}</p>{}<p class=\"note\">The same seed sends the same operations to the same rows at the same \
-         intended starts. Numbers of another start of the nodes differ by more than the intervals here say: they \
-         tell the noise within this one run. Where no rate was given, the rate was found by a short probe; \
-         <code>--rate</code> fixes it.</p>\n",
+         intended starts. After another start of the nodes the numbers differ by more than these intervals, which \
+         cover only the noise within one run. Without <code>--rate</code>, a short probe chose the rate.</p>\n",
         verbatim(&command),
     ) + &format!(
         "<p class=\"note\">Written by Helenus {}.</p>\n",

@@ -9,7 +9,7 @@ pub(super) type Point = (f64, Option<f64>);
 /// Buckets of a thinned series: about one for each pixel of a wide chart's width.
 const BUCKETS: usize = 700;
 
-/// The axis of time: zero where measuring begins, after the first warm-up, as in every table of the run.
+/// The axis of time: zero where measuring starts, after the first warm-up, as in every table of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     zero_ns: u64,
@@ -64,9 +64,9 @@ impl Clock {
     /// The axis' title.
     pub(super) fn title(self) -> &'static str {
         if self.minutes {
-            "minutes since measuring began"
+            "minutes since measurement started"
         } else {
-            "seconds since measuring began"
+            "seconds since measurement started"
         }
     }
 
@@ -122,7 +122,7 @@ fn join(to: &mut Interval, from: &Interval) {
     }
 }
 
-/// Samples that a p99 wants: ten of them are above it.
+/// Samples that a p99 needs: ten of them are above it.
 pub(super) const SAMPLES: u64 = 1000;
 
 /// Ticks that have samples enough for a p99.
@@ -136,7 +136,7 @@ pub(super) struct Merged {
 }
 
 /// The intervals of a run, of one operation where one is named, merged until each tick has the samples that a p99
-/// wants.
+/// needs.
 pub(super) fn merged(intervals: &[Interval], clock: Clock, operation: Option<&str>) -> Merged {
     let mut merged = Merged::default();
     for run in intervals.chunk_by(|a, b| a.phase == b.phase && a.stretch == b.stretch) {
@@ -234,7 +234,7 @@ pub(super) fn line(ticks: &[Tick], value: impl Fn(&Tick) -> Option<f64>) -> Vec<
     points
 }
 
-/// Samples closer to the one before than this, in nanoseconds, tell no rate: counters of CPU have ticks of 10 ms.
+/// Samples closer to the one before than this, in nanoseconds, give no rate: counters of CPU have ticks of 10 ms.
 const CLOSE_NS: u64 = 400_000_000;
 
 /// Growth of a counter a second, at the middle of each step; a counter that fell (a new process) breaks the line.

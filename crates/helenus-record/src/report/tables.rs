@@ -12,7 +12,7 @@ pub(super) fn doubts(result: &RunResult) -> String {
     let phases = result.phases.iter();
     let all = shared(phases.map(|p| (p.name.as_str(), &p.doubts[..])));
     if all.is_empty() {
-        return "<p class=\"clear\">Nothing stands against this number.</p>\n".to_owned();
+        return "<p class=\"clear\">No doubts about this number.</p>\n".to_owned();
     }
     let items: String = all.iter().map(one_doubt).collect();
     format!("<ul class=\"doubts\">{items}</ul>\n")
@@ -125,13 +125,13 @@ fn steadiness(phase: &PhaseResult) -> String {
             None => format!("Steady to its end.{cut}"),
             Some(doubt) => format!("One level of service times, but {}.{cut}", doubt.line()),
         },
-        SteadyState::NotTold => format!("Too short to tell whether it was steady.{cut}"),
+        SteadyState::NotTold => format!("Too short to judge whether it was steady.{cut}"),
         SteadyState::NotSteady => {
             let change = steady
                 .change
                 .map(|c| format!(": the level became {}", words::change(c)));
             let at = steady.change_measured_at_s();
-            let at = at.map(|s| format!(" {} s after its measuring began", words::digits(s)));
+            let at = at.map(|s| format!(" {} s into the measurement window", words::digits(s)));
             format!(
                 "Not steady{}{}.{cut}",
                 change.unwrap_or_default(),
@@ -155,7 +155,7 @@ pub(super) fn legend(bands: &[Band]) -> String {
         })
         .collect();
     let hint =
-        "<p class=\"note\">Drag across a chart to zoom all of them; a double click goes back.</p>";
+        "<p class=\"note\">Drag across a chart to zoom all of them; double-click to zoom out.</p>";
     if switches.is_empty() {
         return hint.to_owned();
     }
@@ -180,7 +180,7 @@ pub(super) fn operations(result: &RunResult) -> String {
          <th>time</th><th class=\"n\">mean</th><th class=\"n\">p50</th><th class=\"n\">p90</th><th class=\"n\">p95</th>\
          <th class=\"n\">p99</th><th class=\"n\">p99.9</th><th class=\"n\">p99.99</th><th class=\"n\">max</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
-         <p class=\"note\">Times in ms; below each its 95 % interval, by a block bootstrap within this run. \
+         <p class=\"note\">Times in ms, each with its 95 % interval by a block bootstrap within this run. \
          – is a percentile with fewer than ten samples above it.</p>\n{}",
         failures(result)
     )
@@ -265,7 +265,7 @@ fn failures(result: &RunResult) -> String {
     }
     format!(
         "<h3>What failed</h3><div class=\"scroll\"><table><thead><tr><th>phase</th><th>kind</th>\
-         <th class=\"n\">operations</th><th>the first of them</th></tr></thead><tbody>{rows}</tbody></table></div>\n"
+         <th class=\"n\">operations</th><th>first error</th></tr></thead><tbody>{rows}</tbody></table></div>\n"
     )
 }
 
@@ -293,9 +293,9 @@ pub(super) fn generator(result: &RunResult) -> String {
     let used = result.generator.as_ref().map(|g| {
         let each = g
             .cpu_per_operation_us
-            .map(|us| format!("{} µs of CPU an operation, ", words::digits(us)));
+            .map(|us| format!("{} µs of CPU per operation, ", words::digits(us)));
         format!(
-            "<p>{}{} at most.</p>",
+            "<p>{}{} of memory at most.</p>",
             each.unwrap_or_default(),
             words::bytes(g.max_rss_bytes)
         )
@@ -346,8 +346,8 @@ pub(super) fn around_table(result: &RunResult) -> String {
         })
         .collect();
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>phase</th><th class=\"n\">CPU an operation</th>\
-         <th class=\"n\">compacting</th><th class=\"n\">stopped to collect</th><th class=\"n\">collections</th>\
+        "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>phase</th><th class=\"n\">CPU per operation</th>\
+         <th class=\"n\">compacting</th><th class=\"n\">paused by GC</th><th class=\"n\">collections</th>\
          <th class=\"n\">longest</th><th class=\"n\">read</th><th class=\"n\">written</th><th class=\"n\">stolen CPU</th>\
          <th class=\"n\">others' CPU</th></tr></thead><tbody>{rows}</tbody></table></div>\n"
     )

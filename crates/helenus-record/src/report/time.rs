@@ -125,7 +125,7 @@ fn latency(report: &RunReport<'_>, single: &[Tick], clock: Clock) -> Chart {
 }
 
 fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) -> Chart {
-    let title = "p99 by operation: response time, service time where there is no schedule";
+    let title = "p99 by operation: response time, or service time in a closed loop";
     let mut chart = Chart::over_time("by-operation", title, "ms, logarithmic", clock, true);
     let mut all = Vec::new();
     for (place, name) in names.iter().enumerate() {
@@ -152,7 +152,7 @@ fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) ->
     chart
 }
 
-/// What stands behind lines of p99, by operation: how much is merged, and where there is none.
+/// What is behind lines of p99, by operation: how much is merged, and where there is none.
 fn of_merged(report: &RunReport<'_>, all: &[(Option<&str>, Merged)]) -> String {
     let plan = report.run.plan().ok();
     let phase = |place: usize| {
@@ -166,7 +166,7 @@ fn of_merged(report: &RunReport<'_>, all: &[(Option<&str>, Merged)]) -> String {
     let each = all.iter().filter_map(|(_, merged)| merged.longest_s);
     if let Some(longest_s) = each.max_by(f64::total_cmp) {
         sentences.push(format!(
-            "A point of p99 is of {} operations or more, so that ten are above it: of up to {} s.",
+            "Each point of p99 covers {} operations or more, so that ten are above it: up to {} s.",
             count(SAMPLES),
             digits(longest_s)
         ));
@@ -184,7 +184,7 @@ fn of_merged(report: &RunReport<'_>, all: &[(Option<&str>, Merged)]) -> String {
     if !without.is_empty() {
         let samples = count(SAMPLES);
         sentences.push(format!(
-            "No p99 over time of {}: fewer than {samples} operations ended.",
+            "No p99 over time for {}: fewer than {samples} operations ended.",
             without.join(", ")
         ));
     }
@@ -232,8 +232,8 @@ pub(super) fn generator(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
         &p99(|t| &t.all.slot_wait),
         "ms",
     );
-    delay.note = "Lateness is the generator's own fault, a wait for a slot is not. \
-                  What is below a microsecond is drawn at one."
+    delay.note = "Lateness is the generator's own delay; slot wait is not. \
+                  Values below a microsecond are drawn at one."
         .to_owned();
     let mut cpu = Chart::over_time(
         "generator-cpu",

@@ -109,7 +109,7 @@ pub(super) fn bytes(n: u64) -> String {
     helenus_model::units::Bytes(n).to_string()
 }
 
-/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that begin with March).
+/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that start with March).
 pub(super) fn wall(ns: u64) -> String {
     let unix = ns / 1_000_000_000;
     let days = unix / 86_400 + 719_468;
@@ -135,7 +135,7 @@ pub(super) fn verdict(verdict: Option<Verdict>) -> (&'static str, &'static str) 
     match verdict {
         Some(Verdict::Valid) => ("valid", "valid"),
         Some(Verdict::Caution) => ("valid, with cautions", "caution"),
-        Some(Verdict::Invalid) => ("must not be believed", "invalid"),
+        Some(Verdict::Invalid) => ("invalid", "invalid"),
         None => ("broken: no result", "invalid"),
     }
 }
@@ -205,10 +205,10 @@ fn p99(phase: &PhaseResult) -> String {
 /// The answer in one sentence, without the verdict.
 pub fn headline(result: Option<&RunResult>) -> String {
     let Some(result) = result else {
-        return "No result: the run is under way, or did not come to its end".to_owned();
+        return "No result: the run is under way or did not finish".to_owned();
     };
     match result.phases.as_slice() {
-        [] => "No phase came to its end".to_owned(),
+        [] => "No phase finished".to_owned(),
         [only] => format!("{}, {}", reached(only), p99(only)),
         phases => {
             let first = reached(&phases[0]);
@@ -254,8 +254,8 @@ pub(super) fn measure(measure: Measure) -> &'static str {
         Measure::ResponseP95 => "response p95",
         Measure::ResponseP99 => "response p99",
         Measure::ResponseP999 => "response p99.9",
-        Measure::NodeCpu => "nodes' CPU an operation",
-        Measure::GeneratorCpu => "generator's CPU an operation",
+        Measure::NodeCpu => "nodes' CPU per operation",
+        Measure::GeneratorCpu => "generator's CPU per operation",
     }
 }
 
@@ -273,7 +273,7 @@ pub(super) fn interval(e: &Estimate) -> String {
     e.interval_words()
 }
 
-/// The row of a phase that is drawn pair by pair: that of the worst bar that does not hold, else the surest difference
+/// The row of a phase that is drawn pair by pair: that of the worst threshold that does not hold, else the surest difference
 /// among the headline measures, else all operations' response p99 or what comes nearest to it.
 pub(super) fn leading<'a>(comparison: &'a Comparison, phase: &str) -> Option<&'a Row> {
     let here = || comparison.rows.iter().filter(|row| row.phase == phase);

@@ -9,17 +9,17 @@ fn what_does_not_belong_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("folder");
     let mut history = History::open(&folder.path().join("h")).expect("opens");
     let empty = history.resolve(RunReference::Last).expect_err("empty");
-    assert_eq!(empty.to_string(), "the history holds no run");
+    assert_eq!(empty.to_string(), "the history contains no run");
     let (plan, host) = (plan(SEED), host());
     let run = history.begin_run(&beginning(&plan, &host)).expect("begins");
 
     let none = history
         .run("r9".parse().expect("a name"))
         .expect_err("unknown");
-    assert_eq!(none.to_string(), "there is no run r9 (the newest is r1)");
+    assert_eq!(none.to_string(), "no such run: r9 (the newest is r1)");
     assert_eq!(
         none.hint().as_deref(),
-        Some("`@last` names the last that has ended")
+        Some("`@last` is the last run that has ended")
     );
 
     let bad = [interval(0, 1), interval(7, 1)];
@@ -55,10 +55,7 @@ fn what_does_not_belong_is_refused_and_leaves_nothing() {
     let error = history
         .finish_run(run, &result(&plan), Ending::Invalid)
         .expect_err("ended");
-    assert_eq!(
-        error.to_string(),
-        "run r1 has ended already: it is complete"
-    );
+    assert_eq!(error.to_string(), "run r1 has already ended (complete)");
     assert!(history.add_intervals(run, &[interval(0, 1)]).is_err());
 }
 

@@ -64,23 +64,20 @@ fn names_that_nothing_has_are_refused_with_the_nearest() {
         let error = history.resolve_all(names).expect_err(names);
         format!("{error}; {}", error.hint().unwrap_or_default())
     };
-    assert_eq!(
-        said("od"),
-        "there is no run and no tag named od; did you mean odd?"
-    );
+    assert_eq!(said("od"), "no such run or tag: od; did you mean odd?");
     assert_eq!(
         said("zzz"),
-        "there is no run and no tag named zzz; `helenus history` lists runs and their tags"
+        "no such run or tag: zzz; `helenus history` lists runs and their tags"
     );
     assert_eq!(
         said("r9"),
-        "there is no run r9 (the newest is r5); `@last` names the last that has ended"
+        "no such run: r9 (the newest is r5); `@last` is the last run that has ended"
     );
     assert_eq!(
         said("r7..r9"),
-        "there is no run r9 (the newest is r5); `@last` names the last that has ended"
+        "no such run: r9 (the newest is r5); `@last` is the last run that has ended"
     );
-    assert!(said("r1,,r2").starts_with("there is no run and no tag named ;"));
+    assert!(said("r1,,r2").starts_with("no such run or tag: ;"));
     assert!(said("r2..r2").starts_with("no run of r2..r2 is complete"));
     let several = history.resolve_one("odd").expect_err("three");
     assert_eq!(several.to_string(), "odd names several runs: r1, r3, r5");
@@ -142,7 +139,7 @@ fn an_experiment_holds_trials_that_hold_pairs_of_restarts() {
         "{other}"
     );
     let third = run(2, 0, "f").expect_err("two trials");
-    assert_eq!(third.to_string(), "there is no trial 2 of experiment e1");
+    assert_eq!(third.to_string(), "experiment e1 has no trial 2");
     let runs = history.runs_of_experiment(experiment).expect("reads");
     let places: Vec<_> = runs
         .iter()
@@ -190,7 +187,7 @@ fn comparisons_are_stored_whole() {
     let error = history.comparison(two).expect_err("gone");
     assert_eq!(
         error.to_string(),
-        "there is no comparison cmp2 (the newest is cmp3)"
+        "no such comparison: cmp2 (the newest is cmp3)"
     );
 }
 

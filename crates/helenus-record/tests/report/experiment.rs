@@ -24,8 +24,9 @@ fn the_answer_comes_first_and_everything_behind_it() {
         let line = answer.iter().find(|line| line.starts_with(begin));
         line.unwrap_or_else(|| panic!("no {begin} in {answer:#?}"))
     };
-    let bar =
-        told("bar p99 < 12ms at 1000/s: the least settings that hold it: heap=64M rate=1000 (");
+    let bar = told(
+        "threshold p99 < 12ms at 1000/s: the smallest settings that hold it: heap=64M rate=1000 (",
+    );
     assert!(
         bar.contains("; with room to spare: heap=128M rate=1000 ("),
         "{bar}"
@@ -35,14 +36,14 @@ fn the_answer_comes_first_and_everything_behind_it() {
         "{bar}"
     );
     // Two rates of the level that dies, in each of 25 blocks.
-    let dies = told("dies: heap=<");
+    let dies = told("died: heap=<");
     assert!(dies.contains("(25 of 25 runs)"), "{dies}");
     let titles: Vec<&str> = experiment_sheets(&report).iter().map(|s| s.title).collect();
     let wanted = [
         "Tips",
         "Effects",
         "Interactions",
-        "Bars",
+        "Thresholds",
         "Settings",
         "Runs",
         "What did not run",
@@ -63,7 +64,7 @@ fn the_answer_comes_first_and_everything_behind_it() {
         assert_eq!(row[interval].contains(" ms to "), !dies, "{row:?}");
     }
     assert!(experiment_html(&report).contains("\"error_y\""));
-    let counted = "promised gains: 1 confirmed";
+    let counted = "claimed gains: 1 confirmed";
     assert!(answer.iter().any(|line| line == counted), "{answer:#?}");
     for sheet in experiment_sheets(&report) {
         let even = sheet.rows.iter().all(|row| row.len() == sheet.heads.len());
@@ -99,7 +100,7 @@ fn a_promise_of_what_died_is_told_with_its_reason() {
     let report = made.report();
     let tips = &experiment_sheets(&report)[0];
     assert_eq!(tips.rows[0][4..], ["not testable here", "died: node1 died"]);
-    let counted = "promised gains: 1 not testable here";
+    let counted = "claimed gains: 1 not testable here";
     assert!(
         experiment_answer(&report)
             .iter()
@@ -197,7 +198,7 @@ fn a_heading_is_short_and_nothing_of_the_answer_is_lost() {
     let answer = experiment_answer(&report);
     let (head, rest) = answer[0].split_once("; ").expect("a long line");
     assert!(answer[0].chars().count() > 160, "{}", answer[0]);
-    let since = "these bars were asked after the runs; the file has none";
+    let since = "these thresholds were set after the runs; the file has none";
     assert!(answer.iter().any(|line| line == since), "{answer:?}");
     // Behind it stands a level with a hostile name, which each form writes in its own way.
     let (rest, _) = rest.split_once("; without numbers").expect("such a level");

@@ -59,7 +59,7 @@ fn a_run_s_page_has_everything_in_its_order_and_stays_small() {
         "stopped by SIGSTOP",
         "chart-percentiles-0",
         "chart-percentiles-2",
-        "95 % interval, by a block bootstrap",
+        "95 % interval by a block bootstrap",
         "1 of 2 replicas answered",
         "chart-delay",
         "chart-node-cpu",
@@ -313,7 +313,7 @@ fn no_frame_is_empty_and_each_line_of_a_legend_is_drawn() {
         let said = "fewer than 1,000 operations ended";
         assert_eq!(page.contains(said), samples < 225, "{samples}");
         assert_eq!(
-            page.contains("A point of p99 is of 1,000 operations or more"),
+            page.contains("Each point of p99 covers 1,000 operations or more"),
             (84..1000).contains(&samples)
         );
     }

@@ -65,8 +65,8 @@ fn saving_restoring_listing_verifying_and_removing_are_told() {
     shot_live!(lab.run(&["baseline", "restore", "c", "one"]), @"
     exit code: 2
     --- standard error
-    error: c, which baseline one is of, is gone
-    hint: bring up another cluster of equal tokens, and name it: `helenus baseline restore c one --into NAME`
+    error: the cluster c of baseline one does not exist any more
+    hint: bring up another cluster with the same tokens, and name it: `helenus baseline restore c one --into NAME`
     ");
     shot_live!(lab.run(&["baseline", "rm", "c", "one", "--dry-run"]), @"
     exit code: 0
@@ -88,7 +88,7 @@ fn what_cannot_be_is_told_with_its_cure() {
     shot!(lab.run(&["baseline", "save", "c", "one"]), @"
     exit code: 2
     --- standard error
-    error: a baseline one of c exists already
+    error: baseline one of c already exists
     hint: choose another tag, or --replace it
     ");
     shot!(lab.run(&["baseline", "save", "c", ".hidden"]), @r#"
@@ -99,20 +99,20 @@ fn what_cannot_be_is_told_with_its_cure() {
     shot!(lab.run(&["baseline", "save", "e", "one"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named e
+    error: no such cluster: e
     hint: known: c, d
     ");
     shot!(lab.run(&["baseline", "restore", "c", "oen"]), @"
     exit code: 2
     --- standard error
-    error: there is no baseline oen of c
+    error: no such baseline: oen of c
     hint: known: one
     ");
     shot!(lab.run(&["baseline", "restore", "cc", "one"]), @"
     exit code: 2
     --- standard error
-    error: there is no baseline one of cc
-    hint: no baseline is of cc; did you mean c?
+    error: no such baseline: one of cc
+    hint: cc has no baseline; did you mean c?
     ");
     shot!(lab.run(&["baseline", "restore", "c", "one", "--into", "d"]), @"
     exit code: 2
@@ -123,13 +123,13 @@ fn what_cannot_be_is_told_with_its_cure() {
     shot!(lab.run(&["baseline", "verify", "d", "one"]), @"
     exit code: 2
     --- standard error
-    error: there is no baseline one of d
-    hint: no baseline is of d; known: c
+    error: no such baseline: one of d
+    hint: d has no baseline; known: c
     ");
     shot!(lab.run(&["baseline", "rm", "c", "two"]), @"
     exit code: 2
     --- standard error
-    error: there is no baseline two of c
+    error: no such baseline: two of c
     hint: known: one
     ");
 }

@@ -122,13 +122,13 @@ fn what_is_no_comparison() {
     error: r1 is one side of a comparison
     hint: name two sides, or a comparison such as cmp1
     $ cmp1
-    error: there is no comparison cmp1
+    error: no such comparison: cmp1
     hint: `helenus history --comparisons` lists them
     $ r1 r2
-    error: there is no run r1
+    error: no such run: r1
     hint: `helenus bench` makes one
     $ before after
-    error: there is no run and no tag named before
+    error: no such run or tag: before
     hint: `helenus history` lists runs and their tags
     $ a b c
     error: unexpected value 'c' for '[A B]...' found; no more were expected
@@ -139,7 +139,7 @@ fn what_is_no_comparison() {
 
     For more information, try '--help'.
     $ a b --pairs 8
-    error: there is no run and no tag named a
+    error: no such run or tag: a
     hint: `helenus history` lists runs and their tags
     $ --ab a.toml
     error: 2 values required for '--ab <A.toml> <B.toml>' but 1 was provided
@@ -449,11 +449,11 @@ fn two_single_runs_stand_side_by_side() {
     );
     insta::assert_snapshot!(told, @r#"
     $ before aftr
-    error: there is no run and no tag named aftr
+    error: no such run or tag: aftr
     hint: did you mean after?
     $ r1 r9
-    error: there is no run r9 (the newest is r3)
-    hint: `@last` names the last that has ended
+    error: no such run: r9 (the newest is r3)
+    hint: `@last` is the last run that has ended
     $ r1 r1
     error: r1 is on both sides
     hint: name sides that share no run
@@ -461,10 +461,10 @@ fn two_single_runs_stand_side_by_side() {
     error: r2 is on both sides
     hint: name sides that share no run
     $ cmp9
-    error: there is no comparison cmp9 (the newest is cmp2)
+    error: no such comparison: cmp9 (the newest is cmp2)
     hint: `helenus history --comparisons` lists them
     $ cmp2 --fail-on p50>+5%
-    error: cmp2 is made, and its bars were set when it was
+    error: cmp2 already exists, and its thresholds were set when it was made
     hint: compare its runs again: helenus compare r1 r2 --fail-on ...
     $ r1 r2 --fail-on p99.9>+5%
     error: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common

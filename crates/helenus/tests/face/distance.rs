@@ -226,7 +226,7 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["bench", "--hosts", "127.0.0.9", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: only a cluster of yours has links that can be set
+    error: links can be set only in your own clusters
     hint: name it with --cluster, or leave --rtt out
     ");
     shot!(lab.run(&["up", "c", "--dc", "DC1"]), @r#"

@@ -84,7 +84,7 @@ fn ours_foreign_and_unreachable() {
     shot!(lab.run(&["guard", "d"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named d
+    error: no such cluster: d
     hint: known: c
     ");
 }
@@ -225,7 +225,7 @@ fn nodetool_s_words_for_somebody_else_are_refused() {
     shot!(lab.run(&["nodetool", "c", "--port", "7200", "drain"]), @"
     exit code: 2
     --- standard error
-    error: port 7200 is not where this cluster's JMX is opened
+    error: port 7200 is not this cluster's JMX port
     hint: leave -p out, or give 7199
     ");
     // Through the shim, from another folder and with another home in the environment.

@@ -278,12 +278,12 @@ fn no_history_yet() {
     ] {
         let said = lab.run(&[&["history"], verb].concat());
         assert_eq!((said.code.as_str(), said.out.as_str()), ("2", ""), "{said}");
-        assert!(said.err.contains("the history holds no run"), "{said}");
+        assert!(said.err.contains("the history contains no run"), "{said}");
     }
     shot!(lab.run(&["history", "show", "@last"]), @"
     exit code: 2
     --- standard error
-    error: the history holds no run
+    error: the history contains no run
     hint: `helenus bench` makes one
     ");
     let file = lab.path("home/state").join(helenus_record::FILE);
@@ -328,7 +328,7 @@ fn a_tag_that_reads_as_a_run_is_refused_before_anything_starts() {
     shot!(lab.run(&["bench", "--tag", "r12", "--dry-run"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'r12' for '--tag <WORD>': "r12" cannot be a tag: it reads as a name that Helenus gives; use a word such as before-upgrade, of letters, digits and . _ - + : /
+    error: invalid value 'r12' for '--tag <WORD>': "r12" cannot be a tag: it looks like a name that Helenus assigns; use a word such as before-upgrade, of letters, digits and . _ - + : /
 
     For more information, try '--help'.
     "#);
@@ -348,7 +348,7 @@ fn a_newer_history_and_one_that_is_none() {
     shot!(lab.run(&["history"]), @"
     exit code: 3
     --- standard error
-    error: the history [LAB]/home/state/history.db has version 99, this helenus reads up to version 5
+    error: the history [LAB]/home/state/history.db has version 99; this helenus reads versions up to 5
     hint: use the newer helenus, or another HELENUS_HOME for this one
     ");
     assert_eq!(

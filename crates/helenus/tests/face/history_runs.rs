@@ -276,25 +276,25 @@ fn tags_prune_and_names() {
     shot!(lab.run(&["history", "show", "r9"]), @"
     exit code: 2
     --- standard error
-    error: there is no run r9 (the newest is r2)
-    hint: `@last` names the last that has ended
+    error: no such run: r9 (the newest is r2)
+    hint: `@last` is the last run that has ended
     ");
     shot!(lab.run(&["history", "show", "frist"]), @"
     exit code: 2
     --- standard error
-    error: there is no run and no tag named frist
+    error: no such run or tag: frist
     hint: did you mean first?
     ");
     shot!(lab.run(&["history", "show", "zzz"]), @"
     exit code: 2
     --- standard error
-    error: there is no run and no tag named zzz
+    error: no such run or tag: zzz
     hint: `helenus history` lists runs and their tags
     ");
     shot!(lab.run(&["history", "show", "cmp1"]), @"
     exit code: 2
     --- standard error
-    error: there is no comparison cmp1
+    error: no such comparison: cmp1
     hint: `helenus history --comparisons` lists them
     ");
     shot!(lab.run(&["history", "show", "r1..r2"]), @"
@@ -306,7 +306,7 @@ fn tags_prune_and_names() {
     shot!(lab.run(&["history", "tag", "r2", "r7"]), @r#"
     exit code: 2
     --- standard error
-    error: "r7" cannot be a tag: it reads as a name that Helenus gives
+    error: "r7" cannot be a tag: it looks like a name that Helenus assigns
     hint: use a word such as before-upgrade, of letters, digits and . _ - + : /
     "#);
     shot!(lab.run(&["history", "tag", "r2", "second", "--dry-run"]), @"
@@ -347,7 +347,7 @@ fn tags_prune_and_names() {
     shot!(lab.run(&["history", "prune", "--tag", "nobody"]), @"
     exit code: 2
     --- standard error
-    error: there is no run and no tag named nobody
+    error: no such run or tag: nobody
     hint: `helenus history` lists runs and their tags
     ");
     shot_run!(lab.run(&["history", "prune", "--keep", "1", "--tagged", "--dry-run"]), @"

@@ -129,7 +129,7 @@ fn no_input_is_read_for_ever() {
             look("huge.yaml", "MiB, the most that is read");
         }
         if *reads == Reads::Text {
-            look("zero.yaml", "it is not text: line 2 holds a zero byte");
+            look("zero.yaml", "it is not text: line 2 contains a zero byte");
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
@@ -158,7 +158,7 @@ fn standard_input_has_a_limit_too() {
     exit code: 2
     --- standard error
     error: cannot read `standard input`: it is larger than 256 MiB, the most that is read
-    hint: was another file meant? else split it
+    hint: did you mean another file? else split it
     ");
 }
 

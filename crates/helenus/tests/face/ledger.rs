@@ -103,7 +103,7 @@ fn ledgers_that_there_are_not() {
     shot!(lab.run(&["ledger", "check", "@last"]), @"
     exit code: 2
     --- standard error
-    error: the history holds no run
+    error: the history contains no run
     hint: `helenus bench` makes one
     ");
     lab.done(&["up", "c"]);
@@ -113,7 +113,7 @@ fn ledgers_that_there_are_not() {
     exit code: 2
     --- standard error
     error: r1 has no ledger
-    hint: `helenus run … --ledger` keeps one
+    hint: `helenus run … --ledger` writes one
     ");
     let path = lab.write("notes.txt", "what is to be done today");
     shot!(lab.run(&["ledger", "show", &path.to_string_lossy()]), @"
@@ -128,7 +128,7 @@ fn ledgers_that_there_are_not() {
     --- standard error
     error: the ledger ./nowhere.ledger cannot be read
       caused by: No such file or directory (os error 2)
-    hint: name it where it is; a run that ended before it began has none
+    hint: give its present path; a run that ended before it started has none
     ");
     let path = lab.write("short.ledger", "HELENUSL");
     shot!(lab.run(&["ledger", "show", &path.to_string_lossy()]), @"
@@ -149,7 +149,7 @@ fn levels_that_reads_do_not_have() {
     shot!(lab.run(&["ledger", "check", "r1", "--cl", "EACH_QUORUM"]), @"
     exit code: 2
     --- standard error
-    error: a ledger is not checked at EACH_QUORUM
+    error: a ledger cannot be checked at EACH_QUORUM
     hint: QUORUM or ALL read every data centre
     ");
     shot!(lab.run(&["ledger", "check", "r1", "--client-dc", "DC9"]), @r#"

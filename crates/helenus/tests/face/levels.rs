@@ -121,13 +121,13 @@ fn what_cannot_be_is_refused() {
     shot!(lab.run(&["levels", "--from", "lv-7"]), @"
     exit code: 2
     --- standard error
-    error: there is no run and no tag named lv-7
+    error: no such run or tag: lv-7
     hint: `helenus history` lists runs and their tags
     ");
     shot!(lab.run(&["levels", "--cluster", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
 }

@@ -126,12 +126,12 @@ fn a_device_takes_a_report_and_stays_a_device() {
 fn what_is_not_there_is_named_with_its_cure() {
     let said = TestLab::new().run(&["report"]);
     assert_eq!(said.code, "2", "{said}");
-    assert!(said.err.contains("the history holds no run"), "{said}");
+    assert!(said.err.contains("the history contains no run"), "{said}");
     let lab = with_a_run();
     for (target, cure) in [
         ("nightley", "did you mean nightly?"),
         ("r9", "the newest is r1"),
-        ("cmp4", "there is no comparison cmp4"),
+        ("cmp4", "no such comparison: cmp4"),
     ] {
         let said = lab.run(&["report", target]);
         assert_eq!(said.code, "2", "{said}");

@@ -425,7 +425,7 @@ fn populates_that_cannot_be() {
     shot!(lab.run(&["populate", "standard1", "--cluster", "d", "--rows", "5"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named d
+    error: no such cluster: d
     hint: known: c
     ");
     shot!(lab.run(&["populate", "standard1", "--cluster", "c", "--rows", "none"]), @r#"

@@ -107,7 +107,7 @@ fn what_only_cqlsh_has_is_refused_with_the_way_to_it() {
     shot!(lab.run(&["cql", "c", "-e", "HELP consistncy"]), @r#"
     exit code: 2
     --- standard error
-    error: there is no help on "consistncy"
+    error: no help on "consistncy"
     hint: line 1: HELP consistncy
           did you mean `HELP CONSISTENCY`?
     "#);

@@ -35,13 +35,13 @@ fn no_cluster_at_all() {
     shot!(lab.run(&["kill", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
     shot!(lab.run(&["bench", "--cluster", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
 }
@@ -52,13 +52,13 @@ fn rm_of_nothing() {
     shot!(lab.run(&["rm", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
     shot!(lab.run(&["rm", ".."]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named ..
+    error: no such cluster: ..
     hint: there is none; bring one up with `helenus up`
     ");
     assert_eq!(lab.run(&["rm", ""]).code, "2");
@@ -70,13 +70,13 @@ fn unknown_clusters_and_nodes() {
     shot!(lab.run(&["stop", "order"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named order
+    error: no such cluster: order
     hint: did you mean orders?
     ");
     shot!(lab.run(&["env", "zzz"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named zzz
+    error: no such cluster: zzz
     hint: known: orders
     ");
     shot!(lab.run(&["pause", "orders/node2"]), @"
@@ -94,13 +94,13 @@ fn unknown_clusters_and_nodes() {
     shot!(lab.run(&["nodetool", "oders", "status"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named oders
+    error: no such cluster: oders
     hint: did you mean orders?
     ");
     shot!(lab.run(&["start", "../orders"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named ..
+    error: no such cluster: ..
     hint: known: orders
     ");
 }
@@ -111,7 +111,7 @@ fn a_mistyped_name_among_several_removes_nothing() {
     shot!(lab.run(&["rm", "orders", "payments"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named payments
+    error: no such cluster: payments
     hint: known: orders
     ");
     assert_eq!(lab.states("orders").0, "running");
@@ -133,7 +133,7 @@ fn several_clusters_and_no_name() {
     shot!(lab.run(&["stop"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named bb
+    error: no such cluster: bb
     hint: did you mean b?
     ");
 }
@@ -157,13 +157,13 @@ fn an_existing_name() {
     shot!(lab.run(&["up", "c"]), @"
     exit code: 2
     --- standard error
-    error: a cluster named c exists already
+    error: cluster c already exists
     hint: `helenus start c` starts it again, `helenus rm c` removes it
     ");
     shot!(lab.run(&["up", "c", "--dry-run"]), @"
     exit code: 2
     --- standard error
-    error: a cluster named c exists already
+    error: cluster c already exists
     hint: `helenus start c` starts it again, `helenus rm c` removes it
     ");
     assert_eq!(lab.states("c").0, "running");
@@ -302,7 +302,7 @@ fn a_home_that_is_no_absolute_path() {
     exit code: 3
     --- standard error
     error: HELENUS_HOME is "here", which is not an absolute path
-    hint: write HELENUS_HOME from the root on
+    hint: set HELENUS_HOME to an absolute path
     "#);
     lab.set("HELENUS_HOME", home);
 }

@@ -637,7 +637,7 @@ fn nodetool_without_words() {
     shot!(bare().run(&["nodetool", "c"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c
+    error: no such cluster: c
     hint: there is none; bring one up with `helenus up`
     ");
 }

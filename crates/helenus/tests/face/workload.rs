@@ -280,7 +280,7 @@ fn new_says_what_it_would_read() {
     shot!(lab.run(&["workload", "new", "--from", "d", "--table", "shop.users"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named d
+    error: no such cluster: d
     hint: known: c
     ");
 }

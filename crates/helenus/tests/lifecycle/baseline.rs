@@ -191,13 +191,13 @@ fn a_restore_that_was_cut_off_keeps_the_nodes_from_starting() {
     shot!(lab.run(&["start", "c"]), @"
     exit code: 2
     --- standard error
-    error: the restore of baseline one of c into c was cut off
+    error: the restore of baseline one of c into c was interrupted
     hint: `helenus baseline restore c one` does it again
     ");
     shot!(lab.run(&["baseline", "save", "c", "two"]), @"
     exit code: 2
     --- standard error
-    error: the restore of baseline one of c into c was cut off
+    error: the restore of baseline one of c into c was interrupted
     hint: `helenus baseline restore c one` does it again
     ");
     lab.done(&["baseline", "restore", "c", "one"]);

@@ -11,7 +11,7 @@ fn a_node_that_dies_at_its_start() {
     --- standard error
     error: node1 died [time] after its start (exit status: 1)
       | ERROR fake node: the fake node was told to crash
-    hint: its log says more: [LAB]/home/state/clusters/bench1/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/bench1/node1/logs/console.log
     ");
     // Kept for a look, as the hint says.
     assert_eq!(lab.states("bench1").0, "abandoned");

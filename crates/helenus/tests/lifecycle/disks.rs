@@ -130,8 +130,8 @@ fn a_full_disk_holds_until_it_is_healed() {
     shot!(lab.run(&["fault", "c", "disk-full", "node2"]), @"
     exit code: 2
     --- standard error
-    error: node2 of c cannot be hit by 'disk-full node2': 'disk-full node2' holds there
-    hint: `helenus fault c` tells what holds, `helenus heal c --all` ends it
+    error: 'disk-full node2' cannot be applied to node2 of c: 'disk-full node2' already holds there
+    hint: `helenus fault c` lists what holds, `helenus heal c --all` ends it
     ");
     // A node that bears it is left alone.
     let before = pid(&lab, 2);
@@ -350,7 +350,7 @@ fn who_may_not_mount_is_told_at_once() {
     shot!(said, @"
     exit code: 3
     --- standard error
-    error: disks of limited size want to be mounted, which this user may not
+    error: disks of limited size must be mounted, and this user may not mount
     hint: run as root (in a container with CAP_SYS_ADMIN), or all of it in a shell of `unshare --user --map-root-user --mount`, or leave --disk out
     ");
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
@@ -381,7 +381,7 @@ fn what_else_is_mounted_in_a_cluster_s_folder_keeps_rm_away() {
     kept
     removed c: 1 node (1 running), [size] in [LAB]/home/state/clusters/c
     --- standard error
-    error: [LAB]/home/state/clusters/c/other is mounted there, and is no disk of a node
+    error: [LAB]/home/state/clusters/c/other is mounted there and is not a node's disk
     hint: unmount it first: umount [LAB]/home/state/clusters/c/other
     ");
     let listed = fs_err::read_to_string(lab.path("list.txt")).expect("a list");

@@ -340,7 +340,7 @@ fn a_network_that_is_gone_is_told_and_made_anew() {
     exit code: 3
     --- standard error
     error: the network of cluster wan is gone: its keeper does not run
-    hint: `helenus start wan` makes it anew and starts the nodes in it
+    hint: `helenus start wan` creates it again and starts the nodes in it
     ");
     let exec = lab.run(&["exec", "wan", "--", "true"]);
     assert_eq!(exec.code, "3", "{exec}");

@@ -174,8 +174,8 @@ fn what_doubles_the_times_is_named_with_its_size() {
     let asked = ["report", "e1", "--bar", "service.p50 < 1us at rate=200"];
     let said = lab.run(&[&["experiment"][..], &asked].concat());
     assert_eq!(said.code, "1", "{said}");
-    let bar = "bar service.p50 < 1us at rate=200: no settings surely hold it";
-    let since = "asked after the runs, instead of the file's: service.p50 < 160ms";
+    let bar = "threshold service.p50 < 1us at rate=200: no settings hold it";
+    let since = "set after the runs, instead of the file's: service.p50 < 160ms";
     assert!(said.out.contains(bar) && said.out.contains(since), "{said}");
     let said = lab.run(&["experiment", "report", "e1", "--bar", "p99 < 5ms at rate=7"]);
     assert_eq!(said.code, "2", "{said}");
@@ -348,8 +348,8 @@ fn settings_that_kill_their_nodes_are_told_and_the_rest_goes_on() {
     let _turn = turn();
     let lab = lab(3, ", { label = \"wrong\", jvm = \"-Dfake.boddy=1\" }");
     let text = ended(&lab, &["experiment", "run", "body.toml"]);
-    let dies = "dies: body=wrong rate=200 (3 of 3 runs), body=wrong rate=300 (3 of 3 runs)";
-    let other = "dies: body=wrong rate=300 (3 of 3 runs), body=wrong rate=200 (3 of 3 runs)";
+    let dies = "died: body=wrong rate=200 (3 of 3 runs), body=wrong rate=300 (3 of 3 runs)";
+    let other = "died: body=wrong rate=300 (3 of 3 runs), body=wrong rate=200 (3 of 3 runs)";
     assert!(text.contains(dies) || text.contains(other), "{text}");
     let status = status(&lab, "body");
     let runs = runs(&status);
@@ -400,7 +400,7 @@ levels = [100, 4000]
 "#;
     lab.write("lethal.toml", file);
     let text = ended(&lab, &["experiment", "run", "lethal.toml"]);
-    assert!(text.contains("dies: rate=4000"), "{text}");
+    assert!(text.contains("died: rate=4000"), "{text}");
     let status = status(&lab, "lethal");
     let runs = runs(&status);
     let count = |state: &str| runs.iter().filter(|(s, _)| s == state).count();
@@ -426,7 +426,7 @@ fn a_person_s_cluster_of_the_experiment_s_name_stays() {
     --- standard error
     caution: nothing is claimed of fewer than 6 blocks
     what has run is kept; to go on: helenus experiment resume e1
-    error: e1 stopped: cluster exp1 is yours, and this experiment's own would have its name
+    error: e1 stopped: your cluster exp1 has the name that this experiment needs for its own
     hint: `helenus rm exp1`, or another HELENUS_HOME for the experiment
     ");
     assert_eq!(lab.states("exp1").1, ["running"]);
@@ -462,7 +462,7 @@ fn ctrl_c_cleans_up_and_says_how_to_go_on() {
     // What has ended runs nothing more.
     let again = ended(&lab, &["experiment", "resume", "body"]);
     assert!(
-        again.contains("no claim below 6 blocks") || again.contains("one block says no more"),
+        again.contains("no claim below 6 blocks") || again.contains("one block allows no claim"),
         "{again}"
     );
     all_once_in_order(&lab, "body", 6);

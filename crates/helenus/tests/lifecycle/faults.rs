@@ -62,8 +62,8 @@ fn what_is_killed_is_started_again() {
     shot!(lab.run(&["fault", "c", "kill", "node2"]), @"
     exit code: 2
     --- standard error
-    error: node2 of c cannot be hit by 'kill node2': 'kill node2' holds there
-    hint: `helenus fault c` tells what holds, `helenus heal c --all` ends it
+    error: 'kill node2' cannot be applied to node2 of c: 'kill node2' already holds there
+    hint: `helenus fault c` lists what holds, `helenus heal c --all` ends it
     ");
     lab.done(&["fault", "c", "pause", "1"]);
     shot!(lab.run(&["heal", "c"]), @"
@@ -75,7 +75,7 @@ fn what_is_killed_is_started_again() {
     shot!(lab.run(&["heal", "c", "node3"]), @"
     exit code: 2
     --- standard error
-    error: no fault of cluster c is at node3
+    error: no fault of cluster c holds at node3
     hint: did you mean node1?
     ");
     shot!(lab.run(&["heal", "c", "2"]), @"
@@ -285,7 +285,7 @@ fn a_slowed_node_has_a_quota_until_it_is_healed() {
         shot!(lab.run(&["fault", "c", "slow", "80%", "node1"]), @"
         exit code: 2
         --- standard error
-        error: node1 has 50 % of a processor already
+        error: node1 is already limited to 50 % of a processor
         hint: slow it to less
         ");
     }
@@ -540,7 +540,7 @@ fn a_fault_whose_moment_never_comes_disqualifies() {
     let said = lab.run(&[&RUN[..], &["--duration", "2s", "--fault", late]].concat());
     assert_eq!(said.code, "5", "{said}");
     assert!(
-        said.err.contains("the run ended before its moment"),
+        said.err.contains("the run ended before it was due"),
         "{said}"
     );
     let told: Value = serde_json::from_str(&said.out).expect("JSON");

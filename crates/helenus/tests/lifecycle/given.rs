@@ -16,7 +16,7 @@ fn a_file_that_cannot_be_run_starts_nothing() {
     let file = lab.path("empty.cql").to_string_lossy().into_owned();
     let empty = lab.run(&["up", "c", "--schema", &file]);
     assert_eq!(empty.code, "2", "{empty}");
-    assert!(empty.err.contains("holds no statement"), "{empty}");
+    assert!(empty.err.contains("contains no statement"), "{empty}");
     assert!(!lab.cluster("c").exists());
 }
 

@@ -61,7 +61,7 @@ fn verbs_that_disturb_are_refused_while_a_run_is_under_way() {
     exit code: 2
     --- standard error
     error: no run has ended yet
-    hint: `@newest` names the newest, whatever became of it
+    hint: `@newest` is the newest run, whatever its state
     ");
     run.signal(rustix::process::Signal::INT);
     assert_eq!(run.end().code, "130");

@@ -45,8 +45,8 @@ fn no_jdk() {
         shot!(up.end(), @"
         exit code: 3
         --- standard error
-        error: no JDK that Cassandra 5.0.9 runs on was found
-        hint: install JDK 17 (such as apt install openjdk-17-jre-headless) or set JAVA17_HOME; no JDK was found at all
+        error: no JDK for Cassandra 5.0.9 was found
+        hint: install JDK 17 (such as apt install openjdk-17-jre-headless) or set JAVA17_HOME; no JDK was found
         ");
     }
 }
@@ -58,19 +58,19 @@ fn a_jdk_that_the_release_cannot_run_on() {
     let wrong = lab.jdk("25.0.1");
     let mut said = lab.run(&["up", "c", "--java-home", &wrong.to_string_lossy()]);
     // Which others would do is this machine's business.
-    let hint = said.err.find("these would do: ").expect("a hint");
+    let hint = said.err.find("suitable: ").expect("a hint");
     assert!(said.err[hint..].contains("[LAB]/jdk-17.0.12"), "{said}");
-    said.err.truncate(hint + "these would do:".len());
+    said.err.truncate(hint + "suitable:".len());
     shot!(said, @"
     exit code: 3
     --- standard error
-    error: JDK 25.0.1 (Lab) at [LAB]/jdk-25.0.1 was named, but Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
-    hint: these would do:
+    error: JDK 25.0.1 (Lab) at [LAB]/jdk-25.0.1 was given, but Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
+    hint: suitable:
     ");
     shot!(lab.run(&["up", "c", "--java-home", "/nowhere"]), @"
     exit code: 3
     --- standard error
-    error: /nowhere is no JDK: it has no bin/java that can be started
+    error: /nowhere is not a JDK: it has no bin/java that can be started
     hint: name the folder that holds bin/java
     ");
 }
@@ -124,8 +124,8 @@ fn a_disk_that_cannot_be_made_slower() {
     shot!(up.end(), @"
     exit code: 3
     --- standard error
-    error: the disk of the nodes cannot be made slower: [LAB]/home/state is on tmpfs, which has no block device of its own
-    hint: leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` tells what the system allows, and HELENUS_HOME puts the nodes on another disk
+    error: the nodes' disk cannot be slowed down: [LAB]/home/state is on tmpfs, which has no block device of its own
+    hint: leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` shows what the system allows, and HELENUS_HOME puts the nodes on another disk
     ");
 }
 
@@ -189,7 +189,7 @@ fn ctrl_c_while_maven_fetches() {
     --- standard error
     fetching 89 jars, [size], once
     error: interrupted, and cleaned up
-    hint: run it again: nothing half-done was left
+    hint: run it again: nothing incomplete was left behind
     ");
     assert_eq!(lab.processes(), vec![]);
     assert_eq!(half_done(&lab), Vec::<PathBuf>::new());
@@ -263,7 +263,7 @@ fn a_full_disk() {
         there is no cluster; bring one up with `helenus up`
         there is no cluster to remove
         --- standard error
-        error: 1 node wants [size] of disk, [LAB]/home/state has [size]
+        error: 1 node needs [size] of disk, [LAB]/home/state has [size]
         hint: free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk
         ");
     }
@@ -285,7 +285,7 @@ fn a_disk_without_one_free_block() {
         up: 3
         there is no cluster to remove
         --- standard error
-        error: 1 node wants [size] of disk, [LAB]/home/state has [size]
+        error: 1 node needs [size] of disk, [LAB]/home/state has [size]
         hint: free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk
         ");
     }

@@ -86,7 +86,7 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
     shot!(lab.run(&GRID), @"
     exit code: 2
     --- standard error
-    error: the history has a comparison lv-7 already
+    error: the history already has a comparison lv-7
     hint: take another --seed or --tag; `helenus levels --from` shows that one
     ");
     let again = table(&lab, &["levels", "--from", "lv-7"]);

@@ -12,7 +12,7 @@ fn a_node_that_dies_at_its_start() {
     --- standard error
     error: node1 died [time] after its start (exit status: 1)
       | ERROR fake node: the fake node was told to crash
-    hint: its log says more: [LAB]/home/state/clusters/c/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/c/node1/logs/console.log
     ");
     // What failed by itself is kept for a look.
     assert_eq!(lab.states("c").0, "stopped");
@@ -23,7 +23,7 @@ fn a_node_that_dies_at_its_start() {
     --- standard error
     error: node1 died [time] after its start (exit status: 1)
       | ERROR fake node: the fake node was told to crash
-    hint: its log says more: [LAB]/home/state/clusters/c/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/c/node1/logs/console.log
     ");
     lab.done(&["rm", "c"]);
     assert!(!lab.cluster("c").exists());
@@ -56,7 +56,7 @@ fn a_node_that_hangs() {
     exit code: 4
     --- standard error
     error: node1 was not ready after [time]; last seen: node1 does not answer: [address]:[port] refused the connection
-    hint: its log says more: [LAB]/home/state/clusters/c/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/c/node1/logs/console.log
     ");
     assert_eq!(lab.node_pids(), Vec::<i32>::new());
     assert_eq!(lab.states("c").0, "stopped");
@@ -92,7 +92,7 @@ fn a_node_that_listens_and_never_answers() {
     exit code: 4
     --- standard error
     error: node1 was not ready after [time]; last seen: node1 does not answer: no answer to STARTUP within [time]
-    hint: its log says more: [LAB]/home/state/clusters/c/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/c/node1/logs/console.log
     ");
     assert_eq!(lab.node_pids(), Vec::<i32>::new());
 }

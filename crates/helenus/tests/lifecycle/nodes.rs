@@ -64,13 +64,13 @@ fn a_node_that_does_not_come_in_is_kept_told_and_removed() {
     exit code: 2
     --- standard error
     error: node2 of c has not joined yet
-    hint: `helenus start c/node2` goes on, `helenus node remove c/node2` drops it
+    hint: `helenus start c/node2` continues, `helenus node remove c/node2` removes it
     ");
     shot!(lab.run(&["node", "decommission", "c/node2"]), @"
     exit code: 2
     --- standard error
     error: node2 of c has not joined yet
-    hint: `helenus start c/node2` goes on, `helenus node remove c/node2` drops it
+    hint: `helenus start c/node2` continues, `helenus node remove c/node2` removes it
     ");
     let said = lab.run(&["node", "remove", "c/node2"]);
     shot_live!(said.nodes_by_state(), @"
@@ -200,13 +200,13 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     exit code: 2
     --- standard error
     error: node2 of c is running
-    hint: `helenus node decommission c/node2` lets it leave with its data; `helenus kill c/node2` makes it a dead one
+    hint: `helenus node decommission c/node2` streams its data to the others first; `helenus kill c/node2` kills it
     ");
     shot!(lab.run(&["node", "replace", "c/2"]), @"
     exit code: 2
     --- standard error
     error: node2 of c is running
-    hint: `helenus node decommission c/node2` lets it leave with its data; `helenus kill c/node2` makes it a dead one
+    hint: `helenus node decommission c/node2` streams its data to the others first; `helenus kill c/node2` kills it
     ");
     lab.done(&["kill", "c/node2"]);
     shot!(lab.run(&["node", "decommission", "c/node2"]), @"
@@ -219,7 +219,7 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     exit code: 4
     --- standard error
     error: node2 of c is not running
-    hint: `helenus start c` starts it; a dead node is taken out with `helenus node remove c/node2` or `helenus node replace c/node2`; --force goes on all the same
+    hint: `helenus start c` starts it; a dead node is taken out with `helenus node remove c/node2` or `helenus node replace c/node2`; --force continues anyway
     ");
     shot!(lab.run(&["node", "decommission", "c/node1"]), @"
     exit code: 4

@@ -179,5 +179,8 @@ fn a_write_that_never_gets_in_ends_it_with_its_reason() {
     let said = lab.run(&fill);
     assert_eq!(said.code, "4", "{said}");
     assert!(said.err.contains("a write failed 2 times"), "{said}");
-    assert!(said.err.contains("0 of 500 partitions are in"), "{said}");
+    assert!(
+        said.err.contains("0 of 500 partitions are written"),
+        "{said}"
+    );
 }

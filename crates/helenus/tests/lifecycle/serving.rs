@@ -146,7 +146,7 @@ fn a_truth_that_it_does_not_know_is_refused() {
     --- standard error
     error: node1 died [time] after its start (exit status: 1)
       | ERROR fake node: the fake node knows no property -Dfake.boddy; the nearest that it knows is -Dfake.body
-    hint: its log says more: [LAB]/home/state/clusters/c/node1/logs/console.log
+    hint: its log shows more: [LAB]/home/state/clusters/c/node1/logs/console.log
     ");
     let said = lab.run(&["up", "d", "-n", "2"]);
     assert_eq!(said.code, "4", "{said}");

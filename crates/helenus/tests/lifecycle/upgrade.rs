@@ -128,7 +128,7 @@ fn an_upgrade_that_was_cut_off_goes_on_and_nobody_else_is_stopped_meanwhile() {
     exit code: 2
     --- standard error
     error: c is in the middle of an upgrade: its nodes are of two releases, and cannot stream to each other
-    hint: `helenus upgrade c` goes on with it; change the nodes when it has ended
+    hint: `helenus upgrade c` continues it; change the nodes afterwards
     ");
 
     fake("crash", "ready");

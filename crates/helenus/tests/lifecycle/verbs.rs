@@ -184,8 +184,8 @@ fn a_node_where_a_cluster_is_meant_and_a_flag_where_a_program_is() {
     shot!(lab.run(&["node", "add", "c/node1"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named c/node1
-    hint: here a whole cluster is meant, not one of its nodes: c
+    error: no such cluster: c/node1
+    hint: name the whole cluster, not one of its nodes: c
     ");
     shot!(lab.run(&["exec", "c", "--dc", "DC1", "--", "true"]), @"
     exit code: 2

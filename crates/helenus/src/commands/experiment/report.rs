@@ -71,8 +71,8 @@ pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, Comma
         (&[], &none),
         &[
             "Effects",
-            "Bars",
-            "Rate that holds a bar",
+            "Thresholds",
+            "Rate that holds a threshold",
             "What did not run",
         ],
         (hands, ui),
