@@ -69,6 +69,6 @@ mod tests {
         assert!(told(b"HTTP/1.1 401 Unauthorized\r\n\r\n").contains("401"));
         assert!(told(b"HTTP/1.1 200 OK\r\n").contains("head"));
         // Cut off on the way.
-        assert!(told(&good[..good.len() - 1]).contains("no JSON"));
+        assert!(told(&good[..good.len() - 1]).contains("not JSON"));
     }
 }

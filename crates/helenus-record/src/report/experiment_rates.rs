@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(
             lines(&all),
             [
-                "rate that holds p99 < 300ms, with its interval of 95 %: heap=64M 181/s (less than 50/s to 320/s), \
+                "rate that holds p99 < 300ms, with its 95 % interval: heap=64M 181/s (less than 50/s to 320/s), \
               heap=96M more than 400/s (212/s to more than 400/s), heap=128M more than 400/s"
             ]
         );

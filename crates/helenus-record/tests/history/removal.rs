@@ -174,7 +174,7 @@ fn runs_of_what_another_process_carries_out_stay() {
     let refused = history.remove_runs(&[single, paired]).expect_err("held");
     assert_eq!(
         refused.to_string(),
-        format!("run {paired} belongs to the comparison a against b, which is under way")
+        format!("run {paired} belongs to experiment a against b, which is under way")
     );
     assert!(history.run(single).is_ok(), "half of it was done");
     writes("boot 1 1");

@@ -326,7 +326,7 @@ fn a_dry_run_says_what_would_run() {
     exit code: 0
     --- standard output
     {
-      "answer": "12 restarts in 6 pairs, about 1 min 15 s",
+      "answer": "12 restarts in 6 pairs, about 33 s",
       "format": "helenus.ab-plan/1",
       "labels": [
         "a",
@@ -337,18 +337,18 @@ fn a_dry_run_says_what_would_run() {
       "most_pairs": 30,
       "restarts": 12,
       "most_restarts": 60,
-      "about_s": 75,
-      "most_about_s": 378,
+      "about_s": 33,
+      "most_about_s": 165,
       "bars": [
         "p50>+5%"
       ],
       "order": [
         "AB",
         "BA",
-        "BA",
-        "BA",
         "AB",
-        "BA"
+        "BA",
+        "BA",
+        "AB"
       ],
       "finds_rate": false
     }

@@ -238,5 +238,5 @@ fn nodetool_s_words_for_somebody_else_are_refused() {
         .expect("the shim");
     assert_eq!(said.status.code(), Some(2));
     let said = String::from_utf8_lossy(&said.stderr);
-    assert!(said.contains("no node of this cluster"), "{said}");
+    assert!(said.contains("is not a node of this cluster"), "{said}");
 }

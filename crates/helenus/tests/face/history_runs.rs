@@ -224,6 +224,7 @@ fn a_run_as_json_is_what_bench_said() {
       "helenus": "text",
       "host": {
         "arch": "text",
+        "class_archive": "bool",
         "cores": "number",
         "kernel": "text",
         "memory": "number",

@@ -51,7 +51,7 @@ fn many_want_a_number_and_a_prefix() {
     let full = ["up", "--count", "200", "--prefix", "dev", "-n", "2"];
     let said = lab.run(&full);
     assert_eq!(said.code, "3", "{said}");
-    assert!(said.err.contains("no 400 free addresses"), "{said}");
+    assert!(said.err.contains("fewer than 400 free addresses"), "{said}");
 }
 
 #[test]
