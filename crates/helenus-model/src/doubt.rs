@@ -144,32 +144,32 @@ impl DoubtKind {
     pub fn text(self) -> &'static str {
         match self {
             Self::BehindSchedule => {
-                "behind its schedule: more operations were offered than were completed, and those that wait grew to the end"
+                "behind its schedule: operations were offered faster than they were completed, to the end"
             }
             Self::GeneratorSaturated => "the generator's thread had no CPU to spare",
             Self::GeneratorLate => {
-                "the generator started operations late: response times without its delay lie between service and response"
+                "the generator started operations late: the true response times lie between service and response"
             }
             Self::Errors => "too many operations failed",
             Self::NodeDied => "a node died or restarted",
             Self::ClockStepped => "the wall clock was stepped",
             Self::StoppedEarly => "the run was stopped before its end",
-            Self::Short => "the measured stretch is short",
+            Self::Short => "the measurement window is short",
             Self::FewSamples => "too few samples for a p99",
             Self::WideInterval => "p99 is known only roughly",
-            Self::NotSteady => "not steady: the level changed within the measured stretch",
+            Self::NotSteady => "not steady: the level changed within the measurement window",
             Self::StolenHost => "the hypervisor gave CPU to others",
             Self::BusyHost => "other processes used the CPU",
             Self::JdkUnsupported => "the release does not support this JDK",
-            Self::ArchiveMix => "a class-data archive was used in one node and not in another",
+            Self::ArchiveMix => "some nodes used a class-data archive and some did not",
             Self::Compaction => "compactions ran beside the operations",
-            Self::Collection => "a node stood still to collect garbage",
-            Self::GeneratorWaited => "the generator was ready to run and waited for a processor",
+            Self::Collection => "a node paused to collect garbage",
+            Self::GeneratorWaited => "the generator waited for a processor",
             Self::DistanceOff => {
-                "distance off: packets between data centres came later than asked, by so much of the round trip"
+                "distance off: packets between data centres came late, as a share of the round trip"
             }
-            Self::Fault => "a fault that was asked for held",
-            Self::FaultNotMade => "a fault that was asked for could not be made",
+            Self::Fault => "a requested fault was in effect",
+            Self::FaultNotMade => "a requested fault could not be made",
             Self::Disturbed => "another command changed the cluster during the run",
             Self::Membership => "a node joined or left the cluster",
             Self::NoRows => "no read found a row",
@@ -188,13 +188,13 @@ impl DoubtKind {
                 "look at the failures by kind and at the nodes' logs; --max-errors SHARE allows more of them"
             }
             Self::NodeDied => {
-                "the node's log says why (`helenus logs`): give it more memory if it ran out of that"
+                "see the node's log (`helenus logs`); give it more memory if it ran out of it"
             }
             Self::ClockStepped => "let the clock settle (slew instead of step) and run again",
             Self::StoppedEarly => "run it again and let it end",
             Self::Short => "run for at least 10 s",
             Self::FewSamples => "run longer, or at a higher rate",
-            Self::WideInterval => "run longer; the interval stands beside the number",
+            Self::WideInterval => "run longer; the interval is printed beside the number",
             Self::NotSteady => {
                 "give it a longer warm-up, or run long enough for the change to pass"
             }
@@ -203,7 +203,7 @@ impl DoubtKind {
             Self::JdkUnsupported => "use a JDK that the release supports",
             Self::ArchiveMix => "use the archive in all nodes or in none",
             Self::Compaction => {
-                "let compactions end before the run, or run long enough for them to be the rule"
+                "let compactions end before the run, or run long enough for them to be typical"
             }
             Self::Collection => "give the node more heap, or lower the rate",
             Self::GeneratorWaited => "give the generator a core of its own",
@@ -212,13 +212,13 @@ impl DoubtKind {
             }
             Self::Fault => "compare it only with runs under the same faults",
             Self::FaultNotMade => {
-                "look at the line that told it, and try it alone with `helenus fault`"
+                "see the line that reported it, and try it alone with `helenus fault`"
             }
             Self::Disturbed => "run it again without that command",
             Self::Membership => "compare it only with runs in which the same nodes joined or left",
             Self::NoRows => {
-                "write the rows first, such as with `helenus populate` and the same seed; where the condition is a range, \
-                 give it another bound"
+                "write the rows first, for example with `helenus populate` and the same seed; if the condition is a \
+                 range, change its bound"
             }
         }
     }
@@ -458,11 +458,11 @@ const THE_GENERATOR: &str = "the generator";
 
 /// What helps where nodes were down, for doubts that follow from it.
 const OUTAGE_CURE: &str =
-    "nodes were down or out of reach meanwhile: see to them first, the rate may be right";
+    "nodes were down or unreachable: fix that first, the rate may be right";
 
 /// What helps where a fault held that was asked for.
 const FAULT_CURE: &str =
-    "a fault held meanwhile: this may be its effect; compare with a run without it";
+    "this may be the effect of a fault: compare with a run without it";
 
 /// What takes failures for granted.
 const MORE_ERRORS: &str = "--max-errors SHARE allows more of them";

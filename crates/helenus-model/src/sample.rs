@@ -282,30 +282,30 @@ impl FailureKind {
         match self {
             Self::Unavailable => {
                 "too few replicas were up for the consistency level: start the nodes that are down (`helenus status` \
-                 shows them), or see to the keyspace's replication"
+                 shows them), or check the keyspace's replication"
             }
             Self::WriteTimeout | Self::ReadTimeout => {
-                "replicas did not answer in time: see in the nodes' logs whether they were paused, gone or overloaded; \
-                 lower the rate where they were overloaded"
+                "replicas did not answer in time: check in the nodes' logs whether they were paused, gone or \
+                 overloaded; lower the rate if they were overloaded"
             }
             Self::Overloaded => {
-                "the nodes refused the load: lower the rate, or have fewer operations in flight"
+                "the nodes refused the load: lower the rate, or allow fewer operations in flight"
             }
             Self::ClientTimeout => {
-                "no answer came in time: see in the nodes' logs whether they were paused or gone"
+                "no answer came in time: check in the nodes' logs whether they were paused or gone"
             }
             Self::Connection => {
-                "a node went away or could not be reached: `helenus status` shows it, its log says why"
+                "a node stopped or could not be reached: see `helenus status` and the node's log"
             }
             Self::WrongData => {
                 "the rows are not those of this workload and seed: read with the seed that wrote them, and look for \
                  another writer"
             }
             Self::MissingRow => {
-                "what is read must have been written, by the same workload with the same seed: `helenus populate` writes it"
+                "rows must be written before they are read, by the same workload with the same seed: `helenus populate` writes them"
             }
             Self::Other => {
-                "the first failure's own words say what is wrong; the nodes' logs may say more"
+                "see the message of the first failure, and the nodes' logs"
             }
         }
     }

@@ -75,13 +75,13 @@ impl Measure {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// Neither `>` nor `<`.
-    #[error("the bar {text:?} compares nothing: it has neither > nor <")]
+    #[error("the threshold {text:?} has neither > nor <")]
     NoSign {
         /// The bar.
         text: String,
     },
     /// What is compared has no such name.
-    #[error("the bar {text:?} names no measure at character {at}: {found:?}")]
+    #[error("the threshold {text:?} names no known measure at character {at}: {found:?}")]
     Measure {
         /// The bar.
         text: String,
@@ -91,7 +91,7 @@ pub enum BarError {
         at: usize,
     },
     /// No percentage, or one that no ratio can have.
-    #[error("the bar {text:?} has no percentage at character {at}: {found:?}")]
+    #[error("the threshold {text:?} has no percentage at character {at}: {found:?}")]
     Percentage {
         /// The bar.
         text: String,
@@ -101,7 +101,7 @@ pub enum BarError {
         at: usize,
     },
     /// `<5%` may mean 5 % less or less than 5 % more.
-    #[error("the bar {text:?} can be read in two ways: < needs a percentage with its sign")]
+    #[error("the threshold {text:?} is ambiguous: < needs a percentage with a sign")]
     WhichSide {
         /// The bar.
         text: String,
@@ -110,7 +110,7 @@ pub enum BarError {
     },
     /// More than phase, operation and times before the measure.
     #[error(
-        "the bar {text:?} has too many names; from character {at} on nothing is known: {found:?}"
+        "the threshold {text:?} has too many names, from character {at} on: {found:?}"
     )]
     TooMany {
         /// The bar.
@@ -121,7 +121,7 @@ pub enum BarError {
         at: usize,
     },
     /// Throughput and CPU are not times.
-    #[error("the bar {text:?} asks for the {times} time of {word}, which is no time")]
+    #[error("the threshold {text:?} asks for the {times} time of {word}, which is not a time")]
     NoTime {
         /// The bar.
         text: String,
@@ -131,7 +131,7 @@ pub enum BarError {
         word: &'static str,
     },
     /// No phase or operation of this name.
-    #[error("the bar {text:?} names no phase or operation at character {at}: {found:?}")]
+    #[error("the threshold {text:?} names no known phase or operation at character {at}: {found:?}")]
     Unknown {
         /// The bar.
         text: String,
@@ -143,7 +143,7 @@ pub enum BarError {
         known: Vec<String>,
     },
     /// The runs have no such number.
-    #[error("the bar {text:?} is about {word}, which these runs do not have in common")]
+    #[error("the threshold {text:?} is about {word}, which not all of these runs have")]
     Absent {
         /// The bar.
         text: String,
@@ -158,8 +158,8 @@ impl BarError {
         let instead = |found: &str, known: Vec<&str>| {
             let list = known.join(", ");
             match nearest(found, known) {
-                Some(near) => format!("the nearest is {near}; known are {list}"),
-                None => format!("known are {list}"),
+                Some(near) => format!("the nearest is {near}; known: {list}"),
+                None => format!("known: {list}"),
             }
         };
         match self {
@@ -177,7 +177,7 @@ impl BarError {
                 instead(found, known.iter().map(String::as_str).collect())
             }
             Self::Absent { .. } => {
-                "response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine"
+                "response times need a --rate, a percentile needs ten samples above it; CPU is measured over all operations together, and only of nodes on this machine"
                     .to_owned()
             }
         }

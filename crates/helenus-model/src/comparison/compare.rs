@@ -138,7 +138,7 @@ impl CompareError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         let text = match self {
-            Self::NoRuns { .. } => "name runs that ended: helenus history list shows how each did",
+            Self::NoRuns { .. } => "name runs that ended: helenus history list shows the outcome of each",
             Self::StartMeans { .. } => {
                 "measure both sides with the same build of helenus; times from different starts are not compared"
             }
@@ -147,7 +147,7 @@ impl CompareError {
             }
             Self::Workloads { .. } => "compare runs of one workload",
             Self::NothingLeft { .. } => {
-                "cure the doubts of these runs and run them again: helenus history show tells them"
+                "cure the doubts of these runs and run them again: helenus history show lists them"
             }
             Self::NoPhase { .. } => "run both sides with the same --phases",
             Self::Bar(error) => return error.hint(),

@@ -125,7 +125,7 @@ fn by_number<'a, 'b>(
 }
 
 /// Why a run with a disqualifying doubt is left out.
-const INVALID: &str = "it must not be believed: see its doubts";
+const INVALID: &str = "it is invalid: see its doubts";
 
 fn is_invalid(run: &RunFacts) -> bool {
     !run.result.is_comparable()
@@ -164,7 +164,7 @@ fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
         let why = if is_invalid(run) {
             INVALID.to_owned()
         } else {
-            format!("{first} of its pair must not be believed")
+            format!("{first} of its pair is invalid")
         };
         let run = run.run.clone();
         left_out.push(LeftOut { run, why });
@@ -249,7 +249,7 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
 fn caution_of(difference: &Difference) -> Option<Caution> {
     let Difference { what, a, b } = difference;
     let cure = if what.starts_with(RATE) {
-        "give both sides the same --rate: times at different rates are times of different loads"
+        "give both sides the same --rate: times at different rates are not comparable"
     } else if what == super::CLASS_ARCHIVE {
         "use the class-data archive on both sides or on neither"
     } else if what == super::JDK {
@@ -276,7 +276,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
             n => format!("{n} pairs of restarts"),
         };
         add(
-            format!("{count}: nothing is claimed below {LEAST_PAIRS}"),
+            format!("{count}: no claim is made below {LEAST_PAIRS}"),
             "run more restarts of both sides, in turn",
         );
     }
@@ -287,7 +287,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let after = |first: usize, then: usize| ends(first, true) < ends(then, false);
     if pairs.len() > 1 && (after(0, 1) || after(1, 0)) {
         add(
-            "all of one side ran before all of the other: what drifted in time counts as their difference".to_owned(),
+            "all of one side ran before all of the other: drift over time counts as their difference".to_owned(),
             "run the two sides in turn: helenus compare --ab",
         );
     }
@@ -316,7 +316,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let careful = careful.count();
     if careful * 2 > runs.len() {
         add(
-            format!("{careful} of {} runs carry cautions", runs.len()),
+            format!("{careful} of {} runs have cautions", runs.len()),
             "look at each with `helenus history show`, and cure what they share",
         );
     }

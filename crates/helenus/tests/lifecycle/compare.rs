@@ -86,10 +86,10 @@ fn a_difference_of_half_is_found_and_crosses_its_bar() {
     assert!(told.contains("seed 3; at least 12 restarts"), "{told}");
     let text = lab.run(&["compare", "cmp1"]);
     let headline = made["conclusion"]["headline"].as_str().expect("a headline");
-    let first = "bar p50>+5% is crossed (B's response p50 ";
+    let first = "threshold p50>+5% is crossed (B's response p50 ";
     assert!(headline.starts_with(first), "{headline}");
     assert_eq!(text.out.lines().next(), Some(headline), "{text}");
-    assert_eq!(made["conclusion"]["badge"], "a bar is crossed");
+    assert_eq!(made["conclusion"]["badge"], "a threshold is crossed");
     // Each side's runs can be named again, and are paired as they were run.
     let runs = |side: &str| -> String {
         let runs = made[side]["runs"].as_array().expect("runs");
