@@ -266,7 +266,7 @@ fn cures_follow_from_the_cause() {
         ..OutsideFacts::default()
     };
     let asked = cures(FailureKind::Unavailable, &fault);
-    assert!(asked[0].contains("a fault held meanwhile"), "{asked:?}");
+    assert!(asked[0].contains("the effect of a fault"), "{asked:?}");
     let stopped = OutsideFacts {
         disturbed: vec!["helenus stop c".to_owned()],
         ..died

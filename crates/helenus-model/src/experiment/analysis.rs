@@ -110,9 +110,10 @@ impl Analysis {
         let (family, measure) = (self.family, self.measure.words());
         (family > 0).then(|| {
             format!(
-                "claims are made of {measure} only, by Holm's p at 5 % over all {family} contrasts of it, whose intervals hold \
-                 together in 95 of 100 cases (Bonferroni); which settings may be the best is judged at 5 % by itself; effects on other measures are exploratory, with an interval of \
-                 95 % each, and each settings' bar is answered for itself"
+                "claims are made of {measure} only, at 5 % over all {family} contrasts of it (Holm), whose intervals \
+                 hold together in 95 of 100 cases (Bonferroni); which settings may be the best is tested separately at \
+                 5 %; effects on other measures are exploratory, each with its own 95 % interval, and each setting's \
+                 threshold is judged separately"
             )
         })
     }

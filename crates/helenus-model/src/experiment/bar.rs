@@ -39,25 +39,25 @@ pub struct Bar {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// No such measure.
-    #[error("{found:?} is no measure")]
+    #[error("no such measure: {found:?}")]
     Measure {
         /// What was found.
         found: String,
     },
     /// Throughput and CPU are not times.
-    #[error("{word} is no time, so there is no response or service {word}")]
+    #[error("{word} is not a time: it has no response or service {word}")]
     NoTime {
         /// The measure.
         word: String,
     },
     /// Neither `<` nor `>`.
-    #[error("the bar {text:?} has neither < nor >")]
+    #[error("the threshold {text:?} has neither < nor >")]
     NoSign {
         /// The bar.
         text: String,
     },
     /// No number with its unit.
-    #[error("the bar {text:?} has no bound: {found:?}")]
+    #[error("the threshold {text:?} has no bound: {found:?}")]
     Bound {
         /// The bar.
         text: String,
@@ -67,7 +67,7 @@ pub enum BarError {
         wanted: &'static str,
     },
     /// No such factor or level.
-    #[error("the bar {text:?} is about {found:?}, which is no level of a factor")]
+    #[error("the threshold {text:?} is about {found:?}, which is not a level of a factor")]
     Level {
         /// The bar.
         text: String,

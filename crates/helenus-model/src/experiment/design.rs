@@ -26,7 +26,7 @@ pub struct Whole {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// No factor.
-    #[error("an experiment wants a factor")]
+    #[error("an experiment needs a factor")]
     NoFactor,
     /// One in so many needs factors of so many levels.
     #[error(
@@ -43,7 +43,7 @@ pub enum DesignError {
     TooMany(usize),
     /// A screening design with fewer restarts than main effects.
     #[error(
-        "a screening of these factors needs {needed} restarts a block, and {restarts} are asked for"
+        "a screening of these factors needs {needed} restarts per block, and {restarts} were requested"
     )]
     Restarts {
         /// What was asked for.

@@ -22,7 +22,7 @@ pub struct Promise {
 
 /// Why a promise is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{found:?} is no gain")]
+#[error("{found:?} is not a gain")]
 pub struct PromiseError {
     /// What was found.
     pub found: String,
@@ -177,8 +177,8 @@ impl Tip {
             own.any(Fact::is_believed)
         };
         let why = match own.len() - own.iter().filter(counts).count() {
-            0 => "too few runs count of what it is compared with".to_owned(),
-            lost => format!("{lost} of {} runs do not count", own.len()),
+            0 => "too few valid runs of what it is compared with".to_owned(),
+            lost => format!("{lost} of {} runs are invalid", own.len()),
         };
         (self.kept, self.because) = (Kept::NoNumbers, Some(why));
     }

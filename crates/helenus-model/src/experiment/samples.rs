@@ -8,8 +8,8 @@ use crate::run_plan::Phase;
 /// A bar or a measure that a phase has too few samples for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{asked} cannot be decided at {at}: the phase {phase} measures {operations} operations, and {percentile} wants {needed}, so \
-     that ten lie above it"
+    "{asked} cannot be decided at {at}: the phase {phase} measures {operations} operations, and {percentile} needs \
+     {needed}, so that ten are above it"
 )]
 pub struct TooFew {
     /// The bar or the measure as it was written.
@@ -42,7 +42,7 @@ impl Experiment {
         each.find_map(|(levels, phases)| {
             let phases = phases.as_deref()?;
             let bars = self.bars.iter().filter(|bar| bar.is_about(levels));
-            let bars = bars.map(|bar| (format!("the bar {:?}", bar.text), &bar.goal));
+            let bars = bars.map(|bar| (format!("the threshold {:?}", bar.text), &bar.goal));
             let measure = (format!("the measure {}", self.goal.text), &self.goal);
             let mut asked = bars.chain([measure]);
             asked.find_map(|(asked, goal)| {
@@ -106,9 +106,9 @@ mod tests {
     fn a_percentile_wants_ten_samples_above_it() {
         let seconds = |s: u64| Extent::DurationMs(s * 1000);
         let one = |asks: &str, rate, extent| refused(asks, &[("main", rate, extent)]);
-        insta::assert_snapshot!(one("", Some(99.0), seconds(10)).unwrap(), @"the measure p99 cannot be decided at heap=64M: the phase main measures 990 operations, and p99 wants 1000, so that ten lie above it");
+        insta::assert_snapshot!(one("", Some(99.0), seconds(10)).unwrap(), @"the measure p99 cannot be decided at heap=64M: the phase main measures 990 operations, and p99 needs 1000, so that ten are above it");
         assert_eq!(one("", Some(100.0), seconds(10)), None);
-        insta::assert_snapshot!(one("bars = [\"p99.9 < 20ms\"]", Some(500.0), seconds(10)).unwrap(), @r#"the bar "p99.9 < 20ms" cannot be decided at heap=64M: the phase main measures 5000 operations, and p99.9 wants 10000, so that ten lie above it"#);
+        insta::assert_snapshot!(one("bars = [\"p99.9 < 20ms\"]", Some(500.0), seconds(10)).unwrap(), @r#"the threshold "p99.9 < 20ms" cannot be decided at heap=64M: the phase main measures 5000 operations, and p99.9 needs 10000, so that ten are above it"#);
         let of_count = |n| one("measure = \"p50\"", None, Extent::Count(n));
         assert!(of_count(19).is_some() && of_count(20).is_none());
         // How many come in a closed loop is what is measured; a mean has no samples above it to want.

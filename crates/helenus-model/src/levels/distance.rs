@@ -53,7 +53,7 @@ pub enum DistanceError {
     )]
     Form(String),
     /// A pair that is not there.
-    #[error("there is no data centre named {name}")]
+    #[error("no such data centre: {name}")]
     Unknown {
         /// What was asked for.
         name: String,

@@ -72,14 +72,14 @@ pub enum JoinError {
     Rack(String),
     /// A network with distances is made once.
     #[error(
-        "cluster {0} has a network with distances, which is made by `up`: no node can be added to it"
+        "cluster {0} has a network with distances, which only `up` can create: no node can be added"
     )]
     Network(String),
     /// The cluster is as large as one can be.
     #[error("a cluster has at most {NODES_MAX} nodes")]
     Full,
     /// More memory than there is.
-    #[error("the node wants {} for it", lacking(*need, *has))]
+    #[error("the node needs {}", lacking(*need, *has))]
     Memory {
         /// Plan.
         need: Bytes,
@@ -96,15 +96,15 @@ impl JoinError {
                 "{}; a whole data centre is added with a new cluster: `helenus up --dc`",
                 name_hint(name, known)
             ),
-            Self::Rack(_) => "a rack looks like rack2".into(),
+            Self::Rack(_) => "a rack has a name like rack2".into(),
             Self::Network(_) => {
-                "bring the cluster up with the nodes that it needs; `node decommission`, `node remove` and \
-                 `node replace` work in it"
+                "bring it up again with the nodes that it needs; `node decommission`, `node remove` and `node replace` \
+                 work"
                     .into()
             }
             Self::Full => "bring up another cluster".into(),
             Self::Memory { .. } => {
-                "free some memory; `helenus list` tells what the clusters take".into()
+                "free some memory; `helenus list` shows what the clusters use".into()
             }
         }
     }

@@ -84,7 +84,7 @@ fn what_its_samples_cannot_decide_is_refused_before_anything_runs() {
     shot!(lab.run(&["experiment", "run", "heap.toml"]), @r#"
     exit code: 2
     --- standard error
-    error: the bar "p99.9 < 20ms at 500/s" cannot be decided at heap=64M rate=500: the phase main measures 5000 operations, and p99.9 wants 10000, so that ten lie above it
+    error: the threshold "p99.9 < 20ms at 500/s" cannot be decided at heap=64M rate=500: the phase main measures 5000 operations, and p99.9 needs 10000, so that ten are above it
     hint: measure longer, raise the rate, or ask for a lower percentile
     "#);
     let listed = lab.json(&["experiment", "status"]);
@@ -289,7 +289,7 @@ levels = [
     assert!(file.contains("mmap"), "{file}");
     lab.write("mode.toml", &file);
     let text = lab.done(&["experiment", "check", "mode.toml"]);
-    let why = "\nnot testable here: it is about the disk, and no dataset was made ([populate])\n";
+    let why = "\nnot testable here: it is about the disk, and there is no dataset ([populate])\n";
     assert!(text.contains(why), "{text}");
     let with_data = file.replace(
         "[[factor]]\nname",

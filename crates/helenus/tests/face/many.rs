@@ -166,7 +166,7 @@ fn limits_that_cannot_be() {
     shot!(lab.run(&["up", "--memory", "100M"]), @"
     exit code: 2
     --- standard error
-    error: a limit of 100 MiB is below what a node is planned to come to, 248 MiB
+    error: a limit of 100 MiB is below the planned memory of a node, 248 MiB
     hint: use --memory 249M or more, or a smaller --heap
     ");
     shot!(lab.run(&["up", "--memory", "lots"]), @r#"
