@@ -194,7 +194,7 @@ pub fn tag_hint(wanted: &str, known: &[String]) -> String {
     if let Some(near) = nearest(wanted, known.iter().map(String::as_str)) {
         format!("did you mean {near}?")
     } else if known.is_empty() {
-        "there is none; `helenus baseline save` makes one".to_owned()
+        "none exists; `helenus baseline save` makes one".to_owned()
     } else {
         format!("known: {}", known.join(", "))
     }

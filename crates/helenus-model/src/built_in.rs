@@ -101,7 +101,7 @@ pub struct BuiltInPhase {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltInError {
     /// A name that is not known.
-    #[error("{name:?} is no built-in workload")]
+    #[error("{name:?} is not a built-in workload")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -160,7 +160,7 @@ impl BuiltInError {
                 format!("{}{names}", near.unwrap_or_default())
             }
             Self::Value { .. } | Self::Profile { .. } => {
-                "helenus workload show NAME tells the parameters and the profile".to_owned()
+                "helenus workload show NAME prints the parameters and the profile".to_owned()
             }
         }
     }
@@ -227,11 +227,11 @@ impl BuiltIn {
                 return Err(self.wrong(
                     known.name,
                     value,
-                    "letters, digits and signs of names are wanted",
+                    "it must not contain quotes, braces, # or line breaks",
                 ));
             }
             if known.name == RF && value != AUTO && !value.parse().is_ok_and(|n: u32| n > 0) {
-                let why = "a whole number above 0 is wanted, or auto";
+                let why = "it must be a whole number above 0, or auto";
                 return Err(self.wrong(RF, value, why));
             }
             values.insert(known.name, value.clone());
@@ -281,7 +281,7 @@ impl BuiltIn {
         let text = values.get(name).map_or(name, String::as_str);
         let number = crate::dist::whole_number(text).and_then(|n| u64::try_from(n).ok());
         number
-            .ok_or_else(|| self.wrong(name, text, "a whole number is wanted, such as 10000 or 10k"))
+            .ok_or_else(|| self.wrong(name, text, "it must be a whole number, such as 10000 or 10k"))
     }
 
     fn phase(&self, phase: &PhaseOf, values: &Values) -> Result<BuiltInPhase, BuiltInError> {
@@ -318,7 +318,7 @@ impl BuiltIn {
             (Order::Asked, "zipfian") => Ok(Positions::Drawn(Dist::zipf(0, last))),
             (Order::Asked, "latest") => Ok(Positions::Drawn(Dist::zipf(0, last).inverted())),
             (Order::Asked, other) => {
-                Err(self.wrong(asked, other, "zipfian, uniform or latest is wanted"))
+                Err(self.wrong(asked, other, "it must be zipfian, uniform or latest"))
             }
         }
     }
@@ -431,12 +431,12 @@ mod tests {
             said(find("standard1").expect("it").with(&set(&[("a", "b")]))),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        "ycsb-g" is no built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
+        "ycsb-g" is not a built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
         iot has no parameter "reed_ratio" (did you mean read_ratio? it has rampup-cycles, main-cycles, keyspace, table, rf, sources, stations, timespeed, limit, expiry_minutes, compression, read_ratio, write_ratio, read_cl, write_cl, instrument, addzeroes)
-        iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME tells the parameters and the profile)
-        iot: main-cycles = "x": a whole number is wanted, such as 10000 or 10k (helenus workload show NAME tells the parameters and the profile)
-        iot: keyspace = "a'b": letters, digits and signs of names are wanted (helenus workload show NAME tells the parameters and the profile)
-        ycsb-a: requestdistribution = "hotspot": zipfian, uniform or latest is wanted (helenus workload show NAME tells the parameters and the profile)
+        iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME prints the parameters and the profile)
+        iot: main-cycles = "x": it must be a whole number, such as 10000 or 10k (helenus workload show NAME prints the parameters and the profile)
+        iot: keyspace = "a'b": it must not contain quotes, braces, # or line breaks (helenus workload show NAME prints the parameters and the profile)
+        ycsb-a: requestdistribution = "hotspot": it must be zipfian, uniform or latest (helenus workload show NAME prints the parameters and the profile)
         standard1 has no parameter "a" (it has none)
         "#);
     }

@@ -144,13 +144,13 @@ pub enum Entry {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LedgerError {
     /// Something else.
-    #[error("it is no ledger")]
+    #[error("it is not a ledger")]
     Foreign,
     /// Cut off before its first record.
     #[error("it ends before its first record")]
     Short,
     /// The head is damaged.
-    #[error("its head cannot be read: {0}")]
+    #[error("its header cannot be read: {0}")]
     Head(String),
     /// Another version.
     #[error(transparent)]

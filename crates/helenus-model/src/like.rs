@@ -150,7 +150,7 @@ impl LikeError {
     pub fn hint(&self) -> String {
         match self {
             Self::Yaml(_) => {
-                "Cassandra itself would not start from it; is it the right file?".into()
+                "Cassandra would not start with it; is it the right file?".into()
             }
             Self::NotAMap { .. } => "give the path of a cassandra.yaml".into(),
             Self::Twice { .. } => "leave one of the two out".into(),

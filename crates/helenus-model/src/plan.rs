@@ -43,9 +43,9 @@ pub const PLAN_VERSION: u32 = 2;
 /// Ports of one cluster; the same on each of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ports {
-    /// CQL, 9042 where it can be had.
+    /// CQL, 9042 if it is free.
     pub cql: u16,
-    /// Between nodes, 7000 where it can be had.
+    /// Between nodes, 7000 if it is free.
     pub storage: u16,
     /// JMX, opened on demand only; 7199 where it can be had.
     pub jmx: u16,

@@ -142,7 +142,7 @@ impl Shape {
     fn packets(&self, fault: &Fault) -> Result<Reach, FaultError> {
         let target = self.target(fault)?;
         if !self.apart {
-            let why = "nothing lies between these nodes: the cluster lives on loopback".to_owned();
+            let why = "there is no link between these nodes: the cluster runs on loopback".to_owned();
             let hint = "bring one up with distance: helenus up wan -n 1:1:1 --rtt 20ms".to_owned();
             return Err(at_target(fault, why, hint));
         }

@@ -64,7 +64,7 @@ impl Load {
     pub fn words(self) -> String {
         match self {
             Self::Rate(per_s) => format!("{per_s}/s"),
-            Self::Closed(in_flight) => format!("flat out, {in_flight} in flight"),
+            Self::Closed(in_flight) => format!("closed loop, {in_flight} in flight"),
         }
     }
 }
@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn loads_have_words() {
         assert_eq!(Load::Rate(100.0).words(), "100/s");
-        assert_eq!(Load::Closed(50).words(), "flat out, 50 in flight");
+        assert_eq!(Load::Closed(50).words(), "closed loop, 50 in flight");
     }
 }

@@ -61,7 +61,7 @@ pub enum DistanceError {
         known: Vec<String>,
     },
     /// Distance where no link can hold any.
-    #[error("the cluster lives on loopback, where there is no distance to set")]
+    #[error("the cluster runs on loopback, which has no distance to set")]
     Loopback,
 }
 

@@ -29,7 +29,7 @@ pub enum Illegal {
     #[error("ANY is for writes only")]
     ReadAtAny,
     /// Fewer replicas than the level wants.
-    #[error("{level} wants {wants} replicas, and a row has {has}")]
+    #[error("{level} needs {wants} replicas, and a row has {has}")]
     TooFew {
         /// The level.
         level: &'static str,
@@ -39,7 +39,7 @@ pub enum Illegal {
         has: u32,
     },
     /// A local level where no replica is.
-    #[error("{level} wants replicas in {data_center}, and no row has any there")]
+    #[error("{level} needs replicas in {data_center}, and no row has any there")]
     NoneLocal {
         /// The level.
         level: &'static str,
@@ -179,7 +179,7 @@ impl Scene {
             self.not_told_apart(last)
         };
         let others = if high_us > last {
-            ", or others as the ring has them"
+            ", or others, depending on the ring"
         } else {
             ""
         };

@@ -97,7 +97,7 @@ pub const BASE: &[Setting] = &[
     yaml(
         "auto_bootstrap",
         "false",
-        "the tokens are agreed before the start; a new cluster has nothing to stream",
+        "the tokens are assigned before the start; a new cluster has nothing to stream",
         MEASURED,
     ),
     property(

@@ -134,7 +134,7 @@ pub enum KeyError {
         nearest: Option<String>,
     },
     /// A key or a value of newer releases, which this one cannot be told.
-    #[error("Cassandra {release} cannot be told {name}: {value}")]
+    #[error("Cassandra {release} does not support {name}: {value}")]
     Lacking {
         /// The release's version.
         release: &'static str,
@@ -146,7 +146,7 @@ pub enum KeyError {
         why: String,
     },
     /// A key inside of a value that is only set as a whole.
-    #[error("{name:?} reaches into {parent}, which takes {takes}")]
+    #[error("{name:?} is inside {parent}, which takes {takes}")]
     Inside {
         /// As given.
         name: String,
@@ -188,7 +188,7 @@ pub enum KeyError {
         takes: String,
     },
     /// An old and a modern name for the same key.
-    #[error("{name} is given twice, once under an old name")]
+    #[error("{name} is set twice, once under an old name")]
     Twice {
         /// The modern name.
         name: String,

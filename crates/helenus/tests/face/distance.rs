@@ -239,7 +239,7 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["run", "kv", "--cluster", "c", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: the cluster lives on loopback, where there is no distance to set
+    error: the cluster runs on loopback, which has no distance to set
     hint: bring one up with links: helenus up wan -n 3:3 --rtt 40ms
     ");
     shot!(lab.run(&["link", "c"]), @"

@@ -220,7 +220,7 @@ fn what_is_wrong_is_told_with_its_line() {
     hint: did you mean level?
     "#);
     let unknown = said("workload = \"standard1\"", "workload = \"standard2\"");
-    let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is no built-in workload\n";
+    let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is not a built-in workload\n";
     assert!(unknown.starts_with(first), "{unknown}");
 }
 

@@ -208,7 +208,7 @@ fn words_that_are_no_fault_are_pointed_at() {
     shot!(lab.run(&["fault", "c", "partition", "node1"]), @"
     exit code: 2
     --- standard error
-    error: nothing lies between these nodes: the cluster lives on loopback
+    error: there is no link between these nodes: the cluster runs on loopback
       | partition node1
       |           ^^^^^
     hint: bring one up with distance: helenus up wan -n 1:1:1 --rtt 20ms

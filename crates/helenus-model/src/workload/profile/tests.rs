@@ -201,7 +201,7 @@ fn errors_have_line_key_and_the_nearest_name() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     line 22: columnspec.sise: no such key (the nearest key is size; keys here are name, size, population, cluster)
     line 20: columspec: no such key (the nearest key is columnspec; keys here are specname, keyspace, keyspace_definition, table, table_definition, extra_definitions, columnspec, insert, queries, token_range_queries)
-    line 23: columnspec.Shop.population: "unifrom" is no distribution (the nearest is uniform): it is one of uniform, fixed, seq, exp, gaussian, extreme, zipf, steps, qextreme, gauss, normal, norm, extr, qextr
+    line 23: columnspec.Shop.population: "unifrom" is not a distribution (the nearest is uniform): it is one of uniform, fixed, seq, exp, gaussian, extreme, zipf, steps, qextreme, gauss, normal, norm, extr, qextr
     line 23: columnspec.Shop.population: "uniform(10..1)": the form is uniform(min..max) (min is above max)
     line 30: insert.consistencyLevel: "quorom" is not known (the nearest is QUORUM; it is one of ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE)
     line 27: insert.batchtype: a text is wanted here
@@ -218,7 +218,7 @@ fn errors_have_line_key_and_the_nearest_name() {
     line 40: token_range_queries: "one" is in queries too: operations need names of their own
     line 24: columnspec: column "Shop" is there twice
     line 35: not YAML: while parsing a block collection, did not find expected '-' indicator at line 35 column 3
-    line 28: insert.select: "fixed(1)/0": behind the slash stands a whole number above 0, as in fixed(1)/2 or fixed(2)/10M
+    line 28: insert.select: "fixed(1)/0": after the slash comes a whole number above 0, as in fixed(1)/2 or fixed(2)/10M
     "#);
 }
 
