@@ -109,7 +109,7 @@ impl Shape {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ShapeError {
     /// Nothing would be there to read.
-    #[error("a {0} phase needs rows, and no write phase before it writes any")]
+    #[error("a {0} phase needs rows, and no earlier write phase writes any")]
     NothingToRead(&'static str),
     /// Nothing to read with.
     #[error("a {0} phase needs a query, and the workload has only an insert")]

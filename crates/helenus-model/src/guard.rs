@@ -191,7 +191,7 @@ pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)]) -> Answer {
         },
         (silent, _) => Answer {
             verdict: Standing::Unreachable,
-            why: silent.unwrap_or_else(|| "no address was named".to_owned()),
+            why: silent.unwrap_or_else(|| "no address was given".to_owned()),
             cluster: None,
         },
     }

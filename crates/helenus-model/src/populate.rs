@@ -244,7 +244,7 @@ pub enum Beginning {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// Something else was begun.
-    #[error("an unfinished populate is of another {what}: it has {before}, this one {now}")]
+    #[error("an unfinished populate has another {what}: {before}, and this one {now}")]
     Differs {
         /// What differs.
         what: &'static str,
@@ -255,7 +255,7 @@ pub enum ResumeError {
     },
     /// Counters were begun.
     #[error(
-        "an unfinished populate of counters cannot go on: of what was not acknowledged nobody knows whether it counted"
+        "an unfinished populate of counters cannot be resumed: what was not acknowledged may or may not have been counted"
     )]
     Counters,
 }
@@ -265,10 +265,10 @@ impl ResumeError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Differs { .. } => {
-                "finish it with the same workload, seed and size, or begin with --anew (the rows that are there stay)"
+                "finish it with the same workload, seed and size, or start again with --anew (existing rows stay)"
             }
             Self::Counters => {
-                "empty the table (`helenus reset` empties all of a cluster), and begin with --anew"
+                "empty the table (`helenus reset` empties the whole cluster), and start again with --anew"
             }
         }
     }
@@ -369,9 +369,9 @@ mod tests {
         let said = |asked: Filling| begun.beginning(&asked.journal()).map_err(|e| e.to_string());
         assert_eq!(
             said(filling(1000, 8)),
-            Err("an unfinished populate is of another seed: it has 7, this one 8".into())
+            Err("an unfinished populate has another seed: 7, and this one 8".into())
         );
-        assert!(said(filling(999, 7)).is_err_and(|e| e.contains("it has 1000, this one 999")));
+        assert!(said(filling(999, 7)).is_err_and(|e| e.contains(": 1000, and this one 999")));
         begun.below = 1000;
         assert_eq!(
             begun.beginning(&filling(1000, 7).journal()),

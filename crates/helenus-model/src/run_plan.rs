@@ -262,7 +262,7 @@ pub enum PlanError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// No address to connect to.
-    #[error("the plan names no endpoint")]
+    #[error("the plan has no endpoint")]
     NoEndpoint,
     /// Nothing to do.
     #[error("the plan has no phase")]
@@ -604,7 +604,7 @@ mod tests {
         assert!(with(|p| p.format = Format::new("plan", 2)).is_err());
         assert_eq!(
             with(|p| p.endpoints.clear()),
-            Err("the plan names no endpoint".into())
+            Err("the plan has no endpoint".into())
         );
     }
 

@@ -444,8 +444,8 @@ impl Failure {
         };
         let range = self.stage == Stage::Prepare && (said("allow filtering") || said("token()"));
         range.then_some(
-            "a range over partitions goes along the ring: write token(KEY) > ? for it, or put ALLOW FILTERING \
-             behind the statement, which reads every partition",
+            "a range of partitions follows the ring: write token(KEY) > ?, or add ALLOW FILTERING, which reads every \
+             partition",
         )
     }
 }

@@ -347,7 +347,7 @@ impl Report {
 }
 
 const LOCAL_NOTE: &str = "Ownership values for keyspaces with LocalStrategy are meaningless";
-const OTHER_PARTITIONER_NOTE: &str = "The partitioner is not Murmur3: its ring is not drawn here, tokens and ownership are left out. `helenus nodetool NAME status` shows them.";
+const OTHER_PARTITIONER_NOTE: &str = "The partitioner is not Murmur3: tokens and ownership are not shown. `helenus nodetool NAME status` shows them.";
 const DIFFERING_NOTE: &str = "Non-system keyspaces don't have the same replication settings, effective ownership information is meaningless";
 const NO_TRACES_NOTE: &str = "The node does not have system_traces yet, probably still bootstrapping. Effective ownership information is meaningless.";
 const NO_RING: &str = "No nodes present in the cluster. Has this node finished starting up?";

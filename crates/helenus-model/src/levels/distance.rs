@@ -49,7 +49,7 @@ impl RoundTrip {
 pub enum DistanceError {
     /// Not one of its forms.
     #[error(
-        "{0:?} is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"
+        "{0:?} is not a distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"
     )]
     Form(String),
     /// A pair that is not there.

@@ -46,7 +46,7 @@ pub enum Changed {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// Another thing is asked now.
-    #[error("{what} was {then} when the count began, and is {now} now")]
+    #[error("{what} was {then} when the count started, and is {now} now")]
     Other {
         /// Of what.
         what: &'static str,
@@ -56,10 +56,10 @@ pub enum Changed {
         now: String,
     },
     /// The table was dropped and made again.
-    #[error("the table was made anew since the count began")]
+    #[error("the table was recreated after the count started")]
     Table,
     /// Nodes came, went or moved.
-    #[error("the ring's tokens are others than when the count began")]
+    #[error("the tokens of the ring changed since the count started")]
     Ring,
 }
 
@@ -166,21 +166,21 @@ mod tests {
                 consistency: "ALL".into(),
                 ..head()
             }),
-            "the consistency level was ONE when the count began, and is ALL now"
+            "the consistency level was ONE when the count started, and is ALL now"
         );
         assert_eq!(
             said(JournalHead {
                 partitions: None,
                 ..head()
             }),
-            "the size of partitions was counted, the largest 10 kept when the count began, and is not counted now"
+            "the size of partitions was counted, the largest 10 kept when the count started, and is not counted now"
         );
         assert!(
             said(JournalHead {
                 table_id: "x".into(),
                 ..head()
             })
-            .contains("made anew")
+            .contains("recreated")
         );
         assert!(
             said(JournalHead {

@@ -250,7 +250,7 @@ mod tests {
         insta::assert_snapshot!(refused("5;5", &[]), @r#"-n "5;5" is not understood"#);
         insta::assert_snapshot!(refused("3:0", &[]), @"DC2 has 0 nodes in 1 racks, 0 of them coordinator-only");
         insta::assert_snapshot!(refused("3:3", &["DC1:DC4=1ms"]), @"no such data centre: DC4");
-        insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is no time of a link: it is 0ms to 30s one way, such as 80ms"#);
+        insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is not a link delay: write 0ms to 30s one way, such as 80ms"#);
         insta::assert_snapshot!(refused("3", &["80ms"]), @"--rtt 80ms is a distance between data centres, and there is only one");
         let one = refused("3", &["DC1:DC2=20ms"]);
         insta::assert_snapshot!(one.hint().unwrap(), @"add another, such as -n 3:3 --rtt 20ms, or --dc DC1=3 --dc DC2=3");

@@ -114,13 +114,13 @@ impl Layer {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LinkError {
     /// No such time, or too long a one.
-    #[error("{0:?} is no time of a link: it is 0ms to 30s one way, such as 80ms")]
+    #[error("{0:?} is not a link delay: write 0ms to 30s one way, such as 80ms")]
     Time(String),
     /// No share.
-    #[error("{0:?} is no loss: it is a share such as 0.1%")]
+    #[error("{0:?} is not a loss: write a share such as 0.1%")]
     Loss(String),
     /// No rate.
-    #[error("{0:?} is no rate of a link: it is bits a second, such as 100Mbit or 1Gbit")]
+    #[error("{0:?} is not a link rate: write bits per second, such as 100Mbit or 1Gbit")]
     Rate(String),
 }
 

@@ -270,7 +270,7 @@ fn distance_is_a_factor_of_phases_where_there_is_any() {
     error: far.toml:10: unknown key rtt in [workload]
     hint: it belongs to [cluster]
     ");
-    insta::assert_snapshot!(said("\"40ms\"", "\"forty\""), @r#"error: far.toml:17: invalid value 'forty' for '--rtt <TIME|A:B=TIME>': "forty" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"#);
+    insta::assert_snapshot!(said("\"40ms\"", "\"forty\""), @r#"error: far.toml:17: invalid value 'forty' for '--rtt <TIME|A:B=TIME>': "forty" is not a distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"#);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn help_of_the_line() {
     shot!(TestLab::new().run(&["stress", "help", "wirte"]), @r#"
     exit code: 1
     --- standard error
-    error: "wirte" is no command of cassandra-stress: it is one of read, write, mixed, counter_write, counter_read, user, help, print, legacy, version
+    error: "wirte" is not a command of cassandra-stress: use one of read, write, mixed, counter_write, counter_read, user, help, print, legacy, version
     hint: did you mean write?
     "#);
 }
@@ -110,24 +110,24 @@ fn what_is_refused_has_its_cure() {
     exit code: 1
     --- standard error
     error: -rate does not take "cl=ONE": it takes threads>=…, threads<=…, auto, threads=…, throttle=…, fixed=…
-    hint: cl=ONE stands behind the command, before the first group
+    hint: cl=ONE goes after the command, before the first group
     "#);
     shot!(TestLab::new().run(&["stress", "write", "n=5", "--dry-run"]), @"
     exit code: 1
     --- standard error
     error: no such group of options: --dry-run; there are -pop, -insert, -col, -rate, -mode, -errors, -schema, -node, -log, -transport, -port, -graph, -tokenrange, -jmx, -credentials-file, -reporting
-    hint: flags of helenus stand before the command: helenus stress --dry-run write n=1000
+    hint: flags of helenus go before the command: helenus stress --dry-run write n=1000
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=<number of rows>"]), @"
     exit code: 1
     --- standard error
-    error: <number of rows> is a place to fill in
-    hint: write a value in its place
+    error: <number of rows> is a placeholder
+    hint: replace it with a value
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=5", "-mode", "thrift"]), @"
     exit code: 1
     --- standard error
-    error: -mode thrift is gone: no server speaks Thrift any more
+    error: -mode thrift is no longer supported: servers no longer support Thrift
     hint: leave -mode thrift out, or write -mode native cql3
     ");
     shot!(TestLab::new().run(&["stress", "user", "profile=/nowhere.yaml", "ops(insert=1)"]), @"

@@ -125,14 +125,14 @@ fn rates() {
     shot!(bare().run(&["bench", "--rate", "fast"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'fast' for '--rate <RATE>': "fast" is not a rate: write operations a second, such as 2000, 2k or 2000/s
+    error: invalid value 'fast' for '--rate <RATE>': "fast" is not a rate: write operations per second, such as 2000, 2k or 2000/s
 
     For more information, try '--help'.
     "#);
     shot!(bare().run(&["bench", "--rate", "0"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '0' for '--rate <RATE>': "0" is not a rate: write operations a second, such as 2000, 2k or 2000/s
+    error: invalid value '0' for '--rate <RATE>': "0" is not a rate: write operations per second, such as 2000, 2k or 2000/s
 
     For more information, try '--help'.
     "#);
@@ -406,13 +406,13 @@ fn phases_that_find_no_rows() {
     shot!(bare().run(&["bench", "--phases", "read"]), @"
     exit code: 2
     --- standard error
-    error: a read phase needs rows, and no write phase before it writes any
+    error: a read phase needs rows, and no earlier write phase writes any
     hint: put write first in --phases, or give --population and the --seed of the run that wrote the rows
     ");
     shot!(bare().run(&["bench", "--phases", "mixed,write"]), @"
     exit code: 2
     --- standard error
-    error: a mixed phase needs rows, and no write phase before it writes any
+    error: a mixed phase needs rows, and no earlier write phase writes any
     hint: put write first in --phases, or give --population and the --seed of the run that wrote the rows
     ");
     shot!(bare().run(&["bench", "--phases", "reed"]), @"

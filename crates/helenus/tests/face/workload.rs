@@ -214,19 +214,19 @@ fn check_names_file_line_and_key() {
     insta::assert_snapshot!(all.join(""), @r#"
     error: users.yaml: line 9: columnspec.clusters: no such key
     hint: the nearest key is cluster; keys here are name, size, population, cluster
-    error: users.yaml: line 8: columnspec of shop.users names the column "dayy", which shop.users has not
+    error: users.yaml: line 8: columnspec of shop.users names the column "dayy", which shop.users does not have
     hint: the nearest column is "day"
     error: users.yaml: line 6: table_definition: "sat" holds no types; the nearest is set
-    error: users.yaml: line 17: query "by_id": it cannot be told what bind marker 1 stands for
+    error: users.yaml: line 17: query "by_id": cannot determine which column bind marker 1 is for
     hint: compare the marker with a column, insert it into one, or name it after one (:column)
     error: users.yaml: line 13: insert of shop.users may write 100000 rows at once (1 partitions of 100000 rows, select fixed(1)/1); a batch holds 65535
     hint: make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows
-    error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users has not
-    hint: the columns are those of table_definition, or of the table that is there
+    error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users does not have
+    hint: the columns are those of table_definition, or of the existing table
     error: users.yaml: it has no table_definition to check it with
     hint: `helenus workload new` drafts a profile of a table that is there, with its definition
     error: users.yaml: line 2: not YAML: mapping values are not allowed in this context at line 2 column 70
-    hint: write a statement below its key, behind a |: a colon within it ends its text
+    hint: write a statement below its key, after a |: a colon inside it would end its text
     "#);
     shot!(lab.run(&["workload", "check", "none.yaml"]), @"
     exit code: 2
@@ -256,8 +256,8 @@ fn check_tells_what_a_server_would_refuse() {
     lab.write("large.yaml", &large.replace("UNLOGGED", "LOGGED"));
     let said = lab.run(&["workload", "check", "large.yaml", "--rows", "0"]);
     insta::assert_snapshot!(said.err, @"
-    caution: one insert makes a batch of up to 224 KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB unless it is told otherwise
-    caution: logged batches over several partitions are written to a log of batches first: UNLOGGED is cheaper
+    caution: one insert makes a batch of up to 224 KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB by default
+    caution: logged batches over several partitions are written to the batch log first: UNLOGGED is cheaper
     ");
 }
 

@@ -78,7 +78,7 @@ fn what_was_cut_off_goes_on_where_it_was() {
     let other = ["populate", "standard1", "--cluster", "c", "--rows", "10000"];
     let said = refused(&[&other[..], &["--seed", "8"]].concat());
     assert!(
-        said.contains("another seed: it has 7, this one 8"),
+        said.contains("another seed: 7, and this one 8"),
         "{said}"
     );
     let other = ["populate", "standard1", "--cluster", "c", "--seed", "7"];

@@ -141,7 +141,7 @@ fn an_upgrade_that_was_cut_off_goes_on_and_nobody_else_is_stopped_meanwhile() {
     shot!(lab.run(&["upgrade", "c", "--to", "4.1.5"]), @"
     exit code: 2
     --- standard error
-    error: not every node of the cluster runs; down: node2
+    error: not all nodes of the cluster are running; down: node2
     hint: start them first (`helenus start NAME`): one node is down at a time, the others serve
     ");
     lab.done(&["rm", "c"]);
