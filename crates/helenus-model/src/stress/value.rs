@@ -185,7 +185,7 @@ pub enum Rate {
         auto: bool,
         /// Threads of the first run.
         least: u32,
-        /// Threads that are not exceeded.
+        /// Most threads.
         most: u32,
     },
 }
@@ -247,7 +247,7 @@ pub struct Insert {
     pub visits: Dist,
     /// Which partial partition is gone on with.
     pub revisit: Dist,
-    /// Partitions an operation, where it is said.
+    /// Partitions per operation, where it is said.
     pub partitions: Option<Dist>,
     /// Share of a partition's rows that one operation writes, where it is said.
     pub select: Option<RatioDist>,
@@ -329,7 +329,7 @@ pub struct Mode {
     pub auth_provider: Option<String>,
     /// Most requests on a connection.
     pub max_pending: Option<u32>,
-    /// Connections a host.
+    /// Connections per host.
     pub connections_per_host: Option<u32>,
     /// `NONE`, `LZ4` or `SNAPPY`.
     pub compression: String,
@@ -370,7 +370,7 @@ impl Serialize for Hidden {
 pub struct Node {
     /// Hosts, with or without a port; none where the line names none.
     pub hosts: Vec<String>,
-    /// A file with one host a line.
+    /// A file with one host per line.
     pub file: Option<String>,
     /// Only these hosts.
     pub whitelist: bool,

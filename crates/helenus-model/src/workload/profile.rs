@@ -207,7 +207,7 @@ impl Default for ColumnSpec {
 /// The operation `insert`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InsertSpec {
-    /// Partitions an operation.
+    /// Partitions per operation.
     pub partitions: Dist,
     /// Share of a partition's rows that one operation writes.
     pub select: RatioDist,

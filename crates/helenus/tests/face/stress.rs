@@ -53,14 +53,14 @@ fn help_of_the_line() {
 
       threads>=…                 Threads of the first run (4)
                                  a whole number
-      threads<=…                 Threads that are not exceeded (1000)
+      threads<=…                 Most threads (1000)
                                  a whole number
-      auto                       More threads until the rate grows no more
+      auto                       Add threads until the rate stops growing
       threads=…                  Operations in flight at once
                                  a whole number
-      throttle=…                 At most so many operations a second; the latency shown is the service time (0/s)
+      throttle=…                 At most this many operations per second; the latency shown is the service time (0/s)
                                  operations a second, as in 1000/s
-      fixed=…                    So many operations a second by a schedule; the latency shown is the response time (0/s)
+      fixed=…                    Open loop at this many operations per second; the latency shown is the response time (0/s)
                                  operations a second, as in 1000/s
     ");
     shot!(TestLab::new().run(&["stress", "help", "wirte"]), @r#"
@@ -97,7 +97,7 @@ fn what_is_refused_has_its_cure() {
     shot!(TestLab::new().run(&["stress", "write", "n=5", "–pop", "seq=1..5"]), @"
     exit code: 1
     --- standard error
-    error: the line was copied with a dash where a hyphen is meant
+    error: the line was copied with a dash instead of a hyphen
     hint: helenus stress write n=5 -pop seq=1..5
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=5", "-schema", "replication(strategy=NetworkTopologyStratergy,DC1=3)"]), @r#"

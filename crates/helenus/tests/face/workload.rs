@@ -35,9 +35,9 @@ exit code: 0
 --- standard output
 workload     phases                what it is about
 standard1    –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
-counter1     rampup, main          cassandra-stress's counters: five to a key of 10 bytes
-kv           rampup, main          one value a key
-timeseries   rampup, main          series that get one point each in turn; the newest points are read
+counter1     rampup, main          cassandra-stress's counters: five per key of 10 bytes
+kv           rampup, main          one value per key
+timeseries   rampup, main          series that each get one point in turn; the newest points are read
 iot          rampup, main, verify  NoSQLBench's cql-iot: sensors of machines, read by machine and sensor
 ip2location  ingest                ranges of addresses written out one by one, each with country, region and city
 ycsb-a       load, run             YCSB A: half reads, half updates
@@ -57,11 +57,11 @@ fn show() {
     shot!(lab.run(&["workload", "show", "kv", "--param", "value_size=1000"]), @"
     exit code: 0
     --- standard output
-    kv: one value a key
+    kv: one value per key
 
     parameter    value  what it does
     rf           auto   replicas in each data centre; auto is up to 3, as many as it has nodes
-    keys         1M     keys that there are
+    keys         1M     number of keys
     key_size     16     letters of a key
     value_size   1000   bytes of a value
     read_ratio   1      weight of reads in main
