@@ -45,7 +45,7 @@ pub struct BenchShape {
     pub phases: Vec<PhaseKind>,
     /// Most operations in flight.
     pub in_flight: u32,
-    /// When the measured stretch of each phase ends.
+    /// When the measurement window of each phase ends.
     pub extent: Extent,
     /// Warm-up of each phase in milliseconds.
     pub warmup_ms: u64,

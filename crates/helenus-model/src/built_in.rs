@@ -39,7 +39,7 @@ pub struct BuiltIn {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is where nobody says.
+    /// Its default.
     pub default: &'static str,
     /// What it does.
     pub about: &'static str,

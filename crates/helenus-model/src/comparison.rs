@@ -64,7 +64,7 @@ pub struct Comparison {
     /// What the two sides differ in: facts of their plans and machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// What stands against the comparison as a whole, in words with a cure.
+    /// Doubts about the comparison as a whole, with a cure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
     /// In how many pairs a side fell behind its schedule; none where neither did.
@@ -78,7 +78,7 @@ pub struct Comparison {
     pub sequential: bool,
     /// By phase, operation and measure.
     pub rows: Vec<Row>,
-    /// The bars that were set, each with its answer.
+    /// The thresholds that were set, each with its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<Bar>,
 }
@@ -194,7 +194,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Pairs that it stands on.
+    /// Pairs behind it.
     pub pairs: usize,
     /// Degrees of freedom (with two stages: those of the first).
     pub degrees: usize,
@@ -269,7 +269,7 @@ pub struct Bar {
     pub row: String,
     /// The ratio that must not be crossed.
     pub bound: f64,
-    /// One-sided lower bound, of 95 % for all bars together (Bonferroni); none where nothing is claimed of so few pairs.
+    /// One-sided lower bound, of 95 % for all thresholds together (Bonferroni); none if the pairs are too few for a claim.
     pub low: Option<f64>,
     /// One-sided upper bound.
     pub high: Option<f64>,
@@ -283,7 +283,7 @@ pub struct Bar {
 pub enum BarAnswer {
     /// It holds: the one-sided bound is on the good side. Exit code 0.
     Holds,
-    /// These data cannot tell. Exit code 6.
+    /// Inconclusive. Exit code 6.
     CannotTell,
     /// It is crossed: the one-sided bound is on the bad side. Exit code 1.
     Crossed,

@@ -50,7 +50,7 @@ pub mod threshold {
 pub enum Severity {
     /// Printed beside the number.
     Caution,
-    /// The number must not be believed.
+    /// The number is not valid.
     Disqualifying,
 }
 
@@ -73,7 +73,7 @@ pub enum DoubtKind {
     ClockStepped,
     /// The run was stopped before its end.
     StoppedEarly,
-    /// The stretch was short.
+    /// The measurement window was short.
     Short,
     /// Too few samples for a p99.
     FewSamples,
@@ -89,11 +89,11 @@ pub enum DoubtKind {
     JdkUnsupported,
     /// Some nodes used a class-data archive and some did not.
     ArchiveMix,
-    /// A compaction was under way for much of the stretch.
+    /// A compaction ran for much of the measurement window.
     Compaction,
-    /// A node's JVM stood still for much of the stretch to collect garbage.
+    /// A node's JVM was paused by garbage collection for much of the measurement window.
     Collection,
-    /// The generator waited for a processor for much of the stretch.
+    /// The generator waited for a processor for much of the measurement window.
     GeneratorWaited,
     /// Packets between data centres came late.
     DistanceOff,
@@ -297,11 +297,11 @@ impl Doubt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing stands against it.
+    /// There is no doubt.
     Valid,
     /// To be read with its cautions.
     Caution,
-    /// Not to be believed.
+    /// Not valid.
     Invalid,
 }
 
@@ -339,7 +339,7 @@ pub struct OutsideFacts {
     pub archive_mix: bool,
     /// Share of ended operations that may fail, where it was set.
     pub max_errors: Option<f64>,
-    /// Share of the stretch in which a compaction was under way on any node.
+    /// Share of the measurement window in which a compaction ran on any node.
     #[serde(default)]
     pub compaction_share: f64,
     /// The node that compacted longest, where one did.

@@ -136,9 +136,9 @@ pub struct Factor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The nodes are started anew.
+    /// The nodes are started again.
     Restart,
-    /// The tables are made anew, in nodes that are started anew.
+    /// The tables are created again, in nodes that are started again.
     Schema,
     /// Nothing: the next run has it.
     Phase,

@@ -38,7 +38,7 @@ const END: u8 = u8::MAX;
 pub struct Head {
     /// `helenus.ledger/1`.
     pub format: Format,
-    /// The wall clock when it was begun, in microseconds since 1970.
+    /// The wall clock when it was started, in microseconds since 1970.
     pub began_us: u64,
     /// What was run.
     pub plan: RunPlan,

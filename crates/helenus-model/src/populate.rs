@@ -223,7 +223,7 @@ pub struct Journal {
     pub counts: bool,
     /// Every operation with a smaller number is acknowledged.
     pub below: u64,
-    /// Operations that were sent by all runs of it so far, as far as they could tell.
+    /// Operations that were sent by all runs of it so far, as far as known.
     pub sent: u64,
     /// All of it is in, flushed and looked over.
     pub complete: bool,

@@ -82,7 +82,7 @@ impl Default for Origin {
 /// One thing of a schema, as `DESCRIBE SCHEMA` tells it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Element {
-    /// Its keyspace, in quotes where CQL wants them.
+    /// Its keyspace, in quotes where CQL needs them.
     pub keyspace: String,
     /// What it is.
     pub kind: ElementKind,

@@ -72,7 +72,7 @@ pub struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stretch {
-    /// Before the measured stretch.
+    /// Before the measurement window.
     Warmup,
     /// Counts.
     Measured,
@@ -203,7 +203,7 @@ pub struct OperationInterval {
     /// max(0, slot free − intended start); empty in a closed loop.
     pub slot_wait: Histogram,
     /// Intended start to start: slot wait and lateness of each operation together, which their two histograms no
-    /// longer tell. Empty in a closed loop, and in what was recorded before it was kept.
+    /// longer show. Empty in a closed loop, and in what was recorded before it was kept.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub wait: Histogram,
 }
@@ -342,9 +342,9 @@ pub enum Outcome {
 pub struct PhaseEnd {
     /// Place of the phase in the plan.
     pub phase: usize,
-    /// Start of the measured stretch on the monotonic clock, in nanoseconds.
+    /// Start of the measurement window on the monotonic clock, in nanoseconds.
     pub measured_from_ns: u64,
-    /// End of the measured stretch: the schedule's end, or in a closed loop the last start allowed, in nanoseconds.
+    /// End of the measurement window: the schedule's end, or in a closed loop the last start allowed, in nanoseconds.
     pub measured_to_ns: u64,
     /// When the last operation had ended, in nanoseconds.
     pub ended_ns: u64,
@@ -354,7 +354,7 @@ pub struct PhaseEnd {
     pub abandoned: u64,
     /// Operations cut off in flight when the run was stopped.
     pub cut_off: u64,
-    /// CPU of the generator's thread in the measured stretch, in nanoseconds, less what it spent spinning.
+    /// CPU of the generator's thread in the measurement window, in nanoseconds, without the time spent spinning.
     pub thread_cpu_ns: u64,
     /// The largest step of the wall clock against the monotonic one within an interval, in nanoseconds.
     pub clock_step_ns: u64,

@@ -11,7 +11,7 @@ pub enum Arrivals {
     /// Evenly: one operation every 1/rate seconds.
     #[default]
     Constant,
-    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measured stretch. The starts
+    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measurement window. The starts
     /// are uniform order statistics over each, so the counts of any part of it scatter as those of independent users do.
     Poisson,
 }

@@ -96,7 +96,7 @@ pub struct Node {
     /// Tokens, in JSON as text because they exceed what many readers of JSON numbers keep.
     #[serde(with = "tokens_as_text")]
     pub tokens: Vec<i64>,
-    /// Bytes of live data files as last told, absent while it is not known.
+    /// Bytes of live data files as last reported, absent while it is not known.
     pub load_bytes: Option<u64>,
     /// Whether it answers.
     pub reach: Reach,

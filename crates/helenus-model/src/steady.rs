@@ -15,7 +15,7 @@ pub struct Steadiness {
     pub warmup_asked_s: f64,
     /// Where MSER-5 ends the warm-up, in seconds from the phase's start; none where it finds no end.
     pub warmup_found_s: Option<f64>,
-    /// What was cut from the measured stretch because of it, in seconds.
+    /// What was cut from the measurement window because of it, in seconds.
     pub cut_s: f64,
     /// The level's largest change in the rest: the median level after it over that before it.
     pub change: Option<f64>,
@@ -47,9 +47,9 @@ impl Steadiness {
 pub enum SteadyState {
     /// One level from the cut to the end.
     Steady,
-    /// There is no such stretch.
+    /// There is no such window.
     NotSteady,
-    /// Too few points to tell.
+    /// Too few points to decide.
     NotTold,
 }
 

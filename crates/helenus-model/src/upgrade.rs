@@ -90,7 +90,7 @@ pub enum Step {
         from: String,
         /// Release after.
         to: String,
-        /// Mode after; absent where the release has none, or nobody says one.
+        /// Mode after; absent if the release has none, or if not set.
         #[serde(skip_serializing_if = "Option::is_none")]
         mode: Option<Mode>,
     },

@@ -77,13 +77,13 @@ pub enum BarError {
     /// Neither `>` nor `<`.
     #[error("the threshold {text:?} has neither > nor <")]
     NoSign {
-        /// The bar.
+        /// The threshold.
         text: String,
     },
     /// What is compared has no such name.
     #[error("the threshold {text:?} names no known measure at character {at}: {found:?}")]
     Measure {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What stands there.
         found: String,
@@ -93,7 +93,7 @@ pub enum BarError {
     /// No percentage, or one that no ratio can have.
     #[error("the threshold {text:?} has no percentage at character {at}: {found:?}")]
     Percentage {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What stands there.
         found: String,
@@ -103,7 +103,7 @@ pub enum BarError {
     /// `<5%` may mean 5 % less or less than 5 % more.
     #[error("the threshold {text:?} is ambiguous: < needs a percentage with a sign")]
     WhichSide {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// The percentage.
         found: String,
@@ -113,7 +113,7 @@ pub enum BarError {
         "the threshold {text:?} has too many names, from character {at} on: {found:?}"
     )]
     TooMany {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// The first name too many.
         found: String,
@@ -123,7 +123,7 @@ pub enum BarError {
     /// Throughput and CPU are not times.
     #[error("the threshold {text:?} asks for the {times} time of {word}, which is not a time")]
     NoTime {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// `service` or `response`.
         times: &'static str,
@@ -133,7 +133,7 @@ pub enum BarError {
     /// No phase or operation of this name.
     #[error("the threshold {text:?} names no known phase or operation at character {at}: {found:?}")]
     Unknown {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What stands there.
         found: String,
@@ -145,7 +145,7 @@ pub enum BarError {
     /// The runs have no such number.
     #[error("the threshold {text:?} is about {word}, which not all of these runs have")]
     Absent {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was asked for.
         word: String,

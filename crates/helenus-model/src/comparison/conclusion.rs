@@ -25,7 +25,7 @@ pub enum Tone {
     Settled,
     /// Nothing is claimed.
     Open,
-    /// A bar is crossed.
+    /// A threshold is crossed.
     Crossed,
 }
 

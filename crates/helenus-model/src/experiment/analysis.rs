@@ -42,13 +42,13 @@ pub struct Analysis {
     pub screened: Option<Screened>,
     /// Contrasts on the measure that it is about, of which a difference may be claimed: they are judged together.
     pub family: usize,
-    /// Each bar by combination.
+    /// Each threshold by combination.
     pub bars: Vec<BarCell>,
-    /// Rates that hold the bars that ask for one bound at several of them.
+    /// Rates that hold the thresholds that set one bound at several of them.
     pub ladders: Vec<Ladder>,
     /// Effects: on the measure that it is about, then on others.
     pub effects: Vec<Effect>,
-    /// What became of what was promised of levels.
+    /// What became of the claimed effects of levels.
     pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
@@ -75,8 +75,8 @@ pub struct Cell {
     pub runs: usize,
     /// Geometric means of the phase's numbers.
     pub values: BTreeMap<Measure, f64>,
-    /// Their intervals of 95 %, from three runs on. All settings share what the machine did in a block: how they differ
-    /// is told by effects.
+    /// Their intervals of 95 %, from three runs on. All settings share what the machine did in a block: effects show
+    /// how they differ.
     pub intervals: BTreeMap<Measure, [f64; 2]>,
     /// Processors that all generator processes together kept busy, where known.
     pub generator_processors: Option<f64>,

@@ -53,13 +53,13 @@ pub enum BarError {
     /// Neither `<` nor `>`.
     #[error("the threshold {text:?} has neither < nor >")]
     NoSign {
-        /// The bar.
+        /// The threshold.
         text: String,
     },
     /// No number with its unit.
     #[error("the threshold {text:?} has no bound: {found:?}")]
     Bound {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was found.
         found: String,
@@ -69,7 +69,7 @@ pub enum BarError {
     /// No such factor or level.
     #[error("the threshold {text:?} is about {found:?}, which is not a level of a factor")]
     Level {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was found.
         found: String,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// A bar at one combination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BarCell {
-    /// The bar.
+    /// The threshold.
     pub bar: String,
     /// What it looks at.
     pub measure: Measure,
@@ -24,9 +24,9 @@ pub struct BarCell {
     pub combination: usize,
     /// In words.
     pub label: String,
-    /// Geometric mean over the blocks, twins included, in the measure's unit.
+    /// Geometric mean over the blocks, A/A controls included, in the measure's unit.
     pub value: Option<f64>,
-    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
+    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the threshold is about one side.
     pub interval: Option<[f64; 2]>,
     /// Degrees of freedom of the variance behind the bounds, of the upper one.
     pub degrees: Option<f64>,

@@ -13,13 +13,13 @@ const RATE: &str = "rate";
 /// The rate up to which settings hold a bar.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ladder {
-    /// The bar, without the rates that it is asked at.
+    /// The threshold, without the rates that it is asked at.
     pub bar: String,
     /// What it looks at.
     pub measure: Measure,
     /// All settings but the rate, in words.
     pub label: String,
-    /// The rates that tell it, rising, in operations a second.
+    /// The rates that decide it, rising, in operations per second.
     pub rates: Vec<f64>,
     /// Up to where the mean keeps below the bound: log time straight along log rate between two rates.
     pub rate: Rate,

@@ -9,11 +9,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Not begun.
+    /// Not started.
     Planned,
-    /// Begun; cut off where nobody writes it any more.
+    /// Started; cut off if nothing writes it any more.
     Running,
-    /// It ended, believed or not.
+    /// It ended, valid or not.
     Done,
     /// Its nodes did not start, or did not stay up.
     Died,

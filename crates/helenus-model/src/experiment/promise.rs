@@ -71,7 +71,7 @@ impl Promise {
     }
 }
 
-/// How a promise ends.
+/// What became of a claimed effect.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "end")]
 pub enum Kept {
@@ -129,7 +129,7 @@ pub struct Tip {
     pub factor: String,
     /// The level that is said to gain.
     pub level: String,
-    /// What was promised, as it was written.
+    /// The claimed effect, as it was written.
     pub promised: String,
     /// Gain that was measured against the factor's first level: lower end, middle and upper end, as shares of it.
     pub gain: Option<[f64; 3]>,

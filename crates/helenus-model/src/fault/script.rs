@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A fault on a run's time line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scripted {
-    /// When it begins, in milliseconds from the beginning of the first phase's measured stretch.
+    /// When it begins, in milliseconds from the start of the first phase's measurement window.
     pub at_ms: u64,
     /// How long it lasts, in milliseconds; to the end of the run where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -91,7 +91,7 @@ pub struct Cell {
     pub round_trips_us: BTreeMap<String, u64>,
     /// How much was asked.
     pub load: Load,
-    /// Where the client stood.
+    /// Where the client was.
     pub client_dc: String,
     /// Replicas of each row by data centre.
     pub replicas: BTreeMap<String, u32>,

@@ -29,7 +29,7 @@ pub struct JournalHead {
     pub ring: String,
     /// Consistency level.
     pub consistency: String,
-    /// Whether partitions are told apart, and how many of the largest are kept.
+    /// Whether partitions are distinguished, and how many of the largest are kept.
     pub partitions: Option<usize>,
     /// Whether the rows' checksum is made.
     pub checksum: bool,

@@ -50,7 +50,7 @@ pub struct Stress {
     pub graph: Graph,
     /// `-tokenrange`.
     pub token_range: TokenRange,
-    /// `-credentials-file`: where user and password stand.
+    /// `-credentials-file`: where user and password are.
     pub credentials_file: Option<String>,
     /// What was taken and changes nothing, with the reason.
     pub notes: Vec<String>,
@@ -72,7 +72,7 @@ pub enum Command {
     Mixed {
         /// What they share.
         simple: Simple,
-        /// Weights by kind, in the order in which they stand.
+        /// Weights by kind, in the order in which they are written.
         ratios: Vec<(Kind, f64)>,
         /// Length of runs of one kind.
         clustering: Dist,
@@ -81,7 +81,7 @@ pub enum Command {
     User {
         /// Files.
         profiles: Vec<String>,
-        /// Weights by operation, in the order in which they stand.
+        /// Weights by operation, in the order in which they are written.
         ops: Vec<(String, f64)>,
         /// Length of runs of one kind.
         clustering: Dist,

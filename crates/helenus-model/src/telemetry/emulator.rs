@@ -46,7 +46,7 @@ pub struct Emulated {
     pub round_trip_us: Option<u64>,
     /// Between which data centres it is.
     pub shortest: Option<[String; 2]>,
-    /// Whether only probes among the packets tell of lateness.
+    /// Whether only probes among the packets measure lateness.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub probed: bool,
     /// CPU of the emulator, or of the probes, in microseconds.

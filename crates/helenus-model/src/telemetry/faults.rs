@@ -18,7 +18,7 @@ pub struct FaultSeen {
     pub from_ns: u64,
     /// Its end there, in nanoseconds.
     pub to_ns: u64,
-    /// Its beginning in seconds from the beginning of the measured stretch.
+    /// Its start in seconds from the start of the measurement window.
     pub from_s: f64,
     /// Its end in seconds from there.
     pub to_s: f64,

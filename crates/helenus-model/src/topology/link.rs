@@ -203,7 +203,7 @@ pub fn rate_bits(text: &str) -> Result<u64, LinkError> {
 pub struct LinkPreset {
     /// Its word.
     pub name: &'static str,
-    /// The places that stand behind DC1, DC2 and DC3.
+    /// The places of DC1, DC2 and DC3.
     pub places: [&'static str; 3],
     /// Round-trip times DC1–DC2, DC1–DC3, DC2–DC3 in microseconds.
     pub rtt_us: [u64; 3],

@@ -219,7 +219,7 @@ pub struct InsertSpec {
     /// it a position is a whole partition.
     #[serde(default)]
     pub turns: Option<u64>,
-    /// Partitions that stay for a stretch of positions, one row a position. Ours, too.
+    /// Partitions that stay for a stretch of positions, one row per position. An extension of Helenus, too.
     #[serde(default)]
     pub stretches: Option<Stretches>,
     /// `IF …`: rows are written by compare-and-set, one condition for each row.

@@ -15,7 +15,7 @@ const TRIES: u32 = 1_000;
 pub struct Walk {
     /// Inserts that a partition is split into.
     pub visits: Dist,
-    /// Which of the partitions that are begun is gone on with; its width is how many there may be.
+    /// Which of the started partitions is continued; its width is how many there may be.
     pub revisit: Dist,
     /// Which partitions are new.
     pub positions: Positions,
