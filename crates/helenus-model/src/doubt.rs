@@ -162,7 +162,7 @@ impl DoubtKind {
             Self::BusyHost => "other processes used the CPU",
             Self::JdkUnsupported => "the release does not support this JDK",
             Self::ArchiveMix => "some nodes used a class-data archive and some did not",
-            Self::Compaction => "compactions ran beside the operations",
+            Self::Compaction => "compactions ran during the operations",
             Self::Collection => "a node paused to collect garbage",
             Self::GeneratorWaited => "the generator waited for a processor",
             Self::DistanceOff => {
@@ -179,7 +179,7 @@ impl DoubtKind {
     /// What helps.
     pub fn cure(self) -> &'static str {
         match self {
-            Self::BehindSchedule => "lower the rate, or find the highest one that holds",
+            Self::BehindSchedule => "lower the rate, or find the highest one that the cluster sustains",
             Self::GeneratorSaturated => "lower the rate, or give the generator a core of its own",
             Self::GeneratorLate => {
                 "give the generator a core of its own, or lower the rate or the load on the host"
@@ -196,7 +196,7 @@ impl DoubtKind {
             Self::FewSamples => "run longer, or at a higher rate",
             Self::WideInterval => "run longer; the interval is printed beside the number",
             Self::NotSteady => {
-                "give it a longer warm-up, or run long enough for the change to pass"
+                "use a longer warm-up, or run long enough for the change to pass"
             }
             Self::StolenHost => "run on a host that is not shared",
             Self::BusyHost => "stop the other work, or keep it off these processors",

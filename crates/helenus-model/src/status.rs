@@ -177,7 +177,7 @@ pub struct Printed {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StatusError {
     /// The keyspace asked for is not there (virtual keyspaces never are; names are case sensitive).
-    #[error("there is no keyspace {0:?}")]
+    #[error("no such keyspace: {0:?}")]
     NoKeyspace(String),
     /// No node of the view is on the ring.
     #[error("no node is on the ring yet")]

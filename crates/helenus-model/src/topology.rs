@@ -439,7 +439,7 @@ pub fn name_hint(wanted: &str, known: &[String]) -> String {
     if let Some(near) = nearest(wanted, known.iter().map(String::as_str)) {
         format!("did you mean {near}?")
     } else if known.is_empty() {
-        "there is none; bring one up with `helenus up`".to_owned()
+        "none exists; bring one up with `helenus up`".to_owned()
     } else {
         format!("known: {}", known.join(", "))
     }

@@ -154,7 +154,7 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @"
         rampup, main: behind its schedule: operations were offered faster than they were completed, to the end: 2.00 s in rampup, 4.50 s in main, allowed 1.00 s
         rampup, main: a node died or restarted (node1)
-        rampup, main: compactions ran beside the operations: 40 % of the measurement window, allowed 10 %
+        rampup, main: compactions ran during the operations: 40 % of the measurement window, allowed 10 %
         rampup, main: a node joined or left the cluster (node4 joined): 58 % of the measurement window in rampup, 100 % of the measurement window in main
         ");
     }

@@ -240,9 +240,9 @@ fn cures_follow_from_the_cause() {
     let none = OutsideFacts::default();
     let overloaded = cures(FailureKind::Overloaded, &none);
     insta::assert_snapshot!(overloaded.join("\n"), @r"
-    BehindSchedule: lower the rate, or find the highest one that holds
+    BehindSchedule: lower the rate, or find the highest one that the cluster sustains
     Errors: the nodes refused the load: lower the rate, or allow fewer operations in flight; --max-errors SHARE allows more of them
-    NotSteady: give it a longer warm-up, or run long enough for the change to pass
+    NotSteady: use a longer warm-up, or run long enough for the change to pass
     ");
     let unavailable = cures(FailureKind::Unavailable, &none);
     insta::assert_snapshot!(unavailable.join("\n"), @r"

@@ -203,7 +203,7 @@ impl Bar {
 fn bound(measure: Measure, text: &str) -> Result<f64, &'static str> {
     match measure {
         Measure::Throughput => parse_rate(text.trim_end_matches("/s"))
-            .map_err(|_| "operations a second, such as 2000/s"),
+            .map_err(|_| "operations per second, such as 2000/s"),
         _ => parse_duration(text)
             .map(|time| time.as_secs_f64() * 1e6)
             .map_err(|_| "a time with its unit, such as 20ms"),

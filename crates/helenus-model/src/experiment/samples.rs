@@ -125,6 +125,6 @@ mod tests {
         assert!(refused("", &phases).is_some());
         assert_eq!(refused("measure = \"write.p99\"", &phases), None);
         let bar = "measure = \"write.p99\"\nbars = [\"read.p95 < 1s\"]";
-        assert!(refused(bar, &phases).is_some_and(|why| why.contains("p95 wants 200")));
+        assert!(refused(bar, &phases).is_some_and(|why| why.contains("p95 needs 200")));
     }
 }

@@ -234,7 +234,7 @@ pub const TINY: Preset = Preset {
         yaml(
             "native_transport_max_threads",
             "4",
-            "few request threads (was rpc_max_threads; the Thrift knobs are gone)",
+            "few request threads (was rpc_max_threads; the Thrift settings no longer exist)",
             DOC_001,
         ),
         yaml(

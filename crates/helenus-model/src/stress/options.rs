@@ -126,7 +126,7 @@ impl Form {
             Self::Any | Self::Some => "a text".to_owned(),
             Self::Digits => "a whole number".to_owned(),
             Self::Number => "a whole number, as in 500, 10k, 2m or 1b".to_owned(),
-            Self::PerSecond => "operations a second, as in 1000/s".to_owned(),
+            Self::PerSecond => "operations per second, as in 1000/s".to_owned(),
             Self::Time => "a time, as in 30s, 5m, 2h or 1d".to_owned(),
             Self::Share => "a share below one, as in 0.02".to_owned(),
             Self::Decimal => "a weight, as in 1 or 0.5".to_owned(),

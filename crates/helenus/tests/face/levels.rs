@@ -128,6 +128,6 @@ fn what_cannot_be_is_refused() {
     exit code: 2
     --- standard error
     error: there is no cluster named c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
 }

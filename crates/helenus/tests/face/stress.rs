@@ -59,9 +59,9 @@ fn help_of_the_line() {
       threads=…                  Operations in flight at once
                                  a whole number
       throttle=…                 At most this many operations per second; the latency shown is the service time (0/s)
-                                 operations a second, as in 1000/s
+                                 operations per second, as in 1000/s
       fixed=…                    Open loop at this many operations per second; the latency shown is the response time (0/s)
-                                 operations a second, as in 1000/s
+                                 operations per second, as in 1000/s
     ");
     shot!(TestLab::new().run(&["stress", "help", "wirte"]), @r#"
     exit code: 1

@@ -638,7 +638,7 @@ fn nodetool_without_words() {
     exit code: 2
     --- standard error
     error: there is no cluster named c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
 }
 

@@ -181,7 +181,7 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     shot!(lab.run(&["node", "add", "c", "--keyspace", "app"]), @r#"
     exit code: 2
     --- standard error
-    error: there is no keyspace "app"
+    error: no such keyspace: "app"
     hint: the cluster has no keyspace of yours yet
     "#);
     shot!(lab.run(&["node", "decommission", "c"]), @"

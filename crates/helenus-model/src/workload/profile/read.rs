@@ -455,7 +455,7 @@ fn table_of(profile: &Profile, top: &Map<'_>) -> Result<(), ProfileError> {
         at.line += line - 1;
         at.why.clone_from(why);
         at.hint = why
-            .contains("is no type")
+            .contains("is not a type")
             .then(|| "user types are created in extra_definitions".to_owned());
     }
     Err(at)
