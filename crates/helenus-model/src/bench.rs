@@ -6,7 +6,7 @@ use crate::schedule::{Arrivals, Schedule};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-/// Rows of a closed loop where nobody says: few enough that every write phase covers them.
+/// Rows of a closed loop by default: few enough that every write phase covers them.
 const CLOSED_POPULATION: u64 = 20_000;
 
 /// Rows that a probe writes again and again.

@@ -182,7 +182,7 @@ pub fn find(name: &str) -> Result<&'static BuiltIn, BuiltInError> {
 type Values = BTreeMap<&'static str, String>;
 
 impl BuiltIn {
-    /// The workload with these parameters, the others as they are where nobody says.
+    /// The workload with these parameters, the others as they are by default.
     ///
     /// # Errors
     /// A parameter that it does not have, or a value that one does not take.

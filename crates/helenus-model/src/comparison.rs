@@ -29,7 +29,7 @@ pub const LEVEL: f64 = 0.95;
 /// Pairs below which nothing is claimed (the design's rule).
 pub const LEAST_PAIRS: usize = 6;
 
-/// Pairs that are run where nobody says.
+/// Pairs that are run by default.
 pub const DEFAULT_PAIRS: usize = 8;
 
 /// The fact of a run that says whether its nodes used a class-data archive; a difference in it is a caution.
@@ -260,7 +260,7 @@ pub enum Measure {
     GeneratorCpu,
 }
 
-/// A bar that was set with `--fail-on`, and its answer.
+/// A threshold that was set with `--fail-on`, and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// As it was written, such as `p99>+5%`.
@@ -277,7 +277,7 @@ pub struct Bar {
     pub answer: BarAnswer,
 }
 
-/// Whether a bar was crossed.
+/// Whether a threshold was crossed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BarAnswer {
@@ -301,13 +301,14 @@ impl BarAnswer {
 }
 
 impl Comparison {
-    /// The answer to all bars together: crossed where one is, else unknown where one is, else they hold. None where no
-    /// bar was set.
+    /// The answer to all thresholds together: crossed where one is, else unknown where one is, else they hold. None
+    /// where no threshold was set.
     pub fn answer(&self) -> Option<BarAnswer> {
         self.bars.iter().map(|bar| bar.answer).max()
     }
 
-    /// Whether more pairs would answer nothing that was asked: each bar is answered, or without bars a difference is claimed.
+    /// Whether more pairs would answer nothing that was asked: each threshold is answered, or without thresholds a
+    /// difference is claimed.
     pub fn is_settled(&self) -> bool {
         match self.bars.is_empty() {
             true => self.rows.iter().any(|row| row.finding().is_claim()),

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub mod threshold {
     /// Backlog at the end, in seconds of the rate.
     pub const BACKLOG_S: f64 = 1.0;
-    /// Share of the stretch that the generator's thread is on CPU.
+    /// Share of the measurement window that the generator's thread is on CPU.
     pub const THREAD_BUSY: f64 = 0.90;
     /// Lateness p99, in milliseconds.
     pub const LATENESS_P99_MS: f64 = 1.0;
@@ -32,13 +32,13 @@ pub mod threshold {
     pub const SAMPLES: f64 = 1000.0;
     /// Half the width of the 95 % interval around p99, as a share of p99.
     pub const P99_HALF_WIDTH: f64 = 0.25;
-    /// Share of the stretch that other work or the hypervisor took.
+    /// Share of the measurement window that other work or the hypervisor took.
     pub const HOST_BUSY: f64 = 0.05;
-    /// Share of the stretch in which a compaction was under way.
+    /// Share of the measurement window in which a compaction was under way.
     pub const COMPACTION: f64 = 0.10;
-    /// Share of the stretch that a node's JVM stood still to collect garbage.
+    /// Share of the measurement window that a node's JVM was paused by garbage collection.
     pub const COLLECTION: f64 = 0.10;
-    /// Share of the stretch that the generator's busiest thread waited for a processor.
+    /// Share of the measurement window that the generator's busiest thread waited for a processor.
     pub const GENERATOR_WAIT: f64 = 0.10;
     /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
     pub const DISTANCE: f64 = 0.05;
@@ -315,7 +315,7 @@ impl Verdict {
         }
     }
 
-    /// The exit code: 0, or 5 for what must not be believed.
+    /// The exit code: 0, or 5 for what is not valid.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Valid | Self::Caution => 0,
@@ -324,7 +324,7 @@ impl Verdict {
     }
 }
 
-/// What others than the generator saw during the stretch.
+/// What others than the generator saw during the measurement window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideFacts {
     /// Nodes that died or restarted, but for those that were killed on request.
@@ -345,16 +345,17 @@ pub struct OutsideFacts {
     /// The node that compacted longest, where one did.
     #[serde(default)]
     pub compaction_most: Option<String>,
-    /// Shares of the stretch that nodes stood still to collect garbage, by node; nodes without any are left out.
+    /// Shares of the measurement window that nodes were paused by garbage collection, by node; nodes without any are
+    /// left out.
     #[serde(default)]
     pub collection_shares: BTreeMap<String, f64>,
-    /// Share of the stretch that the generator's busiest thread waited for a processor, where known.
+    /// Share of the measurement window that the generator's busiest thread waited for a processor, where known.
     #[serde(default)]
     pub generator_wait_share: Option<f64>,
     /// What the emulator of distance did, where the cluster has one.
     #[serde(default)]
     pub emulator: Option<Emulated>,
-    /// Shares of the stretch in which faults held that were asked for, by their words.
+    /// Shares of the measurement window in which faults held that were asked for, by their words.
     #[serde(default)]
     pub faults: BTreeMap<String, f64>,
     /// Words of faults that could not be made.
@@ -363,13 +364,13 @@ pub struct OutsideFacts {
     /// Other commands that changed the cluster during the run.
     #[serde(default)]
     pub disturbed: Vec<String>,
-    /// Nodes that joined or left, in words, each with its share of the stretch.
+    /// Nodes that joined or left, in words, each with its share of the measurement window.
     #[serde(default)]
     pub members: BTreeMap<String, f64>,
 }
 
 impl OutsideFacts {
-    /// The same with what readings show of one phase's measured stretch.
+    /// The same with what readings show of one phase's measurement window.
     #[must_use]
     pub fn seen_through(&self, window: &Window<'_>) -> Self {
         let own = |shares: BTreeMap<&str, f64>| -> BTreeMap<String, f64> {
@@ -405,7 +406,7 @@ impl OutsideFacts {
 /// The facts of one phase that are judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseFacts {
-    /// Length of the measured stretch, in seconds.
+    /// Length of the measurement window, in seconds.
     pub duration_s: f64,
     /// Operations a second that were asked for; none in a closed loop.
     pub rate_per_s: Option<f64>,
@@ -421,7 +422,7 @@ pub struct PhaseFacts {
     pub backlog: u64,
     /// Seconds by which response times grew over the measurement window, where they grew to its end.
     pub growth_s: Option<f64>,
-    /// Share of the stretch that the generator's thread was on CPU.
+    /// Share of the measurement window that the generator's thread was on CPU.
     pub thread_busy: f64,
     /// Mean wait for a free slot, in nanoseconds; none in a closed loop.
     pub slot_wait_mean_ns: Option<f64>,

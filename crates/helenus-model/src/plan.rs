@@ -86,7 +86,7 @@ pub struct PlanRequest {
     pub new_heap: Option<Bytes>,
     /// Tokens a node.
     pub tokens: u32,
-    /// Tokens of the only node, instead of evenly spread ones; empty where nobody says them.
+    /// Tokens of the only node, instead of evenly spread ones; empty unless set.
     pub initial_tokens: Vec<i64>,
     /// Checked `cassandra.yaml` keys with their values, over the preset's.
     pub set: Vec<(String, Value)>,
@@ -104,7 +104,7 @@ pub struct PlanRequest {
     pub ports: Ports,
     /// Absolute folder of the cluster; nodes get folders in it.
     pub folder: String,
-    /// Memory that these nodes may be planned into: free now, and promised to nobody else.
+    /// Memory that these nodes may be planned into: free now, and not reserved.
     pub available: Bytes,
     /// How many such clusters are asked for at once; memory is planned for all of them.
     pub clusters: u32,
@@ -114,17 +114,17 @@ pub struct PlanRequest {
     pub cpus: Option<f64>,
     /// Speed of the disk for each node, where a person says one.
     pub disk_speed: Option<DiskLimit>,
-    /// Size of each node's own disk in memory; nodes write to the machine's disk where nobody says one.
+    /// Size of each node's own disk in memory; nodes write to the machine's disk unless set.
     pub disk: Option<Bytes>,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
-    /// What single nodes are told after all others, in the topology's order; empty where none is told anything.
+    /// What single nodes are given after all others, in the topology's order; empty where none is given anything.
     pub by_node: Vec<NodeWords>,
     /// The cluster's own network, where it has one.
     pub network: Option<NetworkPlan>,
 }
 
-/// What one node is told for itself: a preset, checked settings, flags, the size of its disk.
+/// What one node is given for itself: a preset, checked settings, flags, the size of its disk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeWords {
     /// Preset in place of the cluster's.
@@ -258,7 +258,7 @@ pub enum PlanError {
         heap: Bytes,
         /// Plan of all.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
         /// What would fit, in words.
         largest: String,
@@ -272,7 +272,7 @@ pub enum PlanError {
         each: String,
         /// Plan of all.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
     },
     /// A hard limit that the plan of a node does not fit.
@@ -623,7 +623,7 @@ fn cassandra_yaml<'a>(
     Value::Object(map)
 }
 
-/// Whether the tokens of this cluster are Murmur3's, as they are where nobody sets another partitioner.
+/// Whether the tokens of this cluster are Murmur3's, as they are by default.
 fn is_murmur3(request: &PlanRequest) -> bool {
     let mut set = request.set.iter().rev();
     set.find(|(key, _)| key == "partitioner")

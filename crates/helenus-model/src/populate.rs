@@ -240,20 +240,20 @@ pub enum Beginning {
     Loaded,
 }
 
-/// Why it cannot go on.
+/// Why it cannot be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// Something else was begun.
+    /// Something else was started.
     #[error("an unfinished populate has another {what}: {before}, and this one {now}")]
     Differs {
         /// What differs.
         what: &'static str,
-        /// In what was begun.
+        /// In what was started.
         before: String,
         /// In what was asked for.
         now: String,
     },
-    /// Counters were begun.
+    /// Counters were started.
     #[error(
         "an unfinished populate of counters cannot be resumed: what was not acknowledged may or may not have been counted"
     )]

@@ -116,7 +116,7 @@ pub struct PhaseResult {
     pub verdict: Verdict,
 }
 
-/// What nodes and host did during the measured stretch of a phase. What could not be seen is absent.
+/// What nodes and host did during the measurement window of a phase. What could not be seen is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Around {
     /// CPU of all nodes, in microseconds.
@@ -310,9 +310,9 @@ impl OperationResult {
 pub struct Measured<'a> {
     /// What was asked for.
     pub phase: &'a Phase,
-    /// Consecutive parts of the measured stretch, by operation.
+    /// Consecutive parts of the measurement window, by operation.
     pub blocks: &'a [&'a BTreeMap<String, OperationInterval>],
-    /// How it ended; its measured stretch is what the cut left.
+    /// How it ended; its measurement window is what the cut left.
     pub end: &'a PhaseEnd,
     /// Operations that succeeded within the measurement window, whenever they started; what ended after it is none of
     /// its throughput.
@@ -327,7 +327,7 @@ pub struct Measured<'a> {
     pub seed: Seed,
 }
 
-/// What was seen beside a measured stretch.
+/// What was seen beside a measurement window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
     /// To be judged.

@@ -108,11 +108,11 @@ fn one_second() -> u64 {
     SAMPLING_INTERVAL_MS
 }
 
-/// Age in milliseconds at which an operation is given up where nobody says: longer than Cassandra's own longest default
-/// (10 s for a range read), so the server speaks first.
+/// Age in milliseconds at which an operation is given up by default: longer than Cassandra's own longest default (10 s
+/// for a range read), so the server speaks first.
 pub const OPERATION_TIMEOUT_MS: u64 = 12_000;
 
-/// Length of an interval in milliseconds where nobody says.
+/// Length of an interval in milliseconds by default.
 pub const SAMPLING_INTERVAL_MS: u64 = 1000;
 
 fn twelve_seconds() -> u64 {
@@ -195,7 +195,7 @@ pub struct Share {
     pub weight: u32,
 }
 
-/// When a phase's measured stretch ends.
+/// When a phase's measurement window ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -445,7 +445,7 @@ impl Phase {
         })
     }
 
-    /// Operations of the measured stretch at a fixed rate (exactly rate × time), or the count of a closed loop.
+    /// Operations of the measurement window at a fixed rate (exactly rate × time), or the count of a closed loop.
     pub fn measured_operations(&self) -> u64 {
         let in_time = |ms: u64| {
             let Some(rate) = self.rate_per_s else {

@@ -25,7 +25,7 @@ pub enum SampleLine {
     PhaseEnd(PhaseEnd),
     /// The last line of a run that went its way.
     Footer(Footer),
-    /// The generator could not go on; no line follows.
+    /// The generator could not continue; no line follows.
     Failure(Failure),
 }
 

@@ -117,7 +117,7 @@ impl RampedPace {
 pub struct Schedule {
     rate_per_s: f64,
     ramp: Option<RampedPace>,
-    /// Operations before the measured stretch.
+    /// Operations before the measurement window.
     warmup: u64,
     total: u64,
     arrivals: Arrivals,
@@ -150,8 +150,8 @@ impl Schedule {
         }
     }
 
-    /// The same table with so many operations before the measured stretch, which begins on time: both stretches have as many
-    /// operations as their length says.
+    /// The same table with so many operations before the measurement window, which begins on time: both stretches have
+    /// as many operations as their length says.
     #[must_use]
     pub fn warmed_by(self, operations: u64) -> Self {
         Self {

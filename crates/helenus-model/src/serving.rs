@@ -9,7 +9,7 @@ use crate::cql::identifier;
 use crate::ring::{Factor, Replication, Ring};
 use std::collections::BTreeMap;
 
-/// Replicas in a data centre where nobody says how many, if it has that many nodes.
+/// Replicas in a data centre unless set, if it has that many nodes.
 pub const USUAL_REPLICAS: usize = 3;
 
 /// What an operation waits for.
@@ -362,7 +362,7 @@ fn by_data_center(replication: &Replication, ring: &Ring) -> Option<BTreeMap<Str
     }
 }
 
-/// Replicas by data centre with which all these levels can be served: what is there already stays as far as it can.
+/// Replicas by data centre with which all these levels can be served: what already exists stays as far as it can.
 fn better(
     ring: &Ring,
     local: &str,

@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Somebody else's error about what stands at a place.
+    /// An error of another reader about a place.
     pub(crate) fn refused(
         &self,
         at: usize,

@@ -47,10 +47,10 @@ pub struct DataCenter {
     /// How many of them, the last ones, only coordinate: they own no token and hold no data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub coordinators: u32,
-    /// What its nodes are told beside the others.
+    /// What its nodes are given beside the others.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub words: Words,
-    /// What single nodes of it are told, by their number in the data centre, from 1.
+    /// What single nodes of it are given, by their number in the data centre, from 1.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub nodes: std::collections::BTreeMap<u32, Words>,
 }
@@ -98,7 +98,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Where one node stands.
+/// Where one node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Number of its data centre, from 0.
@@ -109,7 +109,7 @@ pub struct Place {
     pub rack: String,
     /// Whether it only coordinates.
     pub coordinator: bool,
-    /// What it is told beside the others.
+    /// What it is given beside the others.
     pub words: Words,
 }
 

@@ -5,7 +5,7 @@ use super::rows::{Computed, ONE_SIDED, shared};
 use super::{ALL, Bar, BarAnswer, LEAST_PAIRS, Measure};
 use crate::nearest::nearest;
 
-/// A bar as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
+/// A threshold as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailOn {
     text: String,
@@ -18,7 +18,7 @@ pub struct FailOn {
     bound: f64,
 }
 
-/// A part of a bar, with its place: the number of its first character, from 1 on.
+/// A part of a threshold, with its place: the number of its first character, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
@@ -71,7 +71,7 @@ impl Measure {
     }
 }
 
-/// Why a bar cannot be set. Places are numbers of characters, from 1 on.
+/// Why a threshold cannot be set. Places are numbers of characters, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// Neither `>` nor `<`.
@@ -85,7 +85,7 @@ pub enum BarError {
     Measure {
         /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
@@ -95,7 +95,7 @@ pub enum BarError {
     Percentage {
         /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
@@ -135,7 +135,7 @@ pub enum BarError {
     Unknown {
         /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
@@ -193,11 +193,11 @@ impl std::str::FromStr for FailOn {
 }
 
 impl FailOn {
-    /// Reads a bar.
+    /// Reads a threshold.
     ///
     /// # Errors
-    /// A bar without a sign, without a known measure, without a percentage, with too many names, or one that can be
-    /// read in two ways.
+    /// A threshold without a sign, without a known measure, without a percentage, with too many names, or one that can
+    /// be read in two ways.
     pub fn parse(text: &str) -> Result<Self, BarError> {
         let whole = || text.to_owned();
         let sign = text.find(['>', '<']);
@@ -251,8 +251,8 @@ impl FailOn {
         &self.text
     }
 
-    /// Whether runs of these phases, each with its operations, have what the bar names; so that a wrong name is known
-    /// before anything is run.
+    /// Whether runs of these phases, each with its operations, have what the threshold names; so that a wrong name is
+    /// known before anything is run.
     ///
     /// # Errors
     /// A name that is neither a phase nor an operation there, with the nearest that is.
@@ -442,11 +442,11 @@ fn words(before: &str) -> (Vec<Word>, Word) {
     }
 }
 
-/// The bars' answers: each by one-sided bounds of 95 % over their number, so that the chance of any wrong answer is 5 %
-/// together.
+/// The thresholds' answers: each by one-sided bounds of 95 % over their number, so that the chance of any wrong answer
+/// is 5 % together.
 ///
 /// # Errors
-/// A bar about a phase, an operation or a number that the rows do not have.
+/// A threshold about a phase, an operation or a number that the rows do not have.
 pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, BarError> {
     let mut asked: Vec<(&FailOn, &Computed)> = Vec::new();
     for bar in bars {

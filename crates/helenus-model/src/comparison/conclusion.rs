@@ -36,7 +36,7 @@ pub enum Finding {
     NoClaim,
     /// None of the rows that may be claims.
     Exploratory,
-    /// Not told apart from chance.
+    /// Not significant.
     NotSignificant,
     /// B is higher.
     Higher,
@@ -122,7 +122,7 @@ fn range(low: f64, high: f64) -> String {
 }
 
 impl Estimate {
-    /// Whether it stands on as many pairs as a claim needs. Below them its interval may have any width: whoever shows a
+    /// Whether it has as many pairs as a claim needs. Below them its interval may have any width: whoever shows a
     /// comparison shows none.
     pub fn is_enough(&self) -> bool {
         self.pairs >= LEAST_PAIRS && self.degrees + 1 >= LEAST_PAIRS
@@ -290,7 +290,8 @@ impl Comparison {
         }
     }
 
-    /// The headline's measures: those that are significant, else what is open. Those of `crossed` bars are told already.
+    /// The headline's measures: those that are significant, else what is open. Those of `crossed` thresholds are named
+    /// already.
     fn differences_sentence(&self, crossed: &[&Bar]) -> String {
         let told = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
         let rows = || self.rows.iter().filter(|row| !told(row));

@@ -149,8 +149,8 @@ pub(super) fn behind(pairs: &[Restarts]) -> Option<Behind> {
     (a + b > 0).then_some(Behind { a, b })
 }
 
-/// False where a run of the pair must not be believed: then the whole pair is left out, so that neither side gets to
-/// choose among its runs.
+/// False where a run of the pair is not valid: then the whole pair is left out, so that neither side gets to choose
+/// among its runs.
 fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
     let runs: Vec<&RunFacts> = pair.iter().flat_map(|side| side.runs.clone()).collect();
     let Some(first) = runs
@@ -172,7 +172,7 @@ fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
     false
 }
 
-/// The pairs as they are told.
+/// The pairs as they are shown.
 pub(super) fn told(pairs: &[Restarts]) -> Vec<Pair> {
     let one = |[a, b]: &Restarts| Pair {
         a: a.names(),
@@ -245,7 +245,7 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
     (differences, cautions)
 }
 
-/// Differences that stand against a comparison whatever it is about.
+/// Differences that raise doubts about a comparison whatever it is about.
 fn caution_of(difference: &Difference) -> Option<Caution> {
     let Difference { what, a, b } = difference;
     let cure = if what.starts_with(RATE) {
@@ -263,7 +263,7 @@ fn caution_of(difference: &Difference) -> Option<Caution> {
     })
 }
 
-/// What stands against the comparison by its pairs and their doubts.
+/// Cautions about the comparison, from its pairs and their doubts.
 pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let mut found = Vec::new();
     let mut add = |text: String, cure: &str| {

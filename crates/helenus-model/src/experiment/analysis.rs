@@ -21,8 +21,8 @@ use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Blocks from which on a mean has an interval, and a bar is answered. Fewer than claim a difference: the interval is wide
-/// by itself.
+/// Blocks from which on a mean has an interval, and a threshold is answered. Fewer than claim a difference: the
+/// interval is wide by itself.
 pub(super) const LEAST_OF_A_MEAN: usize = 3;
 
 /// What an experiment says.
@@ -118,7 +118,7 @@ impl Analysis {
         })
     }
 
-    /// Settles the promises without numbers by what became of all planned runs.
+    /// Settles the claimed effects without numbers by what became of all planned runs.
     pub fn settle_tips(&mut self, of: &Experiment, facts: &[Fact], fates: &[Fate<'_>]) {
         for tip in &mut self.tips {
             tip.settle(of, facts, fates);

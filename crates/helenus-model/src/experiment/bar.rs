@@ -35,7 +35,7 @@ pub struct Bar {
     pub at: Vec<(usize, usize)>,
 }
 
-/// Why a bar or a measure is not understood.
+/// Why a threshold or a measure is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// No such measure.

@@ -13,7 +13,7 @@ use crate::comparison::{ALPHA, BarAnswer, Measure, ONE_SIDED};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A bar at one combination.
+/// A threshold at one combination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BarCell {
     /// The threshold.
@@ -36,8 +36,8 @@ pub struct BarCell {
     pub behind: usize,
 }
 
-/// Each bar at each of its combinations, and the rates that hold those that ask for one bound at several; `held` says
-/// whether the settings were those that were asked for.
+/// Each threshold at each of its combinations, and the rates that hold those that ask for one bound at several; `held`
+/// says whether the settings were those that were asked for.
 pub(super) fn bars(
     of: &Experiment,
     all: &[Vec<usize>],

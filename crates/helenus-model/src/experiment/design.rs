@@ -120,7 +120,7 @@ impl Experiment {
         self.factors.iter().filter(|f| fits(f.levels.len())).count()
     }
 
-    /// The resolution of a fraction: below 5 an interaction of two cannot be told from others, and with 3 not even
+    /// The resolution of a fraction: below 5 an interaction of two cannot be separated from others, and with 3 not even
     /// from a factor's own effect. None of designs that are no fraction.
     pub fn resolution(&self) -> Option<usize> {
         match self.design {
@@ -160,12 +160,13 @@ impl Experiment {
         }
     }
 
-    /// Whether its design tells main effects only.
+    /// Whether its design estimates main effects only.
     pub fn is_screening(&self) -> bool {
         matches!(self.design, Design::Screening(_))
     }
 
-    /// The level of a factor of restarts that comes in the fewest of them, in words, and how many these are; twins apart.
+    /// The level of a factor of restarts that comes in the fewest of them, in words, and how many these are; A/A
+    /// controls apart.
     pub fn rarest(&self) -> Option<(String, usize)> {
         let wholes = self.wholes(&self.combinations());
         let each = self.factors.iter().enumerate();

@@ -109,7 +109,7 @@ impl Fact {
         Some(least.unwrap_or(most).min(most))
     }
 
-    /// A number of it; none where it must not be believed.
+    /// A number of it; none where it is not valid.
     pub(super) fn value(&self, phase: &str, measure: Measure) -> Option<f64> {
         let found = self.values.get(phase)?.get(&measure).copied();
         found.filter(|_| self.is_believed())

@@ -136,7 +136,7 @@ impl Reader<'_> {
         within.map(|n| Some(n / 100.0)).ok_or_else(wrong)
     }
 
-    /// A name that can stand in a command, in a bar and in the name of a file.
+    /// A name that can stand in a command, in a threshold and in the name of a file.
     fn word(&self, at: usize, what: &str, name: &str) -> Result<(), FileError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.is_empty() && name.len() <= NAME_MOST && name.chars().all(plain) {

@@ -60,7 +60,7 @@ pub fn order(seed: Seed, wholes: &[Whole], blocks: usize) -> Vec<Planned> {
     plan
 }
 
-/// More blocks behind those that are planned: of the main stage (with their twins), or of the restarts that are
+/// More blocks behind those that are planned: of the main stage (with their A/A controls), or of the restarts that are
 /// measured again.
 pub fn more(plan: &mut Vec<Planned>, seed: Seed, wholes: &[Whole], blocks: usize, stage: Stage) {
     let first = plan.last().map_or(0, |last| last.block + 1);

@@ -58,7 +58,7 @@ pub struct Fate<'a> {
 pub struct Timing {
     /// What a restart takes besides its runs: up, putting the dataset back, removal.
     pub restart: Duration,
-    /// By combination: warm-up and measured stretch, and what is around them.
+    /// By combination: warm-up and measurement window, and what is around them.
     pub runs: Vec<Duration>,
     /// By combination: what is there before, where anything is.
     pub datasets: Vec<Option<Making>>,

@@ -5,14 +5,14 @@ use super::{Experiment, Goal};
 use crate::histogram::SAMPLES_ABOVE;
 use crate::run_plan::Phase;
 
-/// A bar or a measure that a phase has too few samples for.
+/// A threshold or a measure that a phase has too few samples for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{asked} cannot be decided at {at}: the phase {phase} measures {operations} operations, and {percentile} needs \
      {needed}, so that ten are above it"
 )]
 pub struct TooFew {
-    /// The bar or the measure as it was written.
+    /// The threshold or the measure as it was written.
     pub asked: String,
     /// The first settings that have too few, in words.
     pub at: String,
@@ -34,8 +34,8 @@ impl TooFew {
 }
 
 impl Experiment {
-    /// The first bar, else the measure, that a phase cannot decide; none where all can, as far as that is known beforehand.
-    /// `phases` has by combination the phases of its run; none where that does not fit the machine.
+    /// The first threshold, else the measure, that a phase cannot decide; none where all can, as far as that is known
+    /// beforehand. `phases` has by combination the phases of its run; none where that does not fit the machine.
     pub fn too_few(&self, phases: &[Option<Vec<Phase>>]) -> Option<TooFew> {
         let all = self.combinations();
         let mut each = all.iter().zip(phases);

@@ -6,7 +6,7 @@ use crate::plan::ClusterPlan;
 use crate::topology::name_hint;
 use serde::{Deserialize, Serialize};
 
-/// Where a node stands.
+/// Where a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     /// Its name.

@@ -59,7 +59,7 @@ pub enum SubjectError {
     /// Nothing is written.
     #[error("none of the operations of the run writes")]
     ReadsOnly,
-    /// More operations than a record can tell apart.
+    /// More operations than a record can distinguish.
     #[error("the workload has {operations} operations; a ledger distinguishes 256")]
     Many {
         /// So many.

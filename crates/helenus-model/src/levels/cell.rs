@@ -55,12 +55,12 @@ impl Kind {
 pub enum Load {
     /// So many operations a second, by a schedule.
     Rate(f64),
-    /// Flat out: so many operations in flight, each followed by the next.
+    /// Closed loop: so many operations in flight, each followed by the next.
     Closed(u32),
 }
 
 impl Load {
-    /// `100/s` or `flat out (50 in flight)`.
+    /// `100/s` or `closed loop (50 in flight)`.
     pub fn words(self) -> String {
         match self {
             Self::Rate(per_s) => format!("{per_s}/s"),
@@ -138,7 +138,7 @@ pub fn predict(
         .collect()
 }
 
-/// Statements that make a cell's keyspace and table. They fail where the keyspace is there already: it is not ours then.
+/// Statements that make a cell's keyspace and table. They fail where the keyspace already exists: it is not ours then.
 pub fn schema(keyspace: &str, replicas: &BTreeMap<String, u32>) -> [String; 2] {
     let replication = Replication::Networked(replicas.clone()).cql();
     let columns: String = COLUMNS

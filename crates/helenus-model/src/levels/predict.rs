@@ -28,12 +28,12 @@ pub enum Illegal {
     /// ANY is a level of writes.
     #[error("ANY is for writes only")]
     ReadAtAny,
-    /// Fewer replicas than the level wants.
+    /// Fewer replicas than the level needs.
     #[error("{level} needs {wants} replicas, and a row has {has}")]
     TooFew {
         /// The level.
         level: &'static str,
-        /// Replicas that it wants.
+        /// Replicas that it needs.
         wants: u32,
         /// Replicas that there are.
         has: u32,
@@ -138,7 +138,7 @@ impl Scene {
     /// A write: it goes to every replica at once, and the level says how many must have answered.
     ///
     /// # Errors
-    /// There are not as many replicas as the level wants.
+    /// There are not as many replicas as the level needs.
     pub fn write(&self, level: Consistency) -> Result<Prediction, Illegal> {
         self.check(level)?;
         let of = "acknowledgements";
@@ -153,11 +153,11 @@ impl Scene {
         })
     }
 
-    /// A read: it asks as many replicas as the level wants and waits for all that it asked. Its own data centre comes
+    /// A read: it asks as many replicas as the level needs and waits for all that it asked. Its own data centre comes
     /// first; the order of the others is the ring's until the dynamic snitch scores them apart.
     ///
     /// # Errors
-    /// There are not as many replicas as the level wants, or it is ANY.
+    /// There are not as many replicas as the level needs, or it is ANY.
     pub fn read(&self, level: Consistency) -> Result<Prediction, Illegal> {
         if level == Consistency::Any {
             return Err(Illegal::ReadAtAny);
@@ -205,7 +205,7 @@ impl Scene {
     /// which is waited for as a write at the level.
     ///
     /// # Errors
-    /// There are not as many replicas as the levels want.
+    /// There are not as many replicas as the levels need.
     pub fn lwt(
         &self,
         level: Consistency,

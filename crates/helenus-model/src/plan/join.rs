@@ -29,13 +29,13 @@ const REPLACE_WAIT: &str = "-Dcassandra.broadcast_interval_ms=15000";
 pub struct Newcomer {
     /// Name.
     pub name: String,
-    /// Data centre; the one with the fewest nodes that own tokens where nobody says it.
+    /// Data centre; the one with the fewest nodes that own tokens unless set.
     pub data_center: Option<String>,
-    /// Rack; the one of that data centre with the fewest nodes where nobody says it.
+    /// Rack; the one of that data centre with the fewest nodes unless set.
     pub rack: Option<String>,
     /// Address of all its listeners.
     pub address: Ipv4Addr,
-    /// Memory that it may be planned into: free now, and promised to nobody else.
+    /// Memory that it may be planned into: free now, and not reserved.
     pub available: Bytes,
 }
 
@@ -83,7 +83,7 @@ pub enum JoinError {
     Memory {
         /// Plan.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
     },
 }

@@ -127,8 +127,8 @@ impl Release {
         ))
     }
 
-    /// The JVM flags about modules that a node or a tool of this release wants on a JDK of that
-    /// feature number, in a fixed order; none below JDK 9, which has no modules.
+    /// The JVM flags about modules that a node or a tool of this release needs on a JDK of that feature number, in a
+    /// fixed order; none below JDK 9, which has no modules.
     pub fn module_flags(&self, feature: u32) -> Vec<String> {
         if feature < 9 {
             return Vec::new();

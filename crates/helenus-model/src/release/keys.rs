@@ -67,7 +67,7 @@ pub struct Checked {
     pub name: String,
     /// The value as a node reads it, in the modern unit.
     pub value: Value,
-    /// What the person should be told.
+    /// What the person should know.
     pub notes: Vec<Note>,
 }
 
@@ -133,7 +133,7 @@ pub enum KeyError {
         /// The known keys most like it, or the flag in its place.
         nearest: Option<String>,
     },
-    /// A key or a value of newer releases, which this one cannot be told.
+    /// A key or a value of newer releases, that this one does not support.
     #[error("Cassandra {release} does not support {name}: {value}")]
     Lacking {
         /// The release's version.
@@ -142,7 +142,7 @@ pub enum KeyError {
         name: String,
         /// The value.
         value: String,
-        /// Why not, in words that go on after the setting's name.
+        /// Why not, in words that follow the setting's name.
         why: String,
     },
     /// A key inside of a value that is only set as a whole.

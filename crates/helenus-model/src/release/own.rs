@@ -10,7 +10,7 @@ impl Release {
     /// Checks a setting whose value is YAML text, under this release's name or under one of a newer release.
     ///
     /// # Errors
-    /// What [`super::Keys::check`] refuses, and what this release cannot be told.
+    /// What [`super::Keys::check`] refuses, and what this release does not support.
     pub fn check(&self, name: &str, value_yaml: &str) -> Result<Checked, KeyError> {
         match self.keys().check(name, value_yaml) {
             Ok(checked) => self.known(checked),
@@ -29,7 +29,7 @@ impl Release {
     /// The setting as this release's node reads it, from this release's name and form or from a newer one's.
     ///
     /// # Errors
-    /// What [`super::Keys::check_value`] refuses, and what this release cannot be told.
+    /// What [`super::Keys::check_value`] refuses, and what this release does not support.
     pub fn own(&self, name: &str, value: &Value) -> Result<Checked, KeyError> {
         let first = match self.keys().check_value(name, value) {
             Ok(checked) => return self.known(checked),

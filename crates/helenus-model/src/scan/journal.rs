@@ -39,7 +39,7 @@ pub struct JournalHead {
     pub begun_unix: u64,
 }
 
-/// Why a journal cannot be gone on with.
+/// Why a journal cannot be resumed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     /// Another version's.
@@ -64,7 +64,7 @@ pub enum Changed {
 }
 
 impl JournalHead {
-    /// Whether `now` may go on with this journal.
+    /// Whether `now` may resume this journal.
     ///
     /// # Errors
     /// What differs.
@@ -127,7 +127,7 @@ pub struct CountedSpan {
     /// The sum of its rows' hashes, where it was wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<u64>,
-    /// Its partitions, where they were told apart.
+    /// Its partitions, where they were distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<PartitionSizes>,
 }

@@ -91,7 +91,7 @@ pub enum StressError {
         /// All.
         known: Vec<String>,
     },
-    /// What stands in parentheses.
+    /// What is in parentheses.
     #[error("{group}: {parameter}: {why}")]
     Pair {
         /// Group or command.

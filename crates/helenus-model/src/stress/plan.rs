@@ -69,7 +69,7 @@ impl Stress {
         }
     }
 
-    /// Whether standard1 is as cassandra-stress makes it where nobody says otherwise.
+    /// Whether standard1 is as cassandra-stress makes it by default.
     fn is_plain(&self) -> bool {
         let columns = &self.columns;
         let names = columns.names.iter().map(String::as_str);

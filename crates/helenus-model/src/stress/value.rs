@@ -245,7 +245,7 @@ pub enum Contents {
 pub struct Insert {
     /// Inserts that a partition is split into.
     pub visits: Dist,
-    /// Which partial partition is gone on with.
+    /// Which partial partition is continued.
     pub revisit: Dist,
     /// Partitions per operation, where it is said.
     pub partitions: Option<Dist>,
@@ -283,7 +283,7 @@ pub struct Columns {
 pub struct Errors {
     /// Tries of an operation.
     pub tries: u32,
-    /// A failed operation is counted, and the run goes on.
+    /// A failed operation is counted, and the run continues.
     pub ignore: bool,
     /// The first failure ends a timed run.
     pub fail_fast: bool,

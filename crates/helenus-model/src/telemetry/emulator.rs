@@ -31,7 +31,7 @@ pub struct PairSample {
     pub packets: u64,
 }
 
-/// What the emulator did in a stretch of time.
+/// What the emulator did in a span of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Emulated {
     /// Packets that crossed between data centres.
@@ -56,7 +56,8 @@ pub struct Emulated {
 }
 
 impl EmulatorSample {
-    /// What it did since an earlier moment that lies so many nanoseconds back; none where it began anew between them.
+    /// What it did since an earlier moment that lies so many nanoseconds back; none where it started again between
+    /// them.
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts, nanoseconds and microseconds below 2^53"

@@ -25,7 +25,7 @@ pub struct FaultSeen {
 }
 
 /// The faults that these readings show, in the order of their beginnings; `zero_ns` is the beginning of the first
-/// phase's measured stretch.
+/// phase's measurement window.
 pub fn faults(readings: &[Reading], zero_ns: u64) -> Vec<FaultSeen> {
     let mut found: Vec<FaultSeen> = Vec::new();
     for reading in readings {

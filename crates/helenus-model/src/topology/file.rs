@@ -19,7 +19,7 @@ pub struct TopologyFile {
     pub cassandra: Option<String>,
     /// Preset, where the file says one.
     pub preset: Option<String>,
-    /// What all nodes are told.
+    /// What all nodes are given.
     pub words: Words,
 }
 
@@ -133,7 +133,7 @@ impl Reader<'_> {
         number.ok_or_else(wrong).map(Some)
     }
 
-    /// What a part of the cluster is told: `preset`, and as [`Self::words`].
+    /// What a part of the cluster is given: `preset`, and as [`Self::words`].
     fn words_of_part(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
         let preset = self.text(table, "preset")?;
         Ok(Words {

@@ -14,7 +14,7 @@ const SAMPLED: u64 = 50;
 const WALKED: u64 = 1_000;
 /// Rows that it picks of a larger one.
 const PICKED: u64 = 20;
-/// Bytes from which a server refuses a batch unless it is told otherwise (`batch_size_fail_threshold`).
+/// Bytes from which a server refuses a batch by default (`batch_size_fail_threshold`).
 const REFUSED_BATCH: usize = 50 * 1024;
 /// Rows from which a partition is large.
 const LARGE: usize = 1_000_000;

@@ -20,7 +20,7 @@ use std::str::FromStr;
 /// The operation that every profile has beside its own: a whole partition is read back.
 pub const VALIDATE: &str = "validate";
 
-/// Profiles that run together; their operations are told apart by `spec.operation`.
+/// Profiles that run together; their operations are distinguished by `spec.operation`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileWorkload {
     /// What it is called in results.
@@ -254,8 +254,8 @@ impl InsertSpec {
     }
 }
 
-/// Stretches of rows that go into one partition each, as ranges of addresses that are written out one by one:
-/// `24 of zipf(1..4096)`. Position `p` is of stretch line `p % at_once`; the partition is drawn anew for each stretch.
+/// Stretches of rows that go into one partition each, as ranges of addresses that are written out one by one: `24 of
+/// zipf(1..4096)`. Position `p` is of stretch line `p % at_once`; the partition is drawn again for each stretch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stretches {
     /// Stretches that are written at once, a row of each in turn.
