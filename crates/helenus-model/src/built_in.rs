@@ -280,8 +280,13 @@ impl BuiltIn {
     fn number(&self, name: &'static str, values: &Values) -> Result<u64, BuiltInError> {
         let text = values.get(name).map_or(name, String::as_str);
         let number = crate::dist::whole_number(text).and_then(|n| u64::try_from(n).ok());
-        number
-            .ok_or_else(|| self.wrong(name, text, "it must be a whole number, such as 10000 or 10k"))
+        number.ok_or_else(|| {
+            self.wrong(
+                name,
+                text,
+                "it must be a whole number, such as 10000 or 10k",
+            )
+        })
     }
 
     fn phase(&self, phase: &PhaseOf, values: &Values) -> Result<BuiltInPhase, BuiltInError> {

@@ -179,7 +179,9 @@ impl DoubtKind {
     /// What helps.
     pub fn cure(self) -> &'static str {
         match self {
-            Self::BehindSchedule => "lower the rate, or find the highest one that the cluster sustains",
+            Self::BehindSchedule => {
+                "lower the rate, or find the highest one that the cluster sustains"
+            }
             Self::GeneratorSaturated => "lower the rate, or give the generator a core of its own",
             Self::GeneratorLate => {
                 "give the generator a core of its own, or lower the rate or the load on the host"
@@ -195,9 +197,7 @@ impl DoubtKind {
             Self::Short => "run for at least 10 s",
             Self::FewSamples => "run longer, or at a higher rate",
             Self::WideInterval => "run longer; the interval is printed beside the number",
-            Self::NotSteady => {
-                "use a longer warm-up, or run long enough for the change to pass"
-            }
+            Self::NotSteady => "use a longer warm-up, or run long enough for the change to pass",
             Self::StolenHost => "run on a host that is not shared",
             Self::BusyHost => "stop the other work, or keep it off these processors",
             Self::JdkUnsupported => "use a JDK that the release supports",
@@ -458,12 +458,10 @@ pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
 const THE_GENERATOR: &str = "the generator";
 
 /// What helps where nodes were down, for doubts that follow from it.
-const OUTAGE_CURE: &str =
-    "nodes were down or unreachable: fix that first, the rate may be right";
+const OUTAGE_CURE: &str = "nodes were down or unreachable: fix that first, the rate may be right";
 
 /// What helps where a fault held that was asked for.
-const FAULT_CURE: &str =
-    "this may be the effect of a fault: compare with a run without it";
+const FAULT_CURE: &str = "this may be the effect of a fault: compare with a run without it";
 
 /// What takes failures for granted.
 const MORE_ERRORS: &str = "--max-errors SHARE allows more of them";

@@ -149,9 +149,7 @@ impl LikeError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Yaml(_) => {
-                "Cassandra would not start with it; is it the right file?".into()
-            }
+            Self::Yaml(_) => "Cassandra would not start with it; is it the right file?".into(),
             Self::NotAMap { .. } => "give the path of a cassandra.yaml".into(),
             Self::Twice { .. } => "leave one of the two out".into(),
         }

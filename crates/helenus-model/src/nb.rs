@@ -134,7 +134,9 @@ impl NbError {
             Self::Word(word) if OURS.contains(&word.as_str()) => {
                 format!("flags of helenus go before the line: helenus nb {word} … cql-iot …")
             }
-            Self::Word(_) => "only --progress console:1s and -v are supported; leave the others out".to_owned(),
+            Self::Word(_) => {
+                "only --progress console:1s and -v are supported; leave the others out".to_owned()
+            }
             Self::Login => "write both, or leave both out".to_owned(),
         }
     }

@@ -304,9 +304,7 @@ impl FailureKind {
             Self::MissingRow => {
                 "rows must be written before they are read, by the same workload with the same seed: `helenus populate` writes them"
             }
-            Self::Other => {
-                "see the message of the first failure, and the nodes' logs"
-            }
+            Self::Other => "see the message of the first failure, and the nodes' logs",
         }
     }
 

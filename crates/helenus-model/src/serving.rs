@@ -57,9 +57,7 @@ pub enum Shortfall {
         data_center: Option<String>,
     },
     /// The level counts by data centre, and the strategy does not.
-    #[error(
-        "{level} needs a quorum in each data centre, and SimpleStrategy ignores data centres"
-    )]
+    #[error("{level} needs a quorum in each data centre, and SimpleStrategy ignores data centres")]
     NoDataCenters {
         /// The level.
         level: &'static str,

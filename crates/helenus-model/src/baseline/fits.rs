@@ -166,9 +166,7 @@ impl Misfit {
                     .into()
             }
             Self::Partitioner { .. } => "bring up a cluster with the same partitioner".into(),
-            Self::InTheWay { .. } => {
-                "--replace drops them first, with all their data".into()
-            }
+            Self::InTheWay { .. } => "--replace drops them first, with all their data".into(),
         }
     }
 }

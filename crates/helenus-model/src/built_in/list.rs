@@ -94,11 +94,7 @@ pub const ALL: &[BuiltIn] = &[
                 "milliseconds between two points of a series",
             ),
             parameter("points", "1M", "points of all series together"),
-            parameter(
-                "limit",
-                "10",
-                "points per read of the newest",
-            ),
+            parameter("limit", "10", "points per read of the newest"),
             parameter(
                 "read_ratio",
                 "1",

@@ -109,9 +109,7 @@ pub enum BarError {
         found: String,
     },
     /// More than phase, operation and times before the measure.
-    #[error(
-        "the threshold {text:?} has too many names, from character {at} on: {found:?}"
-    )]
+    #[error("the threshold {text:?} has too many names, from character {at} on: {found:?}")]
     TooMany {
         /// The threshold.
         text: String,
@@ -131,7 +129,9 @@ pub enum BarError {
         word: &'static str,
     },
     /// No phase or operation of this name.
-    #[error("the threshold {text:?} names no known phase or operation at character {at}: {found:?}")]
+    #[error(
+        "the threshold {text:?} names no known phase or operation at character {at}: {found:?}"
+    )]
     Unknown {
         /// The threshold.
         text: String,

@@ -138,7 +138,9 @@ impl CompareError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         let text = match self {
-            Self::NoRuns { .. } => "name runs that ended: helenus history list shows the outcome of each",
+            Self::NoRuns { .. } => {
+                "name runs that ended: helenus history list shows the outcome of each"
+            }
             Self::StartMeans { .. } => {
                 "measure both sides with the same build of helenus; times from different starts are not compared"
             }

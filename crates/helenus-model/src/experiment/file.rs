@@ -248,9 +248,9 @@ impl Reader<'_> {
         self.known(table, &FACTOR)?;
         let key = self.text(table, "key")?;
         let named = self.text(table, "name")?;
-        let (_, name) = named.or_else(|| key.clone()).ok_or_else(|| {
-            self.wrong(at, "a factor needs a key (and a name, if that differs)")
-        })?;
+        let (_, name) = named
+            .or_else(|| key.clone())
+            .ok_or_else(|| self.wrong(at, "a factor needs a key (and a name, if that differs)"))?;
         self.word(at, "a factor", &name)?;
         let kind = self.kind(at, table, &name)?;
         let key = key.map_or_else(|| name.clone(), |(_, key)| key);

@@ -75,8 +75,9 @@ fn unheld(of: &Experiment, facts: &[Fact]) -> Option<String> {
 /// Why a question about writes has no answer by what was written.
 fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let wrote = |fact: &Fact| fact.written_bytes_per_operation.is_some_and(|b| b > 0.0);
-    (of.is_about_writes() && !facts.iter().any(wrote))
-        .then(|| "it is about writes to the disk, and the nodes were not seen to write any".to_owned())
+    (of.is_about_writes() && !facts.iter().any(wrote)).then(|| {
+        "it is about writes to the disk, and the nodes were not seen to write any".to_owned()
+    })
 }
 
 /// Why a question about the disk has no answer by what was read: in no combination's mean as much as matters.

@@ -131,9 +131,8 @@ impl Shape {
         if fault.what == What::DiskFull && !without.is_empty() {
             let verb = if without.len() == 1 { "has" } else { "have" };
             let nodes = names(&without).join(", ");
-            let why = format!(
-                "{nodes} {verb} no disk of limited size, and other disks are never filled"
-            );
+            let why =
+                format!("{nodes} {verb} no disk of limited size, and other disks are never filled");
             let hint =
                 "bring the cluster up with one for each node: helenus up --disk 512M".to_owned();
             return Err(at_target(fault, why, hint));
@@ -144,7 +143,8 @@ impl Shape {
     fn packets(&self, fault: &Fault) -> Result<Reach, FaultError> {
         let target = self.target(fault)?;
         if !self.apart {
-            let why = "there is no link between these nodes: the cluster runs on loopback".to_owned();
+            let why =
+                "there is no link between these nodes: the cluster runs on loopback".to_owned();
             let hint = "bring one up with distance: helenus up wan -n 1:1:1 --rtt 20ms".to_owned();
             return Err(at_target(fault, why, hint));
         }

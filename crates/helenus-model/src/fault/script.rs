@@ -58,8 +58,7 @@ pub enum Turn {
     Make(usize),
 }
 
-const FORM: &str =
-    "write it as 'at 10s for 20s partition DC3'; without for, it lasts to the end";
+const FORM: &str = "write it as 'at 10s for 20s partition DC3'; without for, it lasts to the end";
 
 impl Scripted {
     /// Reads `at 10s for 20s partition DC3`, or `at 10s kill node2`.

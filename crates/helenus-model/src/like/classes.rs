@@ -16,10 +16,7 @@ pub(super) struct Replaced {
 const REPLACED: [(&str, &str); 33] = [
     ("cluster_name", "the name of the cluster in Helenus"),
     ("num_tokens", "empty in the file: --tokens applies"),
-    (
-        "initial_token",
-        "tokens are spread evenly over the nodes",
-    ),
+    ("initial_token", "tokens are spread evenly over the nodes"),
     (
         "allocate_tokens_for_keyspace",
         "tokens are assigned before the start",
@@ -46,8 +43,14 @@ const REPLACED: [(&str, &str); 33] = [
     ("start_native_transport", "the cluster is used through CQL"),
     ("storage_port", "7000 if it is free"),
     ("ssl_storage_port", "7000 if it is free"),
-    ("start_rpc", "Thrift's port would conflict with another node's"),
-    ("rpc_port", "Thrift's port would conflict with another node's"),
+    (
+        "start_rpc",
+        "Thrift's port would conflict with another node's",
+    ),
+    (
+        "rpc_port",
+        "Thrift's port would conflict with another node's",
+    ),
     ("data_file_directories", "a folder of the node"),
     ("local_system_data_file_directory", "a folder of the node"),
     ("commitlog_directory", "a folder of the node"),

@@ -111,10 +111,7 @@ impl<'a> Fitting<'a> {
             let now = Some(format!("{modern}: {here}"));
             let (class, why) = match classes::is_class(value, here) {
                 true => (Class::Kept, "with this cluster's own account"),
-                false => (
-                    Class::Replaced,
-                    "a cluster with passwords uses this one",
-                ),
+                false => (Class::Replaced, "a cluster with passwords uses this one"),
             };
             return self.tell(key, class, value, now, why);
         }
@@ -409,10 +406,7 @@ impl<'a> Fitting<'a> {
         };
         let said = self.settings.iter().find(|(key, _)| key == name);
         if said.is_some_and(|(_, value)| amount(value) != Some(0.0)) {
-            self.take_back(
-                name,
-                &format!("not allowed with commitlog_sync: {sync}"),
-            );
+            self.take_back(name, &format!("not allowed with commitlog_sync: {sync}"));
         }
         self.settings.push((name.to_owned(), none));
     }

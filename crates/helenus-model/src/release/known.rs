@@ -14,8 +14,7 @@ pub(super) static RELEASES: [&Release; 4] = [
 ];
 
 /// What every release from 4.0 on does when it starts, and JDK 24 forbids (JEP 486).
-const SECURITY_MANAGER: &str =
-    "installs a SecurityManager when it starts, which JDK 24 removed";
+const SECURITY_MANAGER: &str = "installs a SecurityManager when it starts, which JDK 24 removed";
 
 const NO_TRIE: Lack = Lack {
     key: "memtable.configurations.default.class_name",

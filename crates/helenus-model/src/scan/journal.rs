@@ -89,7 +89,13 @@ impl JournalHead {
         };
         let (then, new) = (shown(&self.partitions), shown(&now.partitions));
         same("the size of partitions", &then, &new)?;
-        let word = |checksum: bool| if checksum { "requested" } else { "not requested" };
+        let word = |checksum: bool| {
+            if checksum {
+                "requested"
+            } else {
+                "not requested"
+            }
+        };
         same("the checksum", word(self.checksum), word(now.checksum))?;
         let (then, new) = (self.pieces.to_string(), now.pieces.to_string());
         if self.table_id != now.table_id {

@@ -382,8 +382,7 @@ pub(super) fn schema(
 ) -> Result<Schema, StressError> {
     if user && groups.contains_key("-schema") {
         return Err(StressError::Rule(
-            "-schema is only for the pre-defined commands; a profile has its own schema"
-                .to_owned(),
+            "-schema is only for the pre-defined commands; a profile has its own schema".to_owned(),
         ));
     }
     let (found, _) = found(groups, "-schema")?;
@@ -506,7 +505,8 @@ pub(super) fn leftovers(
         }
         if found.is_set("header-frequency=") {
             notes.push(
-                "-reporting header-frequency= changes nothing: the header is printed once".to_owned(),
+                "-reporting header-frequency= changes nothing: the header is printed once"
+                    .to_owned(),
             );
         }
     }

@@ -460,10 +460,7 @@ impl Stress {
             say("-col n= as a distribution", "every row has all columns");
         }
         if self.errors.delay.0 != "constant" || self.errors.delay.1 > 0 {
-            say(
-                "-errors delay-policy=",
-                "each retry waits a little longer",
-            );
+            say("-errors delay-policy=", "each retry waits a little longer");
         }
         let kinds = self.kinds().unwrap_or_default();
         let reads = kinds.iter().any(|(kind, _)| *kind == Kind::Read);

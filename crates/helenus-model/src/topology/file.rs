@@ -151,7 +151,9 @@ impl Reader<'_> {
         }
         if let Some(value) = table.get("set") {
             let DeValue::Table(set) = value.get_ref() else {
-                return Err(self.wrong(value.span().start, "set must be a table of keys and values"));
+                return Err(
+                    self.wrong(value.span().start, "set must be a table of keys and values")
+                );
             };
             self.set_words("", set, &mut words.set)?;
         }

@@ -268,7 +268,8 @@ impl FromStr for Stretches {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = || "write how many at once, and of which length: 24 of zipf(1..4096)".to_owned();
+        let wanted =
+            || "write how many at once, and of which length: 24 of zipf(1..4096)".to_owned();
         let (at_once, length) = text.split_once(" of ").ok_or_else(wanted)?;
         let at_once = at_once.trim().parse::<u64>().ok();
         let at_once = at_once.filter(|n| *n > 0).ok_or_else(wanted)?;

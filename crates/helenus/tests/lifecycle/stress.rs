@@ -162,7 +162,8 @@ fn programs_read_json_and_what_was_never_written_is_a_failure() {
     assert_eq!(told["runs"][0]["threads"], 1);
     assert!(said.err.contains("missing_row"), "{said}");
     assert!(
-        said.err.contains("rows must be written before they are read"),
+        said.err
+            .contains("rows must be written before they are read"),
         "{said}"
     );
     // What is ignored is counted, and the run goes on.

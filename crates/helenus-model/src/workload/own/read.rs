@@ -80,8 +80,7 @@ impl Reading {
             unchecked.push(left.join(", "));
         }
         if kept.takes {
-            unchecked
-                .push("missing rows: they may have expired or been deleted".to_owned());
+            unchecked.push("missing rows: they may have expired or been deleted".to_owned());
         }
         (reading, unchecked)
     }

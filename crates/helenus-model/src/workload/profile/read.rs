@@ -616,11 +616,7 @@ fn named<'a>(top: &Map<'a>, name: &str) -> Result<Vec<(&'a Node, &'a Node)>, Pro
         return Ok(Vec::new());
     };
     if !matches!(node.value, NodeValue::Mapping(_)) {
-        return Err(wrong(
-            node,
-            name,
-            "this must be names with their values",
-        ));
+        return Err(wrong(node, name, "this must be names with their values"));
     }
     let map = Map {
         node,
