@@ -137,7 +137,7 @@ pub enum Asked {
     Mbeans,
     /// The release's own nodetool.
     Nodetool,
-    /// Nobody: a stand-in of a node has neither.
+    /// No source: a stand-in of a node has neither.
     Nobody,
 }
 

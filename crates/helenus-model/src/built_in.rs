@@ -147,7 +147,7 @@ impl BuiltInError {
             Self::Unknown { near, .. } => {
                 let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
                 let near = near.map(|near| format!("did you mean {near}? "));
-                format!("{}there are {}", near.unwrap_or_default(), names.join(", "))
+                format!("{}known: {}", near.unwrap_or_default(), names.join(", "))
             }
             Self::Parameter { workload, near, .. } => {
                 let names = find(workload).map(|known| {
@@ -436,7 +436,7 @@ mod tests {
             said(find("standard1").expect("it").with(&set(&[("a", "b")]))),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        "ycsb-g" is not a built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
+        "ycsb-g" is not a built-in workload (did you mean ycsb-f? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
         iot has no parameter "reed_ratio" (did you mean read_ratio? it has rampup-cycles, main-cycles, keyspace, table, rf, sources, stations, timespeed, limit, expiry_minutes, compression, read_ratio, write_ratio, read_cl, write_cl, instrument, addzeroes)
         iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME prints the parameters and the profile)
         iot: main-cycles = "x": it must be a whole number, such as 10000 or 10k (helenus workload show NAME prints the parameters and the profile)

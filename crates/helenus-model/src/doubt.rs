@@ -26,7 +26,7 @@ pub mod threshold {
     pub const ERRORS: f64 = 0.001;
     /// Step of the clock, in milliseconds.
     pub const CLOCK_STEP_MS: f64 = 10.0;
-    /// Measured stretch, in seconds.
+    /// Measurement window, in seconds.
     pub const SHORT_S: f64 = 10.0;
     /// Samples for a p99 that ten samples stand above.
     pub const SAMPLES: f64 = 1000.0;

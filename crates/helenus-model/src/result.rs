@@ -203,7 +203,7 @@ pub struct Distribution {
     /// How far the percentiles may be off, by the measurement window itself; none if it is too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The whole of it, in HDR's V2 form, for whoever merges further.
+    /// The whole of it, in HDR's V2 form, for further merging.
     pub histogram: Histogram,
 }
 

@@ -47,7 +47,7 @@ pub struct RunPlan {
     pub phases: Vec<Phase>,
     /// Consistency level of every operation.
     pub consistency: Consistency,
-    /// Faults on its time line; whoever runs the generator makes them.
+    /// Faults on its time line, made by the process that runs the generator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Scripted>,
     /// Root seed of the run.

@@ -18,7 +18,7 @@ pub enum StressError {
         known: Vec<&'static str>,
     },
     /// Groups that nobody knows.
-    #[error("no such group of options: {}; there are {}", unknown.join(", "), known.join(", "))]
+    #[error("no such group of options: {}; known: {}", unknown.join(", "), known.join(", "))]
     Groups {
         /// What was written.
         unknown: Vec<String>,
@@ -82,7 +82,7 @@ pub enum StressError {
         forms: Vec<String>,
     },
     /// An operation that no profile has.
-    #[error("no profile has an operation {name:?}: there are {}", known.join(", "))]
+    #[error("no profile has an operation {name:?}; known: {}", known.join(", "))]
     Operation {
         /// What was written.
         name: String,

@@ -247,13 +247,13 @@ pub struct Insert {
     pub visits: Dist,
     /// Which partial partition is continued.
     pub revisit: Dist,
-    /// Partitions per operation, where it is said.
+    /// Partitions per operation, if set.
     pub partitions: Option<Dist>,
-    /// Share of a partition's rows that one operation writes, where it is said.
+    /// Share of a partition's rows that one operation writes, if set.
     pub select: Option<RatioDist>,
     /// Share of a row's columns that are written.
     pub row_population: RatioDist,
-    /// Kind of the batch, where it is said.
+    /// Kind of the batch, if set.
     pub batch: Option<BatchKind>,
     /// Its own consistency.
     pub consistency: Option<Level>,
@@ -319,7 +319,7 @@ pub struct Mode {
     pub simple_native: bool,
     /// Whether statements are prepared.
     pub prepared: bool,
-    /// The protocol's version, where it is said.
+    /// The protocol's version, if set.
     pub protocol: Option<u32>,
     /// User name.
     pub user: Option<String>,
@@ -333,7 +333,7 @@ pub struct Mode {
     pub connections_per_host: Option<u32>,
     /// `NONE`, `LZ4` or `SNAPPY`.
     pub compression: String,
-    /// Age at which a request is given up, in milliseconds, where it is said.
+    /// Age at which a request is given up, in milliseconds, if set.
     pub request_timeout_ms: Option<u32>,
 }
 
@@ -419,7 +419,7 @@ pub struct Transport {
 /// `-port`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Port {
-    /// CQL, where it is said.
+    /// CQL, if set.
     pub native: Option<u16>,
     /// JMX.
     pub jmx: u16,

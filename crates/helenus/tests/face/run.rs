@@ -211,7 +211,7 @@ fn workloads_that_there_are_not() {
     exit code: 2
     --- standard error
     error: "standrad1" is not a built-in workload
-    hint: did you mean standard1? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
+    hint: did you mean standard1? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
     "#);
     shot!(bare().run(&["run", "iot", "--phase", "maim"]), @r#"
     exit code: 2

@@ -115,7 +115,7 @@ fn what_is_refused_has_its_cure() {
     shot!(TestLab::new().run(&["stress", "write", "n=5", "--dry-run"]), @"
     exit code: 1
     --- standard error
-    error: no such group of options: --dry-run; there are -pop, -insert, -col, -rate, -mode, -errors, -schema, -node, -log, -transport, -port, -graph, -tokenrange, -jmx, -credentials-file, -reporting
+    error: no such group of options: --dry-run; known: -pop, -insert, -col, -rate, -mode, -errors, -schema, -node, -log, -transport, -port, -graph, -tokenrange, -jmx, -credentials-file, -reporting
     hint: flags of helenus go before the command: helenus stress --dry-run write n=1000
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=<number of rows>"]), @"

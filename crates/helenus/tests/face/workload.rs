@@ -237,7 +237,7 @@ fn check_names_file_line_and_key() {
     exit code: 2
     --- standard error
     error: "ioy" is not a built-in workload
-    hint: did you mean iot? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
+    hint: did you mean iot? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
     "#);
     shot!(lab.run(&["workload", "show", "iot", "--param", "source=1"]), @r#"
     exit code: 2
