@@ -128,7 +128,7 @@ pub enum LikeError {
     #[error(transparent)]
     Yaml(#[from] yaml::YamlError),
     /// No map of keys.
-    #[error("it holds {found}, not a map of keys")]
+    #[error("it contains {found}, not a map of keys")]
     NotAMap {
         /// What it holds.
         found: &'static str,

@@ -244,7 +244,7 @@ pub enum Beginning {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// Something else was started.
-    #[error("an unfinished populate has another {what}: {before}, and this one {now}")]
+    #[error("an unfinished populate has a different {what}: {before}, now {now}")]
     Differs {
         /// What differs.
         what: &'static str,
@@ -369,9 +369,9 @@ mod tests {
         let said = |asked: Filling| begun.beginning(&asked.journal()).map_err(|e| e.to_string());
         assert_eq!(
             said(filling(1000, 8)),
-            Err("an unfinished populate has another seed: 7, and this one 8".into())
+            Err("an unfinished populate has a different seed: 7, now 8".into())
         );
-        assert!(said(filling(999, 7)).is_err_and(|e| e.contains(": 1000, and this one 999")));
+        assert!(said(filling(999, 7)).is_err_and(|e| e.contains(": 1000, now 999")));
         begun.below = 1000;
         assert_eq!(
             begun.beginning(&filling(1000, 7).journal()),

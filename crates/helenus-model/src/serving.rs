@@ -223,10 +223,10 @@ impl Unserved {
                 self.keyspace
             ),
             (Some(statement), false) if self.asked => format!(
-                "make it with {statement}, leave --replication-factor out, or use a weaker level"
+                "create it with {statement}, leave --replication-factor out, or use a weaker level"
             ),
             (Some(statement), false) => {
-                format!("make it with {statement}, or use a weaker level")
+                format!("create it with {statement}, or use a weaker level")
             }
             (None, _) => "the cluster has too few nodes for it: use a weaker level".to_owned(),
         }

@@ -212,10 +212,10 @@ impl UpgradeError {
                 "5.0 can be reached from 4.0 and 4.1 only; bring up a new cluster and load the data".into()
             }
             Self::NoWayBack { .. } => {
-                "only 5.0 in storage compatibility mode CASSANDRA_4 can go back; restore a baseline of the older release".into()
+                "only 5.0 in storage compatibility mode CASSANDRA_4 can be downgraded; restore a baseline of the older release".into()
             }
             Self::LeftMode { .. } => {
-                "a cluster can go back as long as all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release".into()
+                "a cluster can be downgraded only while all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release".into()
             }
             Self::Behind { .. } => "a mode cannot be reverted; leave --until out".into(),
             Self::NoModes { .. } => "leave --until out".into(),

@@ -232,7 +232,7 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
         for (what, values) in facts.iter().filter(|fact| fact.1.len() > 1) {
             cautions.push(Caution {
                 text: format!(
-                    "the runs of {letter} are not of one kind: {what} is {}",
+                    "the runs of {letter} differ in {what}: {}",
                     values.join(", ")
                 ),
                 cure: "compare runs that share every setting of their side".to_owned(),

@@ -430,7 +430,7 @@ fn cautions_say_what_stands_against_it() {
       use the archive in all nodes or in none
     16 of 16 runs have cautions
       look at each with `helenus history show`, and cure what they share
-    the runs of A are not of one kind: heap is 1G, 2G
+    the runs of A differ in heap: 1G, 2G
       compare runs that share every setting of their side
     the sides differ in class archive: yes and no
       use the class-data archive on both sides or on neither

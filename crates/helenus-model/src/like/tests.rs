@@ -211,7 +211,7 @@ fn what_is_no_file_is_refused() {
             .to_owned()
     };
     insta::assert_snapshot!(of("[1]"), @"
-    it holds a list, not a map of keys
+    it contains a list, not a map of keys
     ");
     insta::assert_snapshot!(of("read_request_timeout: 5s\nread_request_timeout_in_ms: 5000\n"), @"
     read_request_timeout and read_request_timeout_in_ms are two names of read_request_timeout

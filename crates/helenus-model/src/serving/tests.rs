@@ -171,9 +171,9 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
     keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
       run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
     keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
-      make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, or use a weaker level
+      create it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, or use a weaker level
     keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
-      make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, leave --replication-factor out, or use a weaker level
+      create it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, leave --replication-factor out, or use a weaker level
     keyspace Shop cannot serve "insert": LOCAL_ONE needs 1 replica in DC1, and some rows have none there
       run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 4}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
     keyspace Shop cannot serve "insert": THREE needs 3 replicas, and some rows have only 2

@@ -77,7 +77,7 @@ fn a_cluster_goes_to_5_0_back_to_4_1_and_through_all_modes() {
     exit code: 2
     --- standard error
     error: node1 runs 5.0.9 in storage compatibility mode NONE: 4.1.10 cannot read its files
-    hint: a cluster can go back as long as all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
+    hint: a cluster can be downgraded only while all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
     ");
     lab.done(&["rm", "c"]);
     lab.leave();
