@@ -33,7 +33,7 @@ impl RunState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Planned => "planned",
-            Self::Running => "started",
+            Self::Running => "begun",
             Self::Done => "done",
             Self::Died => "died",
             Self::Interrupted => "cut off",
