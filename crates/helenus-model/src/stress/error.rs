@@ -169,7 +169,7 @@ impl StressError {
             Self::Operation { nearest, .. } => {
                 nearest.as_ref().map(|n| format!("did you mean {n}?"))
             }
-            Self::Twice { group } => Some(format!("write all parameters of {group} after one")),
+            Self::Twice { group } => Some(format!("give {group} once, with all its parameters")),
             Self::Parameter {
                 nearest,
                 elsewhere,
