@@ -298,10 +298,10 @@ fn another_ring_or_another_table_is_not_gone_on_with() {
     endpoint.move_to(99);
     assert_eq!(
         refused(),
-        "the ring's tokens are others than when the count began"
+        "the tokens of the ring changed since the count started"
     );
     endpoint.remake();
-    assert_eq!(refused(), "the table was made anew since the count began");
+    assert_eq!(refused(), "the table was recreated after the count started");
     let fresh = CountRequest {
         resume: false,
         fresh: true,

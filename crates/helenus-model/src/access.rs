@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a client of a cluster needs; open where it needs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Access {
-    /// Where user name and password come from; none where nobody asks.
+    /// Where user name and password come from; none if none are needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsReference>,
     /// Where certificates are; none where connections are not encrypted.

@@ -137,7 +137,7 @@ pub enum Asked {
     Mbeans,
     /// The release's own nodetool.
     Nodetool,
-    /// Nobody: a stand-in of a node has neither.
+    /// No source: a stand-in of a node has neither.
     Nobody,
 }
 
@@ -194,7 +194,7 @@ pub fn tag_hint(wanted: &str, known: &[String]) -> String {
     if let Some(near) = nearest(wanted, known.iter().map(String::as_str)) {
         format!("did you mean {near}?")
     } else if known.is_empty() {
-        "there is none; `helenus baseline save` makes one".to_owned()
+        "none exists; `helenus baseline save` makes one".to_owned()
     } else {
         format!("known: {}", known.join(", "))
     }

@@ -6,7 +6,7 @@ use crate::schedule::{Arrivals, Schedule};
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-/// Rows of a closed loop where nobody says: few enough that every write phase covers them.
+/// Rows of a closed loop by default: few enough that every write phase covers them.
 const CLOSED_POPULATION: u64 = 20_000;
 
 /// Rows that a probe writes again and again.
@@ -45,7 +45,7 @@ pub struct BenchShape {
     pub phases: Vec<PhaseKind>,
     /// Most operations in flight.
     pub in_flight: u32,
-    /// When the measured stretch of each phase ends.
+    /// When the measurement window of each phase ends.
     pub extent: Extent,
     /// Warm-up of each phase in milliseconds.
     pub warmup_ms: u64,
@@ -109,7 +109,7 @@ impl Shape {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ShapeError {
     /// Nothing would be there to read.
-    #[error("a {0} phase needs rows, and no write phase before it writes any")]
+    #[error("a {0} phase needs rows, and no earlier write phase writes any")]
     NothingToRead(&'static str),
     /// Nothing to read with.
     #[error("a {0} phase needs a query, and the workload has only an insert")]

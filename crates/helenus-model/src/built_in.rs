@@ -39,7 +39,7 @@ pub struct BuiltIn {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it is where nobody says.
+    /// Its default.
     pub default: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -101,7 +101,7 @@ pub struct BuiltInPhase {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltInError {
     /// A name that is not known.
-    #[error("{name:?} is no built-in workload")]
+    #[error("{name:?} is not a built-in workload")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -147,7 +147,7 @@ impl BuiltInError {
             Self::Unknown { near, .. } => {
                 let names: Vec<&str> = ALL.iter().map(|known| known.name).collect();
                 let near = near.map(|near| format!("did you mean {near}? "));
-                format!("{}there are {}", near.unwrap_or_default(), names.join(", "))
+                format!("{}known: {}", near.unwrap_or_default(), names.join(", "))
             }
             Self::Parameter { workload, near, .. } => {
                 let names = find(workload).map(|known| {
@@ -160,7 +160,7 @@ impl BuiltInError {
                 format!("{}{names}", near.unwrap_or_default())
             }
             Self::Value { .. } | Self::Profile { .. } => {
-                "helenus workload show NAME tells the parameters and the profile".to_owned()
+                "helenus workload show NAME prints the parameters and the profile".to_owned()
             }
         }
     }
@@ -182,7 +182,7 @@ pub fn find(name: &str) -> Result<&'static BuiltIn, BuiltInError> {
 type Values = BTreeMap<&'static str, String>;
 
 impl BuiltIn {
-    /// The workload with these parameters, the others as they are where nobody says.
+    /// The workload with these parameters, the others as they are by default.
     ///
     /// # Errors
     /// A parameter that it does not have, or a value that one does not take.
@@ -227,11 +227,11 @@ impl BuiltIn {
                 return Err(self.wrong(
                     known.name,
                     value,
-                    "letters, digits and signs of names are wanted",
+                    "it must not contain quotes, braces, # or line breaks",
                 ));
             }
             if known.name == RF && value != AUTO && !value.parse().is_ok_and(|n: u32| n > 0) {
-                let why = "a whole number above 0 is wanted, or auto";
+                let why = "it must be a whole number above 0, or auto";
                 return Err(self.wrong(RF, value, why));
             }
             values.insert(known.name, value.clone());
@@ -280,8 +280,13 @@ impl BuiltIn {
     fn number(&self, name: &'static str, values: &Values) -> Result<u64, BuiltInError> {
         let text = values.get(name).map_or(name, String::as_str);
         let number = crate::dist::whole_number(text).and_then(|n| u64::try_from(n).ok());
-        number
-            .ok_or_else(|| self.wrong(name, text, "a whole number is wanted, such as 10000 or 10k"))
+        number.ok_or_else(|| {
+            self.wrong(
+                name,
+                text,
+                "it must be a whole number, such as 10000 or 10k",
+            )
+        })
     }
 
     fn phase(&self, phase: &PhaseOf, values: &Values) -> Result<BuiltInPhase, BuiltInError> {
@@ -318,7 +323,7 @@ impl BuiltIn {
             (Order::Asked, "zipfian") => Ok(Positions::Drawn(Dist::zipf(0, last))),
             (Order::Asked, "latest") => Ok(Positions::Drawn(Dist::zipf(0, last).inverted())),
             (Order::Asked, other) => {
-                Err(self.wrong(asked, other, "zipfian, uniform or latest is wanted"))
+                Err(self.wrong(asked, other, "it must be zipfian, uniform or latest"))
             }
         }
     }
@@ -431,12 +436,12 @@ mod tests {
             said(find("standard1").expect("it").with(&set(&[("a", "b")]))),
         ];
         insta::assert_snapshot!(all.join("\n"), @r#"
-        "ycsb-g" is no built-in workload (did you mean ycsb-f? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
+        "ycsb-g" is not a built-in workload (did you mean ycsb-f? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)
         iot has no parameter "reed_ratio" (did you mean read_ratio? it has rampup-cycles, main-cycles, keyspace, table, rf, sources, stations, timespeed, limit, expiry_minutes, compression, read_ratio, write_ratio, read_cl, write_cl, instrument, addzeroes)
-        iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME tells the parameters and the profile)
-        iot: main-cycles = "x": a whole number is wanted, such as 10000 or 10k (helenus workload show NAME tells the parameters and the profile)
-        iot: keyspace = "a'b": letters, digits and signs of names are wanted (helenus workload show NAME tells the parameters and the profile)
-        ycsb-a: requestdistribution = "hotspot": zipfian, uniform or latest is wanted (helenus workload show NAME tells the parameters and the profile)
+        iot with these parameters: line 21: columnspec.machine_id.population: "seq(1..many)": the form is seq(min..max) (helenus workload show NAME prints the parameters and the profile)
+        iot: main-cycles = "x": it must be a whole number, such as 10000 or 10k (helenus workload show NAME prints the parameters and the profile)
+        iot: keyspace = "a'b": it must not contain quotes, braces, # or line breaks (helenus workload show NAME prints the parameters and the profile)
+        ycsb-a: requestdistribution = "hotspot": it must be zipfian, uniform or latest (helenus workload show NAME prints the parameters and the profile)
         standard1 has no parameter "a" (it has none)
         "#);
     }

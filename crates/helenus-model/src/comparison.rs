@@ -29,7 +29,7 @@ pub const LEVEL: f64 = 0.95;
 /// Pairs below which nothing is claimed (the design's rule).
 pub const LEAST_PAIRS: usize = 6;
 
-/// Pairs that are run where nobody says.
+/// Pairs that are run by default.
 pub const DEFAULT_PAIRS: usize = 8;
 
 /// The fact of a run that says whether its nodes used a class-data archive; a difference in it is a caution.
@@ -64,7 +64,7 @@ pub struct Comparison {
     /// What the two sides differ in: facts of their plans and machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// What stands against the comparison as a whole, in words with a cure.
+    /// Doubts about the comparison as a whole, with a cure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
     /// In how many pairs a side fell behind its schedule; none where neither did.
@@ -78,7 +78,7 @@ pub struct Comparison {
     pub sequential: bool,
     /// By phase, operation and measure.
     pub rows: Vec<Row>,
-    /// The bars that were set, each with its answer.
+    /// The thresholds that were set, each with its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<Bar>,
 }
@@ -194,7 +194,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Pairs that it stands on.
+    /// Pairs behind it.
     pub pairs: usize,
     /// Degrees of freedom (with two stages: those of the first).
     pub degrees: usize,
@@ -260,7 +260,7 @@ pub enum Measure {
     GeneratorCpu,
 }
 
-/// A bar that was set with `--fail-on`, and its answer.
+/// A threshold that was set with `--fail-on`, and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// As it was written, such as `p99>+5%`.
@@ -269,7 +269,7 @@ pub struct Bar {
     pub row: String,
     /// The ratio that must not be crossed.
     pub bound: f64,
-    /// One-sided lower bound, of 95 % for all bars together (Bonferroni); none where nothing is claimed of so few pairs.
+    /// One-sided lower bound, of 95 % for all thresholds together (Bonferroni); none if the pairs are too few for a claim.
     pub low: Option<f64>,
     /// One-sided upper bound.
     pub high: Option<f64>,
@@ -277,13 +277,13 @@ pub struct Bar {
     pub answer: BarAnswer,
 }
 
-/// Whether a bar was crossed.
+/// Whether a threshold was crossed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BarAnswer {
     /// It holds: the one-sided bound is on the good side. Exit code 0.
     Holds,
-    /// These data cannot tell. Exit code 6.
+    /// Inconclusive. Exit code 6.
     CannotTell,
     /// It is crossed: the one-sided bound is on the bad side. Exit code 1.
     Crossed,
@@ -301,13 +301,14 @@ impl BarAnswer {
 }
 
 impl Comparison {
-    /// The answer to all bars together: crossed where one is, else unknown where one is, else they hold. None where no
-    /// bar was set.
+    /// The answer to all thresholds together: crossed where one is, else unknown where one is, else they hold. None
+    /// where no threshold was set.
     pub fn answer(&self) -> Option<BarAnswer> {
         self.bars.iter().map(|bar| bar.answer).max()
     }
 
-    /// Whether more pairs would answer nothing that was asked: each bar is answered, or without bars a difference is claimed.
+    /// Whether more pairs would answer nothing that was asked: each threshold is answered, or without thresholds a
+    /// difference is claimed.
     pub fn is_settled(&self) -> bool {
         match self.bars.is_empty() {
             true => self.rows.iter().any(|row| row.finding().is_claim()),

@@ -62,17 +62,17 @@ enum Shape {
     },
 }
 
-/// Why a text is no distribution.
+/// Why a text is not a distribution.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DistError {
     /// Not of the form `NAME(…)`.
-    #[error("{text:?} is no distribution: write it as {}", FORMS[0].1)]
+    #[error("{text:?} is not a distribution: write it as {}", FORMS[0].1)]
     Form {
         /// What was written.
         text: String,
     },
     /// A name that is not known.
-    #[error("{name:?} is no distribution{}: it is one of {}", near(name), names().join(", "))]
+    #[error("{name:?} is not a distribution{}: it is one of {}", near(name), names().join(", "))]
     Name {
         /// What was written.
         name: String,
@@ -89,7 +89,7 @@ pub enum DistError {
     },
     /// What stands behind the slash of a ratio is no positive whole number.
     #[error(
-        "{text:?}: behind the slash stands a whole number above 0, as in fixed(1)/2 or fixed(2)/10M"
+        "{text:?}: after the slash comes a whole number above 0, as in fixed(1)/2 or fixed(2)/10M"
     )]
     Divisor {
         /// What was written.

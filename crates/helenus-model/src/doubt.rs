@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub mod threshold {
     /// Backlog at the end, in seconds of the rate.
     pub const BACKLOG_S: f64 = 1.0;
-    /// Share of the stretch that the generator's thread is on CPU.
+    /// Share of the measurement window that the generator's thread is on CPU.
     pub const THREAD_BUSY: f64 = 0.90;
     /// Lateness p99, in milliseconds.
     pub const LATENESS_P99_MS: f64 = 1.0;
@@ -26,19 +26,19 @@ pub mod threshold {
     pub const ERRORS: f64 = 0.001;
     /// Step of the clock, in milliseconds.
     pub const CLOCK_STEP_MS: f64 = 10.0;
-    /// Measured stretch, in seconds.
+    /// Measurement window, in seconds.
     pub const SHORT_S: f64 = 10.0;
     /// Samples for a p99 that ten samples stand above.
     pub const SAMPLES: f64 = 1000.0;
     /// Half the width of the 95 % interval around p99, as a share of p99.
     pub const P99_HALF_WIDTH: f64 = 0.25;
-    /// Share of the stretch that other work or the hypervisor took.
+    /// Share of the measurement window that other work or the hypervisor took.
     pub const HOST_BUSY: f64 = 0.05;
-    /// Share of the stretch in which a compaction was under way.
+    /// Share of the measurement window in which a compaction was under way.
     pub const COMPACTION: f64 = 0.10;
-    /// Share of the stretch that a node's JVM stood still to collect garbage.
+    /// Share of the measurement window that a node's JVM was paused by garbage collection.
     pub const COLLECTION: f64 = 0.10;
-    /// Share of the stretch that the generator's busiest thread waited for a processor.
+    /// Share of the measurement window that the generator's busiest thread waited for a processor.
     pub const GENERATOR_WAIT: f64 = 0.10;
     /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
     pub const DISTANCE: f64 = 0.05;
@@ -50,7 +50,7 @@ pub mod threshold {
 pub enum Severity {
     /// Printed beside the number.
     Caution,
-    /// The number must not be believed.
+    /// The number is not valid.
     Disqualifying,
 }
 
@@ -73,7 +73,7 @@ pub enum DoubtKind {
     ClockStepped,
     /// The run was stopped before its end.
     StoppedEarly,
-    /// The stretch was short.
+    /// The measurement window was short.
     Short,
     /// Too few samples for a p99.
     FewSamples,
@@ -89,11 +89,11 @@ pub enum DoubtKind {
     JdkUnsupported,
     /// Some nodes used a class-data archive and some did not.
     ArchiveMix,
-    /// A compaction was under way for much of the stretch.
+    /// A compaction ran for much of the measurement window.
     Compaction,
-    /// A node's JVM stood still for much of the stretch to collect garbage.
+    /// A node's JVM was paused by garbage collection for much of the measurement window.
     Collection,
-    /// The generator waited for a processor for much of the stretch.
+    /// The generator waited for a processor for much of the measurement window.
     GeneratorWaited,
     /// Packets between data centres came late.
     DistanceOff,
@@ -144,32 +144,32 @@ impl DoubtKind {
     pub fn text(self) -> &'static str {
         match self {
             Self::BehindSchedule => {
-                "behind its schedule: more operations were offered than were completed, and those that wait grew to the end"
+                "behind its schedule: operations were offered faster than they were completed, to the end"
             }
             Self::GeneratorSaturated => "the generator's thread had no CPU to spare",
             Self::GeneratorLate => {
-                "the generator started operations late: response times without its delay lie between service and response"
+                "the generator started operations late: the true response times lie between service and response"
             }
             Self::Errors => "too many operations failed",
             Self::NodeDied => "a node died or restarted",
             Self::ClockStepped => "the wall clock was stepped",
             Self::StoppedEarly => "the run was stopped before its end",
-            Self::Short => "the measured stretch is short",
+            Self::Short => "the measurement window is short",
             Self::FewSamples => "too few samples for a p99",
             Self::WideInterval => "p99 is known only roughly",
-            Self::NotSteady => "not steady: the level changed within the measured stretch",
+            Self::NotSteady => "not steady: the level changed within the measurement window",
             Self::StolenHost => "the hypervisor gave CPU to others",
             Self::BusyHost => "other processes used the CPU",
             Self::JdkUnsupported => "the release does not support this JDK",
-            Self::ArchiveMix => "a class-data archive was used in one node and not in another",
-            Self::Compaction => "compactions ran beside the operations",
-            Self::Collection => "a node stood still to collect garbage",
-            Self::GeneratorWaited => "the generator was ready to run and waited for a processor",
+            Self::ArchiveMix => "some nodes used a class-data archive and some did not",
+            Self::Compaction => "compactions ran during the operations",
+            Self::Collection => "a node paused to collect garbage",
+            Self::GeneratorWaited => "the generator waited for a processor",
             Self::DistanceOff => {
-                "distance off: packets between data centres came later than asked, by so much of the round trip"
+                "distance off: packets between data centres came late, as a share of the round trip"
             }
-            Self::Fault => "a fault that was asked for held",
-            Self::FaultNotMade => "a fault that was asked for could not be made",
+            Self::Fault => "a requested fault was in effect",
+            Self::FaultNotMade => "a requested fault could not be made",
             Self::Disturbed => "another command changed the cluster during the run",
             Self::Membership => "a node joined or left the cluster",
             Self::NoRows => "no read found a row",
@@ -179,7 +179,9 @@ impl DoubtKind {
     /// What helps.
     pub fn cure(self) -> &'static str {
         match self {
-            Self::BehindSchedule => "lower the rate, or find the highest one that holds",
+            Self::BehindSchedule => {
+                "lower the rate, or find the highest one that the cluster sustains"
+            }
             Self::GeneratorSaturated => "lower the rate, or give the generator a core of its own",
             Self::GeneratorLate => {
                 "give the generator a core of its own, or lower the rate or the load on the host"
@@ -188,22 +190,20 @@ impl DoubtKind {
                 "look at the failures by kind and at the nodes' logs; --max-errors SHARE allows more of them"
             }
             Self::NodeDied => {
-                "the node's log says why (`helenus logs`): give it more memory if it ran out of that"
+                "see the node's log (`helenus logs`); give it more memory if it ran out of it"
             }
             Self::ClockStepped => "let the clock settle (slew instead of step) and run again",
             Self::StoppedEarly => "run it again and let it end",
             Self::Short => "run for at least 10 s",
             Self::FewSamples => "run longer, or at a higher rate",
-            Self::WideInterval => "run longer; the interval stands beside the number",
-            Self::NotSteady => {
-                "give it a longer warm-up, or run long enough for the change to pass"
-            }
+            Self::WideInterval => "run longer; the interval is printed beside the number",
+            Self::NotSteady => "use a longer warm-up, or run long enough for the change to pass",
             Self::StolenHost => "run on a host that is not shared",
             Self::BusyHost => "stop the other work, or keep it off these processors",
             Self::JdkUnsupported => "use a JDK that the release supports",
             Self::ArchiveMix => "use the archive in all nodes or in none",
             Self::Compaction => {
-                "let compactions end before the run, or run long enough for them to be the rule"
+                "let compactions end before the run, or run long enough for them to be typical"
             }
             Self::Collection => "give the node more heap, or lower the rate",
             Self::GeneratorWaited => "give the generator a core of its own",
@@ -212,13 +212,13 @@ impl DoubtKind {
             }
             Self::Fault => "compare it only with runs under the same faults",
             Self::FaultNotMade => {
-                "look at the line that told it, and try it alone with `helenus fault`"
+                "see the line that reported it, and try it alone with `helenus fault`"
             }
             Self::Disturbed => "run it again without that command",
             Self::Membership => "compare it only with runs in which the same nodes joined or left",
             Self::NoRows => {
-                "write the rows first, such as with `helenus populate` and the same seed; where the condition is a range, \
-                 give it another bound"
+                "write the rows first, for example with `helenus populate` and the same seed; if the condition is a \
+                 range, change its bound"
             }
         }
     }
@@ -297,11 +297,11 @@ impl Doubt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing stands against it.
+    /// There is no doubt.
     Valid,
     /// To be read with its cautions.
     Caution,
-    /// Not to be believed.
+    /// Not valid.
     Invalid,
 }
 
@@ -315,7 +315,7 @@ impl Verdict {
         }
     }
 
-    /// The exit code: 0, or 5 for what must not be believed.
+    /// The exit code: 0, or 5 for what is not valid.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Valid | Self::Caution => 0,
@@ -324,7 +324,7 @@ impl Verdict {
     }
 }
 
-/// What others than the generator saw during the stretch.
+/// What others than the generator saw during the measurement window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideFacts {
     /// Nodes that died or restarted, but for those that were killed on request.
@@ -339,22 +339,23 @@ pub struct OutsideFacts {
     pub archive_mix: bool,
     /// Share of ended operations that may fail, where it was set.
     pub max_errors: Option<f64>,
-    /// Share of the stretch in which a compaction was under way on any node.
+    /// Share of the measurement window in which a compaction ran on any node.
     #[serde(default)]
     pub compaction_share: f64,
     /// The node that compacted longest, where one did.
     #[serde(default)]
     pub compaction_most: Option<String>,
-    /// Shares of the stretch that nodes stood still to collect garbage, by node; nodes without any are left out.
+    /// Shares of the measurement window that nodes were paused by garbage collection, by node; nodes without any are
+    /// left out.
     #[serde(default)]
     pub collection_shares: BTreeMap<String, f64>,
-    /// Share of the stretch that the generator's busiest thread waited for a processor, where known.
+    /// Share of the measurement window that the generator's busiest thread waited for a processor, where known.
     #[serde(default)]
     pub generator_wait_share: Option<f64>,
     /// What the emulator of distance did, where the cluster has one.
     #[serde(default)]
     pub emulator: Option<Emulated>,
-    /// Shares of the stretch in which faults held that were asked for, by their words.
+    /// Shares of the measurement window in which faults held that were asked for, by their words.
     #[serde(default)]
     pub faults: BTreeMap<String, f64>,
     /// Words of faults that could not be made.
@@ -363,13 +364,13 @@ pub struct OutsideFacts {
     /// Other commands that changed the cluster during the run.
     #[serde(default)]
     pub disturbed: Vec<String>,
-    /// Nodes that joined or left, in words, each with its share of the stretch.
+    /// Nodes that joined or left, in words, each with its share of the measurement window.
     #[serde(default)]
     pub members: BTreeMap<String, f64>,
 }
 
 impl OutsideFacts {
-    /// The same with what readings show of one phase's measured stretch.
+    /// The same with what readings show of one phase's measurement window.
     #[must_use]
     pub fn seen_through(&self, window: &Window<'_>) -> Self {
         let own = |shares: BTreeMap<&str, f64>| -> BTreeMap<String, f64> {
@@ -405,7 +406,7 @@ impl OutsideFacts {
 /// The facts of one phase that are judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseFacts {
-    /// Length of the measured stretch, in seconds.
+    /// Length of the measurement window, in seconds.
     pub duration_s: f64,
     /// Operations a second that were asked for; none in a closed loop.
     pub rate_per_s: Option<f64>,
@@ -421,7 +422,7 @@ pub struct PhaseFacts {
     pub backlog: u64,
     /// Seconds by which response times grew over the measurement window, where they grew to its end.
     pub growth_s: Option<f64>,
-    /// Share of the stretch that the generator's thread was on CPU.
+    /// Share of the measurement window that the generator's thread was on CPU.
     pub thread_busy: f64,
     /// Mean wait for a free slot, in nanoseconds; none in a closed loop.
     pub slot_wait_mean_ns: Option<f64>,
@@ -457,12 +458,10 @@ pub fn judge(facts: &PhaseFacts, outside: &OutsideFacts) -> Vec<Doubt> {
 const THE_GENERATOR: &str = "the generator";
 
 /// What helps where nodes were down, for doubts that follow from it.
-const OUTAGE_CURE: &str =
-    "nodes were down or out of reach meanwhile: see to them first, the rate may be right";
+const OUTAGE_CURE: &str = "nodes were down or unreachable: fix that first, the rate may be right";
 
 /// What helps where a fault held that was asked for.
-const FAULT_CURE: &str =
-    "a fault held meanwhile: this may be its effect; compare with a run without it";
+const FAULT_CURE: &str = "this may be the effect of a fault: compare with a run without it";
 
 /// What takes failures for granted.
 const MORE_ERRORS: &str = "--max-errors SHARE allows more of them";

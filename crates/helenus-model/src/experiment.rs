@@ -57,10 +57,10 @@ use std::ops::RangeInclusive;
 /// Version of what `experiment --format json` prints.
 pub const VERSION: u32 = 1;
 
-/// Blocks where nobody says: as many as a claim needs.
+/// Blocks by default: as many as a claim needs.
 pub const DEFAULT_REPEATS: usize = 6;
 
-/// Most blocks with `until` where nobody says.
+/// Most blocks with `until` by default.
 pub const DEFAULT_MAX_REPEATS: usize = 30;
 
 /// Most factors of which a combination of a listed design tells each; of more it tells what differs from the first.
@@ -84,7 +84,7 @@ pub struct Experiment {
     pub max_repeats: usize,
     /// What is compared first.
     pub goal: Goal,
-    /// Bars to hold.
+    /// Thresholds to hold.
     pub bars: Vec<Bar>,
     /// The file says that its question is about the disk; [`Self::is_about_reads`] also looks at its factors.
     pub needs_disk: bool,
@@ -92,11 +92,11 @@ pub struct Experiment {
     pub announce: bool,
     /// Which combinations are run.
     pub design: Design,
-    /// What every cluster is told.
+    /// What every cluster is given.
     pub cluster: Vec<Setting>,
-    /// What every run is told.
+    /// What every run is given.
     pub workload: Vec<Setting>,
-    /// A load with which each life of the nodes begins, over what every run is told; its numbers do not count.
+    /// A load with which each life of the nodes begins, over what every run is given; its numbers do not count.
     pub warm: Option<Vec<Setting>>,
     /// That load goes on until the nodes' CPU time for an operation is level; none where it is there once.
     pub warm_until: Option<UntilLevel>,
@@ -118,7 +118,7 @@ pub enum Design {
     Fraction(usize),
     /// These: by combination, the place of each factor's level.
     Listed(Vec<Vec<usize>>),
-    /// These, which tell main effects only.
+    /// These, which estimate main effects only.
     Screening(Vec<Vec<usize>>),
 }
 
@@ -143,9 +143,9 @@ pub struct Factor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The nodes are started anew.
+    /// The nodes are started again.
     Restart,
-    /// The tables are made anew, in nodes that are started anew.
+    /// The tables are created again, in nodes that are started again.
     Schema,
     /// Nothing: the next run has it.
     Phase,

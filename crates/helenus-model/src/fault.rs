@@ -196,7 +196,7 @@ impl<'a> Words<'a> {
         match self.rest.pop() {
             None => Ok(()),
             Some((at, word)) => {
-                let why = format!("{word:?} is one word too many");
+                let why = format!("unexpected word {word:?}");
                 let hint = format!("a fault is {FORM}");
                 Err(self.wrong(at, why, hint))
             }
@@ -230,7 +230,7 @@ impl Fault {
             "slow" => slow(words)?,
             "loss" => loss(words)?,
             other => {
-                let why = format!("there is no fault {other:?}");
+                let why = format!("no such fault: {other:?}");
                 let hint = match nearest(other, WORDS) {
                     Some(near) => format!("did you mean {near}?"),
                     None => format!("known: {}", WORDS.join(", ")),
@@ -256,13 +256,13 @@ impl Fault {
 fn slow(words: &mut Words<'_>) -> Result<What, FaultError> {
     let hint =
         "slow 25% leaves a node 25 % of one processor, slow 50ms adds 50 ms to a link each way";
-    let (at, amount) = words.next("slow needs to know how slow", hint)?;
+    let (at, amount) = words.next("slow needs an amount", hint)?;
     if let Some(percent) = amount.strip_suffix('%') {
         let percent = percent.parse::<u32>().ok();
         return match percent.filter(|p| (1..=PERCENT_MAX).contains(p)) {
             Some(percent) => Ok(What::Throttle { percent }),
             None => {
-                let why = format!("{amount:?} is no share of one processor: it is 1% to 100%");
+                let why = format!("{amount:?} is not a share of one processor: write 1% to 100%");
                 Err(words.wrong(at, why, hint.to_owned()))
             }
         };
@@ -281,11 +281,11 @@ fn slow(words: &mut Words<'_>) -> Result<What, FaultError> {
 
 fn loss(words: &mut Words<'_>) -> Result<What, FaultError> {
     let hint = "loss 5% loses 5 % of a link's packets, each way";
-    let (at, amount) = words.next("loss needs to know how much", hint)?;
+    let (at, amount) = words.next("loss needs an amount", hint)?;
     match loss_ppm(amount) {
         Ok(ppm) if ppm > 0 => Ok(What::Loss { ppm }),
         _ => {
-            let why = format!("{amount:?} is no loss: it is a share such as 0.1%");
+            let why = format!("{amount:?} is not a loss: write a share such as 0.1%");
             Err(words.wrong(at, why, hint.to_owned()))
         }
     }
@@ -326,7 +326,7 @@ mod tests {
             format!("{error}\n{words}\n{mark}\n{}", error.hint)
         };
         insta::assert_snapshot!(pointed("partion DC3"), @r#"
-        there is no fault "partion"
+        no such fault: "partion"
         partion DC3
         ^^^^^^^
         did you mean partition?
@@ -338,13 +338,13 @@ mod tests {
         slow 25% leaves a node 25 % of one processor, slow 50ms adds 50 ms to a link each way
         "#);
         insta::assert_snapshot!(pointed("disk_full node1"), @r#"
-        there is no fault "disk_full"
+        no such fault: "disk_full"
         disk_full node1
         ^^^^^^^^^
         did you mean disk-full?
         "#);
         insta::assert_snapshot!(pointed("disk-full 90% node1"), @r#"
-        "node1" is one word too many
+        unexpected word "node1"
         disk-full 90% node1
                       ^^^^^
         a fault is kill|pause|slow 25%|slow 50ms|disk-full|partition|loss 5% and a target, such as node2, DC1/rack1, DC3 or DC1:DC2

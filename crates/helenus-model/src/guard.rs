@@ -184,14 +184,14 @@ pub fn judge_hosts(seen: &[(String, Result<Sight, Silence>)]) -> Answer {
         (None, Some((_, name, nodes))) => Answer {
             verdict: Standing::Ours,
             why: format!(
-                "{name}, {nodes} {}, each brought up by this user's helenus and listening under its claim",
+                "{name}, {nodes} {}, each brought up by this user's helenus and listening on its claimed address",
                 if nodes == 1 { "node" } else { "nodes" }
             ),
             cluster: Some(name.to_owned()),
         },
         (silent, _) => Answer {
             verdict: Standing::Unreachable,
-            why: silent.unwrap_or_else(|| "no address was named".to_owned()),
+            why: silent.unwrap_or_else(|| "no address was given".to_owned()),
             cluster: None,
         },
     }

@@ -8,7 +8,7 @@ use hdrhistogram::serialization::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The longest duration that a histogram tells apart; anything longer counts as one hour.
+/// The longest duration that a histogram distinguishes; anything longer counts as one hour.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Samples that must lie above a percentile before it is printed (the design's rule).
@@ -29,7 +29,7 @@ pub enum HistogramError {
     Bytes(String),
 }
 
-/// Samples that the histogram does not tell apart.
+/// Samples that the histogram does not distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
     /// The largest duration that counts here, in nanoseconds: what percentiles are read as.

@@ -38,7 +38,7 @@ const END: u8 = u8::MAX;
 pub struct Head {
     /// `helenus.ledger/1`.
     pub format: Format,
-    /// The wall clock when it was begun, in microseconds since 1970.
+    /// The wall clock when it was started, in microseconds since 1970.
     pub began_us: u64,
     /// What was run.
     pub plan: RunPlan,
@@ -144,13 +144,13 @@ pub enum Entry {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LedgerError {
     /// Something else.
-    #[error("it is no ledger")]
+    #[error("it is not a ledger")]
     Foreign,
     /// Cut off before its first record.
     #[error("it ends before its first record")]
     Short,
     /// The head is damaged.
-    #[error("its head cannot be read: {0}")]
+    #[error("its header cannot be read: {0}")]
     Head(String),
     /// Another version.
     #[error(transparent)]

@@ -44,7 +44,7 @@ pub struct Table {
     pub comparison: String,
     /// The level that the others are compared with.
     pub reference: Consistency,
-    /// Where the client stood.
+    /// Where the client was.
     pub client_dc: String,
     /// Replicas of each row by data centre.
     pub replicas: BTreeMap<String, u32>,

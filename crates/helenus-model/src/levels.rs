@@ -42,7 +42,7 @@ pub fn is_local(level: Consistency) -> bool {
     matches!(level, Consistency::LocalOne | Consistency::LocalQuorum)
 }
 
-/// The serial consistency that goes with a level where nobody says: what is local stays so.
+/// The serial consistency that goes with a level by default: what is local stays so.
 pub fn serial_of(level: Consistency) -> SerialConsistency {
     if is_local(level) {
         SerialConsistency::LocalSerial

@@ -128,7 +128,7 @@ pub enum LikeError {
     #[error(transparent)]
     Yaml(#[from] yaml::YamlError),
     /// No map of keys.
-    #[error("it holds {found}, not a map of keys")]
+    #[error("it contains {found}, not a map of keys")]
     NotAMap {
         /// What it holds.
         found: &'static str,
@@ -149,9 +149,7 @@ impl LikeError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Yaml(_) => {
-                "Cassandra itself would not start from it; is it the right file?".into()
-            }
+            Self::Yaml(_) => "Cassandra would not start with it; is it the right file?".into(),
             Self::NotAMap { .. } => "give the path of a cassandra.yaml".into(),
             Self::Twice { .. } => "leave one of the two out".into(),
         }

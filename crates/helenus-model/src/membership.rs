@@ -8,14 +8,14 @@ use crate::status::{ClusterView, is_own_keyspace};
 use serde::Serialize;
 use std::fmt;
 
-/// A keyspace that wants more replicas than there would be nodes.
+/// A keyspace that needs more replicas than there would be nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Short {
     /// Keyspace.
     pub keyspace: String,
     /// Data centre; absent where the strategy knows none.
     pub data_center: Option<String>,
-    /// Replicas that it wants.
+    /// Replicas that it needs.
     pub replicas: usize,
     /// Nodes that would be left for them.
     pub left: usize,
@@ -36,7 +36,7 @@ impl fmt::Display for Short {
     }
 }
 
-/// The keyspaces that want more replicas than there would be nodes without one of `data_center`, by name; Cassandra's
+/// The keyspaces that need more replicas than there would be nodes without one of `data_center`, by name; Cassandra's
 /// own are left out.
 pub fn short_without_one(view: &ClusterView, data_center: &str) -> Vec<Short> {
     let owners = |dc: Option<&str>| {

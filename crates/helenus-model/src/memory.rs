@@ -271,7 +271,7 @@ pub fn largest_heap(
     Some(Bytes::mib(low))
 }
 
-/// Cassandra's own default where nobody says a heap: `max(min(1/2 ram, 1024 MB), min(1/4 ram, 8 GB))`.
+/// Cassandra's own default without a heap setting: `max(min(1/2 ram, 1024 MB), min(1/4 ram, 8 GB))`.
 ///
 /// It is blind: it reads the machine's memory, not the container's, and knows no other node of the machine. So
 /// fifteen nodes that were left to it want fifteen quarters of the machine. Nothing here uses it but the text that

@@ -53,7 +53,7 @@ pub enum NbError {
     #[error("the line names no workload")]
     Empty,
     /// Another workload than cql-iot.
-    #[error("NoSQLBench's {0} does not run here: of its workloads cql-iot does")]
+    #[error("NoSQLBench's {0} is not supported: of its workloads, only cql-iot is")]
     Workload(String),
     /// A parameter that cql-iot does not have.
     #[error("cql-iot has no parameter {name:?}")]
@@ -64,7 +64,7 @@ pub enum NbError {
         near: Option<String>,
     },
     /// A value that a parameter does not take.
-    #[error("{name}={value}: {wanted} is wanted")]
+    #[error("{name}={value}: it must be {wanted}")]
     Value {
         /// The parameter.
         name: String,
@@ -74,10 +74,10 @@ pub enum NbError {
         wanted: &'static str,
     },
     /// A word that is neither an option nor a parameter.
-    #[error("{0:?} is no option of NoSQLBench that is taken here")]
+    #[error("{0:?} is not a supported option of NoSQLBench")]
     Word(String),
     /// A name without a password, or the other way round.
-    #[error("username= and password= (or passfile=) go together")]
+    #[error("username= and password= (or passfile=) must be given together")]
     Login,
 }
 
@@ -122,19 +122,21 @@ impl NbError {
             Self::Empty => LINE.to_owned(),
             Self::Workload(name) => {
                 let near = OTHERS.iter().find(|(other, _)| other == name);
-                let near = near.map_or("helenus workload list names what there is", |near| near.1);
+                let near = near.map_or("helenus workload list shows all", |near| near.1);
                 format!("{near}; or {LINE}")
             }
             Self::Parameter { near, .. } => match near {
-                Some(near) => format!("did you mean {near}=? helenus workload show iot tells them"),
-                None => "helenus workload show iot tells them".to_owned(),
+                Some(near) => format!("did you mean {near}=? helenus workload show iot lists them"),
+                None => "helenus workload show iot lists them".to_owned(),
             },
             Self::Value { name, .. } if name == "driver" => "leave it out".to_owned(),
             Self::Value { .. } => format!("as in {LINE}"),
             Self::Word(word) if OURS.contains(&word.as_str()) => {
-                format!("flags of helenus stand before the line: helenus nb {word} … cql-iot …")
+                format!("flags of helenus go before the line: helenus nb {word} … cql-iot …")
             }
-            Self::Word(_) => "--progress console:1s and -v are taken; leave others out".to_owned(),
+            Self::Word(_) => {
+                "only --progress console:1s and -v are supported; leave the others out".to_owned()
+            }
             Self::Login => "write both, or leave both out".to_owned(),
         }
     }
@@ -198,7 +200,7 @@ impl Line {
         match name {
             "cyclerate" => {
                 let rate = parse_rate(value);
-                rate.map_err(|_| wrong(name, value, "operations a second, such as 100 or 2k,"))?;
+                rate.map_err(|_| wrong(name, value, "operations per second, such as 100 or 2k"))?;
                 self.rate = Some(value.to_owned());
             }
             "async" => self.in_flight = Some(number(name, value)?),
@@ -218,7 +220,7 @@ impl Line {
             "password" => self.password = Some(Password::Word(value.to_owned())),
             "passfile" => self.password = Some(Password::File(value.to_owned())),
             "driver" if value == "cql" => {}
-            "driver" => return Err(wrong(name, value, "cql, the only one that there is,")),
+            "driver" => return Err(wrong(name, value, "cql, the only supported one")),
             _ => self.parameters.push(self::parameter(name, value)?),
         }
         Ok(())
@@ -236,7 +238,7 @@ fn wrong(name: &str, value: &str, wanted: &'static str) -> NbError {
 fn number(name: &str, value: &str) -> Result<u32, NbError> {
     let number = whole_number(value).and_then(|n| u32::try_from(n).ok());
     let number = number.filter(|n| *n > 0);
-    number.ok_or_else(|| wrong(name, value, "a number above 0, such as 100 or 10k,"))
+    number.ok_or_else(|| wrong(name, value, "a number above 0, such as 100 or 10k"))
 }
 
 /// A parameter of the workload itself; NoSQLBench writes them with `-` and with `_`.
@@ -359,15 +361,15 @@ mod tests {
             ]
             .join("\n"),
             @r#"
-            NoSQLBench's cql-keyvalue does not run here: of its workloads cql-iot does; helenus run kv; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
-            NoSQLBench's run does not run here: of its workloads cql-iot does; helenus workload list names what there is; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
-            cql-iot has no parameter "cycle_rate"; did you mean cyclerate=? helenus workload show iot tells them
-            async=many: a number above 0, such as 100 or 10k, is wanted; as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
-            cyclerate=fast: operations a second, such as 100 or 2k, is wanted; as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
-            driver=http: cql, the only one that there is, is wanted; leave it out
-            "--report-csv-to" is no option of NoSQLBench that is taken here; --progress console:1s and -v are taken; leave others out
-            "--cluster" is no option of NoSQLBench that is taken here; flags of helenus stand before the line: helenus nb --cluster … cql-iot …
-            username= and password= (or passfile=) go together; write both, or leave both out
+            NoSQLBench's cql-keyvalue is not supported: of its workloads, only cql-iot is; helenus run kv; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+            NoSQLBench's run is not supported: of its workloads, only cql-iot is; helenus workload list shows all; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+            cql-iot has no parameter "cycle_rate"; did you mean cyclerate=? helenus workload show iot lists them
+            async=many: it must be a number above 0, such as 100 or 10k; as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+            cyclerate=fast: it must be operations per second, such as 100 or 2k; as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
+            driver=http: it must be cql, the only supported one; leave it out
+            "--report-csv-to" is not a supported option of NoSQLBench; only --progress console:1s and -v are supported; leave the others out
+            "--cluster" is not a supported option of NoSQLBench; flags of helenus go before the line: helenus nb --cluster … cql-iot …
+            username= and password= (or passfile=) must be given together; write both, or leave both out
             "#
         );
     }

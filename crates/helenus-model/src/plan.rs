@@ -43,9 +43,9 @@ pub const PLAN_VERSION: u32 = 2;
 /// Ports of one cluster; the same on each of its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ports {
-    /// CQL, 9042 where it can be had.
+    /// CQL, 9042 if it is free.
     pub cql: u16,
-    /// Between nodes, 7000 where it can be had.
+    /// Between nodes, 7000 if it is free.
     pub storage: u16,
     /// JMX, opened on demand only; 7199 where it can be had.
     pub jmx: u16,
@@ -86,7 +86,7 @@ pub struct PlanRequest {
     pub new_heap: Option<Bytes>,
     /// Tokens a node.
     pub tokens: u32,
-    /// Tokens of the only node, instead of evenly spread ones; empty where nobody says them.
+    /// Tokens of the only node, instead of evenly spread ones; empty unless set.
     pub initial_tokens: Vec<i64>,
     /// Checked `cassandra.yaml` keys with their values, over the preset's.
     pub set: Vec<(String, Value)>,
@@ -104,7 +104,7 @@ pub struct PlanRequest {
     pub ports: Ports,
     /// Absolute folder of the cluster; nodes get folders in it.
     pub folder: String,
-    /// Memory that these nodes may be planned into: free now, and promised to nobody else.
+    /// Memory that these nodes may be planned into: free now, and not reserved.
     pub available: Bytes,
     /// How many such clusters are asked for at once; memory is planned for all of them.
     pub clusters: u32,
@@ -114,17 +114,17 @@ pub struct PlanRequest {
     pub cpus: Option<f64>,
     /// Speed of the disk for each node, where a person says one.
     pub disk_speed: Option<DiskLimit>,
-    /// Size of each node's own disk in memory; nodes write to the machine's disk where nobody says one.
+    /// Size of each node's own disk in memory; nodes write to the machine's disk unless set.
     pub disk: Option<Bytes>,
     /// Whether nodes start from a class-data archive, which spares memory too.
     pub archive: bool,
-    /// What single nodes are told after all others, in the topology's order; empty where none is told anything.
+    /// What single nodes are given after all others, in the topology's order; empty where none is given anything.
     pub by_node: Vec<NodeWords>,
     /// The cluster's own network, where it has one.
     pub network: Option<NetworkPlan>,
 }
 
-/// What one node is told for itself: a preset, checked settings, flags, the size of its disk.
+/// What one node is given for itself: a preset, checked settings, flags, the size of its disk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeWords {
     /// Preset in place of the cluster's.
@@ -247,7 +247,7 @@ pub enum PlanError {
     },
     /// More than the machine has free.
     #[error(
-        "{nodes} × {each} (heap {heap}, the rest beside it) want {} for them", lacking(*need, *has)
+        "{nodes} × {each} (of which heap {heap}) need {}", lacking(*need, *has)
     )]
     Memory {
         /// Nodes, of all clusters that were asked for.
@@ -258,13 +258,13 @@ pub enum PlanError {
         heap: Bytes,
         /// Plan of all.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
         /// What would fit, in words.
         largest: String,
     },
     /// The same, where nodes differ.
-    #[error("{nodes} ({each}) want {} for them", lacking(*need, *has))]
+    #[error("{nodes} ({each}) need {}", lacking(*need, *has))]
     MixedMemory {
         /// How many nodes there are, in words.
         nodes: String,
@@ -272,11 +272,11 @@ pub enum PlanError {
         each: String,
         /// Plan of all.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
     },
     /// A hard limit that the plan of a node does not fit.
-    #[error("a limit of {asked} is below what a node is planned to come to, {least}")]
+    #[error("a limit of {asked} is below the planned memory of a node, {least}")]
     Limit {
         /// Asked for.
         asked: Bytes,
@@ -285,7 +285,7 @@ pub enum PlanError {
     },
     /// A disk that is too small to begin on.
     #[error(
-        "a disk of {asked} is too small for {node}: it wants {least} for three commit log segments of {segment}, the system's tables, and what Cassandra keeps free"
+        "a disk of {asked} is too small for {node}: it needs {least} for three commit log segments of {segment}, the system tables and the space that Cassandra keeps free"
     )]
     Disk {
         /// Node.
@@ -298,7 +298,7 @@ pub enum PlanError {
         segment: Bytes,
     },
     /// No such number of processors.
-    #[error("a node has 0.1 to {cores} processors here, not {asked}")]
+    #[error("a node can have 0.1 to {cores} processors here, not {asked}")]
     Cpus {
         /// Asked for, in tenths or more exactly.
         asked: String,
@@ -309,7 +309,7 @@ pub enum PlanError {
     #[error("a node has 1 to 256 tokens, not {0}")]
     Tokens(u32),
     /// A key that the plan itself decides.
-    #[error("{0} is decided by Helenus and cannot be set")]
+    #[error("{0} is set by Helenus and cannot be changed")]
     Reserved(String),
     /// Settings that a node does not start with together.
     #[error("Cassandra does not start with this {key}: {why}")]
@@ -323,10 +323,10 @@ pub enum PlanError {
     #[error(transparent)]
     Key(#[from] KeyError),
     /// No flag of the JVM.
-    #[error("{0:?} is no flag of a JVM: they begin with -")]
+    #[error("{0:?} is not a JVM flag: those start with -")]
     NoFlag(String),
     /// A flag of the JVM that says what another flag of ours says.
-    #[error("{0} would say the heap a second time")]
+    #[error("{0} conflicts with the heap that Helenus sets")]
     HeapFlag(String),
 }
 
@@ -340,7 +340,7 @@ impl PlanError {
             }
             Self::Memory { largest, .. } => largest.clone(),
             Self::MixedMemory { .. } => {
-                "take fewer nodes, or a smaller preset or disk for some of them".into()
+                "use fewer nodes, or a smaller preset or disk for some of them".into()
             }
             Self::Limit { least, .. } => format!(
                 "use --memory {}M or more, or a smaller --heap",
@@ -353,15 +353,15 @@ impl PlanError {
             Self::Key(error) => error.hint(),
             Self::Clash { key, .. } => match key.as_str() {
                 "max_mutation_size" | "max_mutation_size_in_kb" => {
-                    "make the segments larger, too: --set commitlog_segment_size=32MiB".into()
+                    "make the segments larger as well: --set commitlog_segment_size=32MiB".into()
                 }
-                _ => format!("leave {key} out, or set the other one, too"),
+                _ => format!("leave {key} out, or set the other one as well"),
             },
             Self::HeapFlag(_) => "use --heap / --new-heap".into(),
             Self::NoFlag(flag) => {
                 format!("write --jvm=-{flag}, or --jvm=-Dname=value for a property")
             }
-            Self::Tokens(_) => "use --tokens 1, the quickest, or 16, the stock value".into(),
+            Self::Tokens(_) => "use --tokens 1, the fastest, or 16, the stock value".into(),
             Self::Reserved(key) => match key.as_str() {
                 "num_tokens" | "initial_token" => "use --tokens".into(),
                 "cluster_name" => "the cluster's name is the NAME of `helenus up NAME`".into(),
@@ -623,7 +623,7 @@ fn cassandra_yaml<'a>(
     Value::Object(map)
 }
 
-/// Whether the tokens of this cluster are Murmur3's, as they are where nobody sets another partitioner.
+/// Whether the tokens of this cluster are Murmur3's, as they are by default.
 fn is_murmur3(request: &PlanRequest) -> bool {
     let mut set = request.set.iter().rev();
     set.find(|(key, _)| key == "partitioner")

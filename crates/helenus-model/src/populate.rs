@@ -223,7 +223,7 @@ pub struct Journal {
     pub counts: bool,
     /// Every operation with a smaller number is acknowledged.
     pub below: u64,
-    /// Operations that were sent by all runs of it so far, as far as they could tell.
+    /// Operations that were sent by all runs of it so far, as far as known.
     pub sent: u64,
     /// All of it is in, flushed and looked over.
     pub complete: bool,
@@ -240,22 +240,22 @@ pub enum Beginning {
     Loaded,
 }
 
-/// Why it cannot go on.
+/// Why it cannot be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// Something else was begun.
-    #[error("an unfinished populate is of another {what}: it has {before}, this one {now}")]
+    /// Something else was started.
+    #[error("an unfinished populate has a different {what}: {before}, now {now}")]
     Differs {
         /// What differs.
         what: &'static str,
-        /// In what was begun.
+        /// In what was started.
         before: String,
         /// In what was asked for.
         now: String,
     },
-    /// Counters were begun.
+    /// Counters were started.
     #[error(
-        "an unfinished populate of counters cannot go on: of what was not acknowledged nobody knows whether it counted"
+        "an unfinished populate of counters cannot be resumed: what was not acknowledged may or may not have been counted"
     )]
     Counters,
 }
@@ -265,10 +265,10 @@ impl ResumeError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Differs { .. } => {
-                "finish it with the same workload, seed and size, or begin with --anew (the rows that are there stay)"
+                "finish it with the same workload, seed and size, or start again with --anew (existing rows stay)"
             }
             Self::Counters => {
-                "empty the table (`helenus reset` empties all of a cluster), and begin with --anew"
+                "empty the table (`helenus reset` empties the whole cluster), and start again with --anew"
             }
         }
     }
@@ -369,9 +369,9 @@ mod tests {
         let said = |asked: Filling| begun.beginning(&asked.journal()).map_err(|e| e.to_string());
         assert_eq!(
             said(filling(1000, 8)),
-            Err("an unfinished populate is of another seed: it has 7, this one 8".into())
+            Err("an unfinished populate has a different seed: 7, now 8".into())
         );
-        assert!(said(filling(999, 7)).is_err_and(|e| e.contains("it has 1000, this one 999")));
+        assert!(said(filling(999, 7)).is_err_and(|e| e.contains(": 1000, now 999")));
         begun.below = 1000;
         assert_eq!(
             begun.beginning(&filling(1000, 7).journal()),

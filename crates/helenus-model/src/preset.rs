@@ -42,8 +42,8 @@ pub enum Place {
     Process,
 }
 
-/// How late the kernel may wake a node's sleeping threads, in microseconds, so that it wakes several at once; 50 where
-/// nobody says. Cassandra's workers look for work in turns of sleeping 10 µs: what they spend on it follows from this.
+/// How late the kernel may wake a node's sleeping threads, in microseconds, so that it wakes several at once; 50 by
+/// default. Cassandra's workers look for work in turns of sleeping 10 µs: what they spend on it follows from this.
 pub const TIMER_SLACK_US: &str = "timer_slack_us";
 
 /// One setting with its reason.

@@ -17,7 +17,7 @@ const UNBATCHED: f64 = 6.0;
 pub struct Probe {
     /// Operations that completed in each interval, by the second.
     pub completed_per_s: Vec<f64>,
-    /// Share of the stretch that the generator's thread was on CPU.
+    /// Share of the measurement window that the generator's thread was on CPU.
     pub thread_busy: f64,
 }
 

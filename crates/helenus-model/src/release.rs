@@ -85,7 +85,7 @@ pub struct Release {
     pub oldest_jdk: u32,
     /// The first JDK on which the release cannot start.
     pub broken_from_jdk: u32,
-    /// Why it cannot, in words that go on after the release's name.
+    /// Why it cannot, in words that follow the release's name.
     broken_why: &'static str,
     /// The first JDK on which the release's jamm only measures objects when it is loaded as an agent.
     pub agent_from_jdk: Option<u32>,
@@ -93,7 +93,7 @@ pub struct Release {
     pub heap_least_mib: u64,
     /// Settings of newer releases that this one does not know, beside the keys that its table lacks.
     pub lacks: &'static [Lack],
-    /// Keys of cassandra.yaml that this release wants beside those of every release.
+    /// Keys of cassandra.yaml that this release needs beside those of every release.
     pub also: &'static [Also],
     lock_text: Option<&'static str>,
     keys_text: &'static str,
@@ -111,11 +111,11 @@ pub struct Lack {
     pub value: Option<&'static str>,
     /// The setting of the same place that does the same: its key and value.
     pub instead: Option<(&'static str, &'static str)>,
-    /// Why, in words that go on after the setting's name.
+    /// Why, in words that follow the setting's name.
     pub why: &'static str,
 }
 
-/// A key of cassandra.yaml that one release wants.
+/// A key of cassandra.yaml that one release needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Also {
     /// The key.

@@ -82,7 +82,7 @@ impl Default for Origin {
 /// One thing of a schema, as `DESCRIBE SCHEMA` tells it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Element {
-    /// Its keyspace, in quotes where CQL wants them.
+    /// Its keyspace, in quotes where CQL needs them.
     pub keyspace: String,
     /// What it is.
     pub kind: ElementKind,
@@ -195,8 +195,8 @@ impl fmt::Display for Change {
 
 /// The changes that lead from `now` to `origin`, in an order in which the server takes them.
 ///
-/// What is as it was is not touched. A table that is not as it was is made anew, with its indexes and views; a
-/// keyspace with another type is made anew as a whole, since tables may use the type.
+/// What is as it was is not touched. A table that is not as it was is made again, with its indexes and views; a
+/// keyspace with another type is made again as a whole, since tables may use the type.
 pub fn changes(origin: &[Element], now: &[Element]) -> Vec<Change> {
     let there: BTreeMap<_, _> = now.iter().map(|e| (e.key(), e)).collect();
     let recorded: BTreeMap<_, _> = origin.iter().map(|e| (e.key(), e)).collect();

@@ -52,7 +52,7 @@ pub struct RunResult {
     /// What was read and not compared with what was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<Unchecked>,
-    /// How fast the generator's machine worked just before and just after; none where nobody looked.
+    /// How fast the generator's machine worked just before and just after; none if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_speed: Option<HostSpeed>,
     /// By phase, in the plan's order.
@@ -87,7 +87,7 @@ pub struct PhaseResult {
     pub achieved_per_s: f64,
     /// Most operations in flight.
     pub in_flight: u32,
-    /// Length of the measured stretch in seconds.
+    /// Length of the measurement window in seconds.
     pub duration_s: f64,
     /// Share of it that the generator's thread was on CPU.
     pub thread_busy: f64,
@@ -104,28 +104,28 @@ pub struct PhaseResult {
     /// The text of the first failure of each kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_failures: BTreeMap<FailureKind, String>,
-    /// Where its warm-up ended and whether it was steady after; none where nobody looked.
+    /// Where its warm-up ended and whether it was steady after; none if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// What nodes and host did meanwhile.
     #[serde(default)]
     pub around: Around,
-    /// What stands against it.
+    /// Its doubts.
     pub doubts: Vec<Doubt>,
     /// What the doubts leave.
     pub verdict: Verdict,
 }
 
-/// What nodes and host did during the measured stretch of a phase. What could not be seen is absent.
+/// What nodes and host did during the measurement window of a phase. What could not be seen is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Around {
     /// CPU of all nodes, in microseconds.
     pub nodes_cpu_us: Option<u64>,
     /// CPU of all nodes for each operation that ended, in microseconds.
     pub nodes_cpu_per_operation_us: Option<f64>,
-    /// Share of the stretch in which a compaction was under way on any node.
+    /// Share of the measurement window in which a compaction ran on any node.
     pub compaction_share: Option<f64>,
-    /// Largest share of the stretch that the JVM of any one node stood still to collect garbage.
+    /// Largest share of the measurement window in which garbage collection paused the JVM of any one node.
     pub collection_share: Option<f64>,
     /// Collections that stopped a node, all nodes together.
     pub collections: Option<u64>,
@@ -134,7 +134,7 @@ pub struct Around {
     /// Processors that all generator processes together kept busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_processors: Option<f64>,
-    /// Share of the stretch in which the generator's busiest thread could have run and waited for a processor.
+    /// Share of the measurement window in which the generator's busiest thread waited for a processor.
     pub generator_run_queue_share: Option<f64>,
     /// Share of the host's CPU that the hypervisor took.
     pub steal_share: Option<f64>,
@@ -200,10 +200,10 @@ pub struct Distribution {
     pub p9999_us: Option<f64>,
     /// Largest, in microseconds.
     pub max_us: f64,
-    /// How far the percentiles may be off, by what the stretch itself shows; none where it is too short to tell.
+    /// How far the percentiles may be off, by the measurement window itself; none if it is too short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The whole of it, in HDR's V2 form, for whoever merges further.
+    /// The whole of it, in HDR's V2 form, for further merging.
     pub histogram: Histogram,
 }
 
@@ -310,9 +310,9 @@ impl OperationResult {
 pub struct Measured<'a> {
     /// What was asked for.
     pub phase: &'a Phase,
-    /// Consecutive parts of the measured stretch, by operation.
+    /// Consecutive parts of the measurement window, by operation.
     pub blocks: &'a [&'a BTreeMap<String, OperationInterval>],
-    /// How it ended; its measured stretch is what the cut left.
+    /// How it ended; its measurement window is what the cut left.
     pub end: &'a PhaseEnd,
     /// Operations that succeeded within the measurement window, whenever they started; what ended after it is none of
     /// its throughput.
@@ -327,7 +327,7 @@ pub struct Measured<'a> {
     pub seed: Seed,
 }
 
-/// What was seen beside a measured stretch.
+/// What was seen beside a measurement window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
     /// To be judged.

@@ -29,14 +29,13 @@ pub struct RunPlan {
     pub format: Format,
     /// CQL addresses to begin with.
     pub endpoints: Vec<SocketAddr>,
-    /// Whether operations go to these addresses only, and not to the nodes that they tell of: nodes that coordinate for
-    /// the others and own no data.
+    /// Whether operations go to these addresses only, and not to the nodes that they report: coordinator-only nodes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub endpoints_only: bool,
     /// Data centre whose nodes coordinate; none takes any node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_data_centre: Option<String>,
-    /// Where user name and password come from; none where nobody asks.
+    /// Where user name and password come from; none if none are needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsReference>,
     /// Where the certificates of encrypted connections are; none speaks in the clear.
@@ -48,7 +47,7 @@ pub struct RunPlan {
     pub phases: Vec<Phase>,
     /// Consistency level of every operation.
     pub consistency: Consistency,
-    /// Faults on its time line; whoever runs the generator makes them.
+    /// Faults on its time line, made by the process that runs the generator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Scripted>,
     /// Root seed of the run.
@@ -109,11 +108,11 @@ fn one_second() -> u64 {
     SAMPLING_INTERVAL_MS
 }
 
-/// Age in milliseconds at which an operation is given up where nobody says: longer than Cassandra's own longest default
-/// (10 s for a range read), so the server speaks first.
+/// Age in milliseconds at which an operation is given up by default: longer than Cassandra's own longest default (10 s
+/// for a range read), so the server speaks first.
 pub const OPERATION_TIMEOUT_MS: u64 = 12_000;
 
-/// Length of an interval in milliseconds where nobody says.
+/// Length of an interval in milliseconds by default.
 pub const SAMPLING_INTERVAL_MS: u64 = 1000;
 
 fn twelve_seconds() -> u64 {
@@ -127,7 +126,7 @@ pub enum Pacing {
     /// Sleeps until the intended start.
     #[default]
     Sleep,
-    /// Never sleeps; wants a core of its own.
+    /// Never sleeps; needs its own core.
     Spin,
 }
 
@@ -158,10 +157,10 @@ pub struct Phase {
     pub population: u64,
     /// Which position an operation takes.
     pub positions: Positions,
-    /// Time before the measured stretch, in milliseconds; recorded apart.
+    /// Time before the measurement window, in milliseconds; recorded separately.
     #[serde(default)]
     pub warmup_ms: u64,
-    /// The warm-up is lengthened into the measured stretch as far as the numbers still settle there.
+    /// The warm-up is extended into the measurement window as far as the numbers still settle there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settle: bool,
     /// Number of its first operation: what an earlier run did not come to begins there.
@@ -173,11 +172,11 @@ pub struct Phase {
     /// Serial consistency of conditional statements that bring none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_consistency: Option<SerialConsistency>,
-    /// All of its operations are to succeed: a failed one is sent again so often, then it counts as failed and ends the
-    /// phase. Marks tell how far the phase is. None measures: what fails is counted, and that is all.
+    /// All of its operations must succeed: a failed one is sent again this often, then it counts as failed and ends
+    /// the phase. Marks report how far the phase is. None: a measurement, in which failures are only counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// Which of its times it is first told by; the response time where there is one and nobody says.
+    /// Which of its times is shown first; by default the response time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
 }
@@ -196,7 +195,7 @@ pub struct Share {
     pub weight: u32,
 }
 
-/// When a phase's measured stretch ends.
+/// When a phase's measurement window ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -241,7 +240,7 @@ impl Target {
 pub struct Ramp {
     /// Operations a second at its beginning.
     pub from_per_s: f64,
-    /// How long it takes to the phase's rate, along a straight line, in milliseconds of the measured stretch.
+    /// How long it takes to the phase's rate, along a straight line, in milliseconds of the measurement window.
     pub over_ms: u64,
 }
 
@@ -262,7 +261,7 @@ pub enum PlanError {
     #[error(transparent)]
     Format(#[from] FormatError),
     /// No address to connect to.
-    #[error("the plan names no endpoint")]
+    #[error("the plan has no endpoint")]
     NoEndpoint,
     /// Nothing to do.
     #[error("the plan has no phase")]
@@ -446,7 +445,7 @@ impl Phase {
         })
     }
 
-    /// Operations of the measured stretch at a fixed rate (exactly rate × time), or the count of a closed loop.
+    /// Operations of the measurement window at a fixed rate (exactly rate × time), or the count of a closed loop.
     pub fn measured_operations(&self) -> u64 {
         let in_time = |ms: u64| {
             let Some(rate) = self.rate_per_s else {
@@ -604,7 +603,7 @@ mod tests {
         assert!(with(|p| p.format = Format::new("plan", 2)).is_err());
         assert_eq!(
             with(|p| p.endpoints.clear()),
-            Err("the plan names no endpoint".into())
+            Err("the plan has no endpoint".into())
         );
     }
 

@@ -8,7 +8,7 @@ use crate::schedule::Arrivals;
 use crate::workload::Workload;
 use serde::Serialize;
 
-/// Partitions that a run is about where nobody says: as many as cassandra-stress has.
+/// Partitions that a run is about by default: as many as cassandra-stress has.
 pub const POPULATION: u64 = 1_000_000;
 
 /// What a person chose; what they did not is decided by [`RunShape::phases`].
@@ -26,7 +26,7 @@ pub struct RunShape {
     pub steps_per_s: Vec<f64>,
     /// Most operations in flight.
     pub in_flight: u32,
-    /// When each phase's measured stretch ends.
+    /// When each phase's measurement window ends.
     pub extent: Extent,
     /// Warm-up of each phase in milliseconds.
     pub warmup_ms: u64,

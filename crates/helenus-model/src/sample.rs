@@ -25,7 +25,7 @@ pub enum SampleLine {
     PhaseEnd(PhaseEnd),
     /// The last line of a run that went its way.
     Footer(Footer),
-    /// The generator could not go on; no line follows.
+    /// The generator could not continue; no line follows.
     Failure(Failure),
 }
 
@@ -72,7 +72,7 @@ pub struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stretch {
-    /// Before the measured stretch.
+    /// Before the measurement window.
     Warmup,
     /// Counts.
     Measured,
@@ -203,7 +203,7 @@ pub struct OperationInterval {
     /// max(0, slot free − intended start); empty in a closed loop.
     pub slot_wait: Histogram,
     /// Intended start to start: slot wait and lateness of each operation together, which their two histograms no
-    /// longer tell. Empty in a closed loop, and in what was recorded before it was kept.
+    /// longer show. Empty in a closed loop, and in what was recorded before it was kept.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub wait: Histogram,
 }
@@ -282,31 +282,29 @@ impl FailureKind {
         match self {
             Self::Unavailable => {
                 "too few replicas were up for the consistency level: start the nodes that are down (`helenus status` \
-                 shows them), or see to the keyspace's replication"
+                 shows them), or check the keyspace's replication"
             }
             Self::WriteTimeout | Self::ReadTimeout => {
-                "replicas did not answer in time: see in the nodes' logs whether they were paused, gone or overloaded; \
-                 lower the rate where they were overloaded"
+                "replicas did not answer in time: check in the nodes' logs whether they were paused, gone or \
+                 overloaded; lower the rate if they were overloaded"
             }
             Self::Overloaded => {
-                "the nodes refused the load: lower the rate, or have fewer operations in flight"
+                "the nodes refused the load: lower the rate, or allow fewer operations in flight"
             }
             Self::ClientTimeout => {
-                "no answer came in time: see in the nodes' logs whether they were paused or gone"
+                "no answer came in time: check in the nodes' logs whether they were paused or gone"
             }
             Self::Connection => {
-                "a node went away or could not be reached: `helenus status` shows it, its log says why"
+                "a node stopped or could not be reached: see `helenus status` and the node's log"
             }
             Self::WrongData => {
                 "the rows are not those of this workload and seed: read with the seed that wrote them, and look for \
                  another writer"
             }
             Self::MissingRow => {
-                "what is read must have been written, by the same workload with the same seed: `helenus populate` writes it"
+                "rows must be written before they are read, by the same workload with the same seed: `helenus populate` writes them"
             }
-            Self::Other => {
-                "the first failure's own words say what is wrong; the nodes' logs may say more"
-            }
+            Self::Other => "see the message of the first failure, and the nodes' logs",
         }
     }
 
@@ -342,9 +340,9 @@ pub enum Outcome {
 pub struct PhaseEnd {
     /// Place of the phase in the plan.
     pub phase: usize,
-    /// Start of the measured stretch on the monotonic clock, in nanoseconds.
+    /// Start of the measurement window on the monotonic clock, in nanoseconds.
     pub measured_from_ns: u64,
-    /// End of the measured stretch: the schedule's end, or in a closed loop the last start allowed, in nanoseconds.
+    /// End of the measurement window: the schedule's end, or in a closed loop the last start allowed, in nanoseconds.
     pub measured_to_ns: u64,
     /// When the last operation had ended, in nanoseconds.
     pub ended_ns: u64,
@@ -354,7 +352,7 @@ pub struct PhaseEnd {
     pub abandoned: u64,
     /// Operations cut off in flight when the run was stopped.
     pub cut_off: u64,
-    /// CPU of the generator's thread in the measured stretch, in nanoseconds, less what it spent spinning.
+    /// CPU of the generator's thread in the measurement window, in nanoseconds, without the time spent spinning.
     pub thread_cpu_ns: u64,
     /// The largest step of the wall clock against the monotonic one within an interval, in nanoseconds.
     pub clock_step_ns: u64,
@@ -444,8 +442,8 @@ impl Failure {
         };
         let range = self.stage == Stage::Prepare && (said("allow filtering") || said("token()"));
         range.then_some(
-            "a range over partitions goes along the ring: write token(KEY) > ? for it, or put ALLOW FILTERING \
-             behind the statement, which reads every partition",
+            "a range of partitions follows the ring: write token(KEY) > ?, or add ALLOW FILTERING, which reads every \
+             partition",
         )
     }
 }

@@ -11,7 +11,7 @@ pub enum Arrivals {
     /// Evenly: one operation every 1/rate seconds.
     #[default]
     Constant,
-    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measured stretch. The starts
+    /// As independent users come: a Poisson process, given the counts of the warm-up and of the measurement window. The starts
     /// are uniform order statistics over each, so the counts of any part of it scatter as those of independent users do.
     Poisson,
 }
@@ -117,7 +117,7 @@ impl RampedPace {
 pub struct Schedule {
     rate_per_s: f64,
     ramp: Option<RampedPace>,
-    /// Operations before the measured stretch.
+    /// Operations before the measurement window.
     warmup: u64,
     total: u64,
     arrivals: Arrivals,
@@ -150,8 +150,8 @@ impl Schedule {
         }
     }
 
-    /// The same table with so many operations before the measured stretch, which begins on time: both stretches have as many
-    /// operations as their length says.
+    /// The same table with so many operations before the measurement window, which begins on time: both stretches have
+    /// as many operations as their length says.
     #[must_use]
     pub fn warmed_by(self, operations: u64) -> Self {
         Self {

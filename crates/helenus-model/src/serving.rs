@@ -9,7 +9,7 @@ use crate::cql::identifier;
 use crate::ring::{Factor, Replication, Ring};
 use std::collections::BTreeMap;
 
-/// Replicas in a data centre where nobody says how many, if it has that many nodes.
+/// Replicas in a data centre unless set, if it has that many nodes.
 pub const USUAL_REPLICAS: usize = 3;
 
 /// What an operation waits for.
@@ -45,7 +45,7 @@ impl Level {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Shortfall {
     /// Some rows have fewer replicas than the level waits for.
-    #[error("{level} waits for {}{}, and some rows have {}", replicas(*.wants), place(.data_center.as_deref()), only(*.has, .data_center.is_some()))]
+    #[error("{level} needs {}{}, and some rows have {}", replicas(*.wants), place(.data_center.as_deref()), only(*.has, .data_center.is_some()))]
     TooFew {
         /// The level.
         level: &'static str,
@@ -57,9 +57,7 @@ pub enum Shortfall {
         data_center: Option<String>,
     },
     /// The level counts by data centre, and the strategy does not.
-    #[error(
-        "{level} waits for a quorum in each data centre, and SimpleStrategy does not know data centres"
-    )]
+    #[error("{level} needs a quorum in each data centre, and SimpleStrategy ignores data centres")]
     NoDataCenters {
         /// The level.
         level: &'static str,
@@ -221,16 +219,16 @@ impl Unserved {
     pub fn hint(&self) -> String {
         match (&self.cure, self.exists) {
             (Some(statement), true) => format!(
-                "run {statement}; where it holds data, follow with `nodetool repair -full {}`; or ask for a weaker level",
+                "run {statement}; if it holds data, follow with `nodetool repair -full {}`; or use a weaker level",
                 self.keyspace
             ),
             (Some(statement), false) if self.asked => format!(
-                "make it with {statement}, leave --replication-factor out, or ask for a weaker level"
+                "create it with {statement}, leave --replication-factor out, or use a weaker level"
             ),
             (Some(statement), false) => {
-                format!("make it with {statement}, or ask for a weaker level")
+                format!("create it with {statement}, or use a weaker level")
             }
-            (None, _) => "the cluster has too few nodes for it: ask for a weaker level".to_owned(),
+            (None, _) => "the cluster has too few nodes for it: use a weaker level".to_owned(),
         }
     }
 }
@@ -278,7 +276,7 @@ pub fn check(
 /// A keyspace that is there with another replication than --replication-factor asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "keyspace {keyspace} is there with replication {has}, and --replication-factor asks for {asked}"
+    "keyspace {keyspace} already exists with replication {has}, and --replication-factor asks for {asked}"
 )]
 pub struct OtherReplication {
     /// The keyspace.
@@ -295,10 +293,10 @@ impl OtherReplication {
     /// What to do about it.
     pub fn hint(&self) -> String {
         let reset = self.cluster.as_ref().map_or_else(String::new, |name| {
-            format!("; or drop what was made since with `helenus reset {name}`")
+            format!("; or drop what was created since with `helenus reset {name}`")
         });
         format!(
-            "the flag changes no keyspace that is there: run ALTER KEYSPACE {} WITH replication = {}; where it holds data, follow with `nodetool repair -full {}`{reset}; or leave --replication-factor out",
+            "the flag does not change an existing keyspace: run ALTER KEYSPACE {} WITH replication = {}; if it holds data, follow with `nodetool repair -full {}`{reset}; or leave --replication-factor out",
             identifier(&self.keyspace),
             self.asked,
             self.keyspace
@@ -362,7 +360,7 @@ fn by_data_center(replication: &Replication, ring: &Ring) -> Option<BTreeMap<Str
     }
 }
 
-/// Replicas by data centre with which all these levels can be served: what is there already stays as far as it can.
+/// Replicas by data centre with which all these levels can be served: what already exists stays as far as it can.
 fn better(
     ring: &Ring,
     local: &str,

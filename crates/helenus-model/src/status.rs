@@ -96,7 +96,7 @@ pub struct Node {
     /// Tokens, in JSON as text because they exceed what many readers of JSON numbers keep.
     #[serde(with = "tokens_as_text")]
     pub tokens: Vec<i64>,
-    /// Bytes of live data files as last told, absent while it is not known.
+    /// Bytes of live data files as last reported, absent while it is not known.
     pub load_bytes: Option<u64>,
     /// Whether it answers.
     pub reach: Reach,
@@ -177,7 +177,7 @@ pub struct Printed {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StatusError {
     /// The keyspace asked for is not there (virtual keyspaces never are; names are case sensitive).
-    #[error("there is no keyspace {0:?}")]
+    #[error("no such keyspace: {0:?}")]
     NoKeyspace(String),
     /// No node of the view is on the ring.
     #[error("no node is on the ring yet")]
@@ -347,7 +347,7 @@ impl Report {
 }
 
 const LOCAL_NOTE: &str = "Ownership values for keyspaces with LocalStrategy are meaningless";
-const OTHER_PARTITIONER_NOTE: &str = "The partitioner is not Murmur3: its ring is not drawn here, tokens and ownership are left out. `helenus nodetool NAME status` shows them.";
+const OTHER_PARTITIONER_NOTE: &str = "The partitioner is not Murmur3: tokens and ownership are not shown. `helenus nodetool NAME status` shows them.";
 const DIFFERING_NOTE: &str = "Non-system keyspaces don't have the same replication settings, effective ownership information is meaningless";
 const NO_TRACES_NOTE: &str = "The node does not have system_traces yet, probably still bootstrapping. Effective ownership information is meaningless.";
 const NO_RING: &str = "No nodes present in the cluster. Has this node finished starting up?";

@@ -15,7 +15,7 @@ pub struct Steadiness {
     pub warmup_asked_s: f64,
     /// Where MSER-5 ends the warm-up, in seconds from the phase's start; none where it finds no end.
     pub warmup_found_s: Option<f64>,
-    /// What was cut from the measured stretch because of it, in seconds.
+    /// What was cut from the measurement window because of it, in seconds.
     pub cut_s: f64,
     /// The level's largest change in the rest: the median level after it over that before it.
     pub change: Option<f64>,
@@ -47,9 +47,9 @@ impl Steadiness {
 pub enum SteadyState {
     /// One level from the cut to the end.
     Steady,
-    /// There is no such stretch.
+    /// There is no such window.
     NotSteady,
-    /// Too few points to tell.
+    /// Too few points to decide.
     NotTold,
 }
 
@@ -67,16 +67,16 @@ pub const FLOOR_BEHIND_CUT: f64 = 0.05;
 /// it may be chance, and moves no number by more.
 pub const BEGINNING_FLOOR: f64 = 0.05;
 
-/// Share of the measured stretch that a beginning may take without being cut.
+/// Share of the measurement window that a beginning may take without being cut.
 pub const BEGINNING_SHARE: f64 = 0.10;
 
 /// Judges a whole phase, warm-up included. Each point is a tenth of a second: its middle, in seconds from the phase's
 /// start, and the mean service time of what ended in it, in any unit; tenths in which nothing ended are left out.
 ///
-/// With `may_cut`, the measured stretch is begun later, by whole seconds and by at most half of it, where MSER-5 puts
-/// the end of the beginning there, and where enough is left to be judged. A beginning that is not cut, takes more than a
-/// tenth of the measured stretch and lies more than [`FLOOR`] off the rest makes the phase *not steady*; so does one
-/// that MSER-5 finds no end of, where the measured stretch's first tenth lies as far off its second half.
+/// With `may_cut`, the measurement window starts later, by whole seconds and by at most half of it, where MSER-5 puts
+/// the end of the beginning there, and where enough is left to be judged. A beginning that is not cut, takes more than
+/// a tenth of the measurement window and lies more than [`FLOOR`] off the rest makes the phase *not steady*; so does
+/// one that MSER-5 finds no end of, where the measurement window's first tenth lies as far off its second half.
 pub fn judge(points: &[(f64, f64)], warmup_asked_s: f64, may_cut: bool) -> Steadiness {
     let levels: Vec<f64> = points.iter().map(|point| point.1).collect();
     let mut found = Steadiness {

@@ -33,11 +33,11 @@ pub struct TableColumn {
     pub name: String,
     /// Its type, user types resolved.
     pub cql_type: CqlType,
-    /// Where it stands.
+    /// Where it is.
     pub kind: ColumnKind,
 }
 
-/// Where a column stands.
+/// Where a column is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
@@ -54,7 +54,7 @@ pub enum ColumnKind {
 }
 
 impl ColumnKind {
-    /// Whether rows of a partition are told apart by it.
+    /// Whether rows of a partition are distinguished by it.
     pub fn is_clustering(self) -> bool {
         matches!(self, Self::Clustering | Self::ClusteringDescending)
     }
@@ -66,7 +66,7 @@ impl ColumnKind {
 }
 
 impl Table {
-    /// Its name with the keyspace, quoted where CQL wants it.
+    /// Its name with the keyspace, quoted where CQL needs it.
     pub fn qualified(&self) -> String {
         use crate::cql::identifier;
         format!("{}.{}", identifier(&self.keyspace), identifier(&self.name))

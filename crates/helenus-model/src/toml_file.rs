@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Somebody else's error about what stands at a place.
+    /// An error of another reader about a place.
     pub(crate) fn refused(
         &self,
         at: usize,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         let at = value.span().start;
         match value.get_ref() {
             DeValue::String(text) => Ok(Some((at, Cow::Borrowed(text.as_ref())))),
-            _ => Err(self.wrong(at, format!("{key} wants a text in quotes"))),
+            _ => Err(self.wrong(at, format!("{key} must be a text in quotes"))),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
-        let wrong = || self.wrong(at, format!("{key} wants a whole number"));
+        let wrong = || self.wrong(at, format!("{key} must be a whole number"));
         number.map(|n| Some((at, n))).ok_or_else(wrong)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     ) -> Result<&'t DeTable<'i>, FileError> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
-            _ => Err(self.wrong(value.span().start, format!("{key} wants a table"))),
+            _ => Err(self.wrong(value.span().start, format!("{key} must be a table"))),
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
             return Ok(Vec::new());
         };
         let DeValue::Array(list) = value.get_ref() else {
-            let what = format!("{key} wants tables: write [[{key}]]");
+            let what = format!("{key} must be tables: write [[{key}]]");
             return Err(self.wrong(value.span().start, what));
         };
         let each = list.iter().map(|item| {

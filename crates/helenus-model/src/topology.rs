@@ -47,10 +47,10 @@ pub struct DataCenter {
     /// How many of them, the last ones, only coordinate: they own no token and hold no data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub coordinators: u32,
-    /// What its nodes are told beside the others.
+    /// What its nodes are given beside the others.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub words: Words,
-    /// What single nodes of it are told, by their number in the data centre, from 1.
+    /// What single nodes of it are given, by their number in the data centre, from 1.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub nodes: std::collections::BTreeMap<u32, Words>,
 }
@@ -98,7 +98,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Where one node stands.
+/// Where one node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Number of its data centre, from 0.
@@ -109,7 +109,7 @@ pub struct Place {
     pub rack: String,
     /// Whether it only coordinates.
     pub coordinator: bool,
-    /// What it is told beside the others.
+    /// What it is given beside the others.
     pub words: Words,
 }
 
@@ -124,15 +124,15 @@ pub enum TopologyError {
     Name(String),
     /// A data centre's name.
     #[error(
-        "{0:?} cannot name a data centre: use 1 to 40 letters, digits, - and _, a letter first, and none that a node has"
+        "{0:?} cannot name a data centre: use 1 to 40 letters, digits, - and _, a letter first, and not the name of a node"
     )]
     DataCenterName(String),
     /// Two data centres of one name.
-    #[error("there are two data centres named {0}")]
+    #[error("two data centres are named {0}")]
     Twice(String),
     /// Nodes or racks of a data centre.
     #[error(
-        "{data_center} has {nodes} nodes in {racks} racks, {coordinators} of them coordinators"
+        "{data_center} has {nodes} nodes in {racks} racks, {coordinators} of them coordinator-only"
     )]
     DataCenter {
         /// Name.
@@ -148,7 +148,7 @@ pub enum TopologyError {
     #[error("a cluster has 1 to {DATA_CENTERS_MAX} data centres, not {0}")]
     DataCenters(usize),
     /// A name that no data centre has.
-    #[error("there is no data centre named {name}")]
+    #[error("no such data centre: {name}")]
     Unknown {
         /// Asked for.
         name: String,
@@ -172,19 +172,19 @@ pub enum TopologyError {
         form: &'static str,
     },
     /// No such preset of links.
-    #[error("there are no links named {0}")]
+    #[error("no such preset of links: {0}")]
     Preset(String),
     /// Nobody of that name holds packets.
-    #[error("nothing named {0} holds what crosses between data centres")]
+    #[error("{0} is not a way to emulate distance")]
     Wan(String),
     /// Distance in one data centre.
-    #[error("--rtt {0} is a distance between data centres, and there is one")]
+    #[error("--rtt {0} is a distance between data centres, and there is only one")]
     OneDataCenter(String),
     /// Somebody is to hold packets where there is no distance.
-    #[error("there is no distance for {} to hold", .0.as_str())]
+    #[error("{} emulates distance, and this cluster has none", .0.as_str())]
     NothingToHold(wan::Wan),
     /// A preset of links for more data centres than it has places.
-    #[error("the links {preset} are of three places, and there are {data_centers} data centres")]
+    #[error("the links {preset} connect three places, and there are {data_centers} data centres")]
     PresetTooSmall {
         /// Preset.
         preset: &'static str,
@@ -199,7 +199,7 @@ impl TopologyError {
         match self {
             Self::Unknown { name, known } => Some(name_hint(name, known)),
             Self::DataCenter { .. } => Some(format!(
-                "a data centre has 1 to {DATA_CENTER_NODES_MAX} nodes, at most as many racks, and a node that is no coordinator"
+                "a data centre has 1 to {DATA_CENTER_NODES_MAX} nodes, at most as many racks, and at least one node that is not coordinator-only"
             )),
             Self::Flag { form, .. } => Some(format!("it looks like {form}")),
             Self::Preset(name) => {
@@ -214,13 +214,13 @@ impl TopologyError {
                 Some(name_hint(name, &known))
             }
             Self::OneDataCenter(time) => Some(format!(
-                "give it two, such as -n 3:3 --rtt {time}, or --dc DC1=3 --dc DC2=3"
+                "add another, such as -n 3:3 --rtt {time}, or --dc DC1=3 --dc DC2=3"
             )),
             Self::NothingToHold(_) => {
                 Some("give the data centres a distance, such as -n 3:3 --rtt 80ms".into())
             }
             Self::PresetTooSmall { .. } => {
-                Some("give each pair its --rtt, or write the links into a file".into())
+                Some("give each pair its --rtt, or write the links to a file".into())
             }
             _ => None,
         }
@@ -439,7 +439,7 @@ pub fn name_hint(wanted: &str, known: &[String]) -> String {
     if let Some(near) = nearest(wanted, known.iter().map(String::as_str)) {
         format!("did you mean {near}?")
     } else if known.is_empty() {
-        "there is none; bring one up with `helenus up`".to_owned()
+        "none exists; bring one up with `helenus up`".to_owned()
     } else {
         format!("known: {}", known.join(", "))
     }

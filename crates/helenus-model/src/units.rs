@@ -30,7 +30,7 @@ pub enum UnitError {
     #[error("{0:?} is not a duration: write a number with ms, s, m, h or d, such as 30s")]
     Duration(String),
     /// Not a rate.
-    #[error("{0:?} is not a rate: write operations a second, such as 2000, 2k or 2000/s")]
+    #[error("{0:?} is not a rate: write operations per second, such as 2000, 2k or 2000/s")]
     Rate(String),
 }
 

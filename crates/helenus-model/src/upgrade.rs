@@ -90,7 +90,7 @@ pub enum Step {
         from: String,
         /// Release after.
         to: String,
-        /// Mode after; absent where the release has none, or nobody says one.
+        /// Mode after; absent if the release has none, or if not set.
         #[serde(skip_serializing_if = "Option::is_none")]
         mode: Option<Mode>,
     },
@@ -154,7 +154,7 @@ pub enum UpgradeError {
     #[error(transparent)]
     Release(#[from] ReleaseError),
     /// From or to a series before 4.0.
-    #[error("{release} is too old to be upgraded from or to in place: that begins with {FIRST}")]
+    #[error("{release} is too old for an upgrade in place: those start with {FIRST}")]
     TooOld {
         /// Release.
         release: String,
@@ -182,7 +182,7 @@ pub enum UpgradeError {
         to: String,
     },
     /// A mode that is behind a node.
-    #[error("{node} is in storage compatibility mode {} already", mode.as_str())]
+    #[error("{node} is already in storage compatibility mode {}", mode.as_str())]
     Behind {
         /// Node.
         node: String,
@@ -196,7 +196,7 @@ pub enum UpgradeError {
         release: String,
     },
     /// Nodes that do not run.
-    #[error("not every node of the cluster runs; down: {}", nodes.join(", "))]
+    #[error("not all nodes of the cluster are running; down: {}", nodes.join(", "))]
     Down {
         /// Which.
         nodes: Vec<String>,
@@ -209,15 +209,15 @@ impl UpgradeError {
         match self {
             Self::Release(error) => error.hint(),
             Self::TooOld { .. } => {
-                "5.0 itself can be upgraded to from 4.0 and 4.1 only; bring up a new cluster and load the data".into()
+                "5.0 can be reached from 4.0 and 4.1 only; bring up a new cluster and load the data".into()
             }
             Self::NoWayBack { .. } => {
-                "only 5.0 in storage compatibility mode CASSANDRA_4 can go back; restore a baseline of the older release".into()
+                "only 5.0 in storage compatibility mode CASSANDRA_4 can be downgraded; restore a baseline of the older release".into()
             }
             Self::LeftMode { .. } => {
-                "a cluster can go back as long as all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release".into()
+                "a cluster can be downgraded only while all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release".into()
             }
-            Self::Behind { .. } => "a mode cannot be taken back; leave --until out".into(),
+            Self::Behind { .. } => "a mode cannot be reverted; leave --until out".into(),
             Self::NoModes { .. } => "leave --until out".into(),
             Self::Down { .. } => {
                 "start them first (`helenus start NAME`): one node is down at a time, the others serve".into()

@@ -340,7 +340,7 @@ fn other_partitioners_show_nodes_without_a_ring() {
             "",
         ]
     );
-    assert!(lines[4].contains("not Murmur3: its ring is not drawn"));
+    assert!(lines[4].contains("not Murmur3: tokens and ownership are not shown"));
     let unknown = StatusError::NoKeyspace("b".into());
     assert_eq!(view.ownership(Some("b")), Err(unknown));
     let report = Report::new(view.clone(), Some("a")).unwrap();

@@ -204,7 +204,7 @@ fn a_named_jdk_is_taken_or_refused_never_swapped() {
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
         "JDK 25.0.3 (Test) at /opt/25 was given, but Cassandra 5.0.9 cannot run on JDK 25: it \
-         installs a SecurityManager when it starts, and there is none any more since JDK 24; it \
+         installs a SecurityManager when it starts, which JDK 24 removed; it \
          supports 11 and 17 | suitable: JDK 17.0.9 (Test) at /opt/17",
     );
     let nowhere = machine.env.root.join("nowhere");

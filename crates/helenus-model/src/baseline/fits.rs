@@ -155,7 +155,7 @@ impl Misfit {
                 series(saved)
             ),
             Self::Nodes { saved, .. } => {
-                format!("bring up a cluster of as many nodes: `helenus up NAME -n {saved}`")
+                format!("bring up a cluster with as many nodes: `helenus up NAME -n {saved}`")
             }
             Self::Tokens { tokens, .. } => format!(
                 "bring up a cluster with as many nodes and tokens as the one that was saved: \
@@ -166,9 +166,7 @@ impl Misfit {
                     .into()
             }
             Self::Partitioner { .. } => "bring up a cluster with the same partitioner".into(),
-            Self::InTheWay { .. } => {
-                "--replace drops them first, with everything that is in them".into()
-            }
+            Self::InTheWay { .. } => "--replace drops them first, with all their data".into(),
         }
     }
 }

@@ -144,7 +144,7 @@ fn keyspaces_in_the_way_go_only_where_that_was_said() {
     other.keyspaces = Some(vec!["keyspace1".into(), "other".into()]);
     insta::assert_snapshot!(misfit(&other), @r"
     d has keyspace1 already
-    --replace drops them first, with everything that is in them
+    --replace drops them first, with all their data
     ");
     let plan = fits(&baseline(2), &other, true).unwrap();
     assert_eq!(plan.dropped, ["keyspace1"]);
@@ -171,7 +171,7 @@ fn what_does_not_fit_is_told_with_its_cure() {
     ");
     insta::assert_snapshot!(misfit(&place(3)), @r"
     2 in baseline loaded, 3 in d: the numbers of nodes differ
-    bring up a cluster of as many nodes: `helenus up NAME -n 2`
+    bring up a cluster with as many nodes: `helenus up NAME -n 2`
     ");
     let mut other = place(2);
     other.nodes[1].tokens[0] += 1;

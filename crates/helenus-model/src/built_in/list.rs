@@ -29,8 +29,8 @@ pub const ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "counter1",
-        about: "cassandra-stress's counters: five to a key of 10 bytes",
-        parameters: &[RF, parameter("keys", "1M", "keys that there are")],
+        about: "cassandra-stress's counters: five per key of 10 bytes",
+        parameters: &[RF, parameter("keys", "1M", "number of keys")],
         phases: &[
             PhaseOf {
                 name: "rampup",
@@ -42,7 +42,7 @@ pub const ALL: &[BuiltIn] = &[
             },
             PhaseOf {
                 name: "main",
-                about: "adds and reads, half and half, of any key",
+                about: "half additions, half reads, of any key",
                 mix: &[("insert", "1"), ("read", "1")],
                 count: "keys",
                 population: "keys",
@@ -53,10 +53,10 @@ pub const ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "kv",
-        about: "one value a key",
+        about: "one value per key",
         parameters: &[
             RF,
-            parameter("keys", "1M", "keys that there are"),
+            parameter("keys", "1M", "number of keys"),
             parameter("key_size", "16", "letters of a key"),
             parameter("value_size", "100", "bytes of a value"),
             parameter("read_ratio", "1", "weight of reads in main"),
@@ -84,25 +84,21 @@ pub const ALL: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "timeseries",
-        about: "series that get one point each in turn; the newest points are read",
+        about: "series that each get one point in turn; the newest points are read",
         parameters: &[
             RF,
-            parameter("series", "1000", "series that there are"),
+            parameter("series", "1000", "number of series"),
             parameter(
                 "step_ms",
                 "10000",
                 "milliseconds between two points of a series",
             ),
             parameter("points", "1M", "points of all series together"),
-            parameter(
-                "limit",
-                "10",
-                "points that a read of the last ones asks for",
-            ),
+            parameter("limit", "10", "points per read of the newest"),
             parameter(
                 "read_ratio",
                 "1",
-                "weight of reads of one point, and of the last ones, in main",
+                "weight of reads of one point, and of reads of the newest, in main",
             ),
             parameter("write_ratio", "8", "weight of writes in main"),
         ],
@@ -117,7 +113,7 @@ pub const ALL: &[BuiltIn] = &[
             },
             PhaseOf {
                 name: "main",
-                about: "writes points, reads one or the last ones",
+                about: "writes points, reads one or the newest",
                 mix: &[
                     ("insert", "write_ratio"),
                     ("point", "read_ratio"),
@@ -139,10 +135,10 @@ pub const ALL: &[BuiltIn] = &[
             parameter("keyspace", "baselines", "keyspace"),
             parameter("table", "iot", "table"),
             RF,
-            parameter("sources", "10000", "machines; each gets a row a tick"),
+            parameter("sources", "10000", "machines; each gets a row per tick"),
             parameter("stations", "100", "stations"),
-            parameter("timespeed", "100", "milliseconds a tick"),
-            parameter("limit", "10", "rows that a read asks for"),
+            parameter("timespeed", "100", "milliseconds per tick"),
+            parameter("limit", "10", "rows per read"),
             parameter("expiry_minutes", "60", "minutes of a compaction window"),
             parameter(
                 "compression",
@@ -156,7 +152,7 @@ pub const ALL: &[BuiltIn] = &[
             parameter(
                 "instrument",
                 "false",
-                "taken and without effect: operations are always told apart",
+                "ignored: operations are always distinguished",
             ),
             parameter(
                 "addzeroes",
@@ -167,7 +163,7 @@ pub const ALL: &[BuiltIn] = &[
         phases: &[
             PhaseOf {
                 name: "rampup",
-                about: "writes row after row, one of each machine a tick",
+                about: "writes row after row, one per machine and tick",
                 mix: &[("insert", "1")],
                 count: "rampup-cycles",
                 population: "rampup-cycles",
@@ -208,8 +204,8 @@ pub const ALL: &[BuiltIn] = &[
                 "240",
                 "countries, a few with most of the ranges",
             ),
-            parameter("at_once", "24", "ranges that are written at once"),
-            parameter("range", "zipf(1..4096)", "addresses of a range"),
+            parameter("at_once", "24", "ranges written at once"),
+            parameter("range", "zipf(1..4096)", "addresses per range"),
         ],
         phases: &[PhaseOf {
             name: "ingest",
@@ -268,11 +264,11 @@ pub const ALL: &[BuiltIn] = &[
 macro_rules! ycsb_parameters {
     ($name:ident, $order:literal) => {
         const $name: &[Parameter] = &[
-            parameter("recordcount", "1000", "records that there are"),
+            parameter("recordcount", "1000", "number of records"),
             parameter("operationcount", "1000", "operations of run"),
             parameter("fieldlength", "100", "letters of a field"),
             parameter("requestdistribution", $order, "zipfian, uniform or latest"),
-            parameter("maxscanlength", "100", "records that a scan asks for"),
+            parameter("maxscanlength", "100", "records per scan"),
             parameter("table", "usertable", "table"),
             parameter("cassandra.keyspace", "ycsb", "keyspace"),
             parameter(

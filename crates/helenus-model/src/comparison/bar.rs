@@ -5,7 +5,7 @@ use super::rows::{Computed, ONE_SIDED, shared};
 use super::{ALL, Bar, BarAnswer, LEAST_PAIRS, Measure};
 use crate::nearest::nearest;
 
-/// A bar as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
+/// A threshold as it was written: `[phase.][operation.][service|response.]measure (>|<) [+|-]N%`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailOn {
     text: String,
@@ -18,7 +18,7 @@ pub struct FailOn {
     bound: f64,
 }
 
-/// A part of a bar, with its place: the number of its first character, from 1 on.
+/// A part of a threshold, with its place: the number of its first character, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
@@ -71,49 +71,47 @@ impl Measure {
     }
 }
 
-/// Why a bar cannot be set. Places are numbers of characters, from 1 on.
+/// Why a threshold cannot be set. Places are numbers of characters, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// Neither `>` nor `<`.
-    #[error("the bar {text:?} compares nothing: it has neither > nor <")]
+    #[error("the threshold {text:?} has neither > nor <")]
     NoSign {
-        /// The bar.
+        /// The threshold.
         text: String,
     },
     /// What is compared has no such name.
-    #[error("the bar {text:?} names no measure at character {at}: {found:?}")]
+    #[error("the threshold {text:?} names no known measure at character {at}: {found:?}")]
     Measure {
-        /// The bar.
+        /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
     },
     /// No percentage, or one that no ratio can have.
-    #[error("the bar {text:?} has no percentage at character {at}: {found:?}")]
+    #[error("the threshold {text:?} has no percentage at character {at}: {found:?}")]
     Percentage {
-        /// The bar.
+        /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
     },
     /// `<5%` may mean 5 % less or less than 5 % more.
-    #[error("the bar {text:?} can be read in two ways: < needs a percentage with its sign")]
+    #[error("the threshold {text:?} is ambiguous: < needs a percentage with a sign")]
     WhichSide {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// The percentage.
         found: String,
     },
     /// More than phase, operation and times before the measure.
-    #[error(
-        "the bar {text:?} has too many names; from character {at} on nothing is known: {found:?}"
-    )]
+    #[error("the threshold {text:?} has too many names, from character {at} on: {found:?}")]
     TooMany {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// The first name too many.
         found: String,
@@ -121,9 +119,9 @@ pub enum BarError {
         at: usize,
     },
     /// Throughput and CPU are not times.
-    #[error("the bar {text:?} asks for the {times} time of {word}, which is no time")]
+    #[error("the threshold {text:?} asks for the {times} time of {word}, which is not a time")]
     NoTime {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// `service` or `response`.
         times: &'static str,
@@ -131,11 +129,13 @@ pub enum BarError {
         word: &'static str,
     },
     /// No phase or operation of this name.
-    #[error("the bar {text:?} names no phase or operation at character {at}: {found:?}")]
+    #[error(
+        "the threshold {text:?} names no known phase or operation at character {at}: {found:?}"
+    )]
     Unknown {
-        /// The bar.
+        /// The threshold.
         text: String,
-        /// What stands there.
+        /// What is there.
         found: String,
         /// Where.
         at: usize,
@@ -143,9 +143,9 @@ pub enum BarError {
         known: Vec<String>,
     },
     /// The runs have no such number.
-    #[error("the bar {text:?} is about {word}, which these runs do not have in common")]
+    #[error("the threshold {text:?} is about {word}, which not all of these runs have")]
     Absent {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was asked for.
         word: String,
@@ -158,8 +158,8 @@ impl BarError {
         let instead = |found: &str, known: Vec<&str>| {
             let list = known.join(", ");
             match nearest(found, known) {
-                Some(near) => format!("the nearest is {near}; known are {list}"),
-                None => format!("known are {list}"),
+                Some(near) => format!("the nearest is {near}; known: {list}"),
+                None => format!("known: {list}"),
             }
         };
         match self {
@@ -177,7 +177,7 @@ impl BarError {
                 instead(found, known.iter().map(String::as_str).collect())
             }
             Self::Absent { .. } => {
-                "response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine"
+                "response times need a --rate, a percentile needs ten samples above it; CPU is measured over all operations together, and only of nodes on this machine"
                     .to_owned()
             }
         }
@@ -193,11 +193,11 @@ impl std::str::FromStr for FailOn {
 }
 
 impl FailOn {
-    /// Reads a bar.
+    /// Reads a threshold.
     ///
     /// # Errors
-    /// A bar without a sign, without a known measure, without a percentage, with too many names, or one that can be
-    /// read in two ways.
+    /// A threshold without a sign, without a known measure, without a percentage, with too many names, or one that can
+    /// be read in two ways.
     pub fn parse(text: &str) -> Result<Self, BarError> {
         let whole = || text.to_owned();
         let sign = text.find(['>', '<']);
@@ -251,8 +251,8 @@ impl FailOn {
         &self.text
     }
 
-    /// Whether runs of these phases, each with its operations, have what the bar names; so that a wrong name is known
-    /// before anything is run.
+    /// Whether runs of these phases, each with its operations, have what the threshold names; so that a wrong name is
+    /// known before anything is run.
     ///
     /// # Errors
     /// A name that is neither a phase nor an operation there, with the nearest that is.
@@ -442,11 +442,11 @@ fn words(before: &str) -> (Vec<Word>, Word) {
     }
 }
 
-/// The bars' answers: each by one-sided bounds of 95 % over their number, so that the chance of any wrong answer is 5 %
-/// together.
+/// The thresholds' answers: each by one-sided bounds of 95 % over their number, so that the chance of any wrong answer
+/// is 5 % together.
 ///
 /// # Errors
-/// A bar about a phase, an operation or a number that the rows do not have.
+/// A threshold about a phase, an operation or a number that the rows do not have.
 pub(super) fn answers(bars: &[FailOn], rows: &[Computed]) -> Result<Vec<Bar>, BarError> {
     let mut asked: Vec<(&FailOn, &Computed)> = Vec::new();
     for bar in bars {

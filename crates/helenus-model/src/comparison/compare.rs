@@ -42,7 +42,7 @@ pub struct Options {
     pub label_a: String,
     /// What the person calls B.
     pub label_b: String,
-    /// Bars.
+    /// Thresholds.
     pub bars: Vec<FailOn>,
     /// How the number of pairs came about.
     pub stages: Stages,
@@ -109,7 +109,7 @@ pub enum CompareError {
         /// The workload of the other.
         other_workload: String,
     },
-    /// Nothing that may be believed is left.
+    /// Nothing valid is left.
     #[error("no pair of restarts is left: {}", .left_out.join("; "))]
     NothingLeft {
         /// Runs that were left out, each with the reason.
@@ -129,7 +129,7 @@ pub enum CompareError {
         /// Phases of the other.
         other_phases: String,
     },
-    /// A bar that cannot be set.
+    /// A threshold that cannot be set.
     #[error(transparent)]
     Bar(#[from] BarError),
 }
@@ -138,7 +138,9 @@ impl CompareError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         let text = match self {
-            Self::NoRuns { .. } => "name runs that ended: helenus history list shows how each did",
+            Self::NoRuns { .. } => {
+                "name runs that ended: helenus history list shows the outcome of each"
+            }
             Self::StartMeans { .. } => {
                 "measure both sides with the same build of helenus; times from different starts are not compared"
             }
@@ -147,7 +149,7 @@ impl CompareError {
             }
             Self::Workloads { .. } => "compare runs of one workload",
             Self::NothingLeft { .. } => {
-                "cure the doubts of these runs and run them again: helenus history show tells them"
+                "cure the doubts of these runs and run them again: helenus history show lists them"
             }
             Self::NoPhase { .. } => "run both sides with the same --phases",
             Self::Bar(error) => return error.hint(),
@@ -166,8 +168,8 @@ fn means(start: StartMeans) -> &'static str {
 /// Compares the runs of two sides.
 ///
 /// # Errors
-/// A side without runs; runs that differ in what *start* means or in their workload; no pair that may be believed; no
-/// phase in common; a bar about something that the runs do not have.
+/// A side without runs; runs that differ in what *start* means or in their workload; no valid pair; no phase in common;
+/// a threshold about something that the runs do not have.
 pub fn compare(
     a: &[RunFacts],
     b: &[RunFacts],
@@ -301,10 +303,10 @@ pub struct Needed {
 
 impl Comparison {
     /// Stein's rule: how many pairs in all give an interval of the wanted half-width (a ratio above 1, such as 1.05),
-    /// by the spread of these pairs, which are the first stage. The rows of the bars govern; without bars p50 of all
-    /// operations together in each phase, of the response time where there is a schedule. The interval is the one that is
-    /// shown beside the answer. None where no such row has an
-    /// interval, or the wanted ratio is not above 1.
+    /// by the spread of these pairs, which are the first stage. The rows of the thresholds govern; without thresholds
+    /// p50 of all operations together in each phase, of the response time where there is a schedule. The interval is
+    /// the one that is shown beside the answer. None where no such row has an interval, or the wanted ratio is not
+    /// above 1.
     pub fn pairs_needed(&self, wanted: f64) -> Option<Needed> {
         let half = wanted.ln();
         if half.is_nan() || half <= 0.0 {

@@ -21,11 +21,11 @@ pub struct Conclusion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// A difference is significant after correction, or all bars hold.
+    /// A difference is significant after correction, or all thresholds hold.
     Settled,
     /// Nothing is claimed.
     Open,
-    /// A bar is crossed.
+    /// A threshold is crossed.
     Crossed,
 }
 
@@ -36,7 +36,7 @@ pub enum Finding {
     NoClaim,
     /// None of the rows that may be claims.
     Exploratory,
-    /// Not told apart from chance.
+    /// Not significant.
     NotSignificant,
     /// B is higher.
     Higher,
@@ -122,7 +122,7 @@ fn range(low: f64, high: f64) -> String {
 }
 
 impl Estimate {
-    /// Whether it stands on as many pairs as a claim needs. Below them its interval may have any width: whoever shows a
+    /// Whether it has as many pairs as a claim needs. Below them its interval may have any width: whoever shows a
     /// comparison shows none.
     pub fn is_enough(&self) -> bool {
         self.pairs >= LEAST_PAIRS && self.degrees + 1 >= LEAST_PAIRS
@@ -139,13 +139,14 @@ impl Comparison {
     pub fn rule(&self) -> Option<String> {
         let family = self.family().filter(|e| e.is_enough()).count();
         let ever = match self.sequential {
-            true => " They hold however many pairs were looked at before (anytime-valid).",
+            true => " They stay valid however often the pairs were looked at (anytime-valid).",
             false => "",
         };
         (family > 0).then(|| {
             format!(
-                "Claims are made of {family} rows only, by Holm's p at 5 % over them, and their intervals hold together in 95 of \
-                 100 cases (Bonferroni); all other rows are exploratory, with an interval of 95 % each.{ever}"
+                "Claims are made of {family} rows only, at 5 % over all of them (Holm), and their intervals hold \
+                 together in 95 of 100 cases (Bonferroni); all other rows are exploratory, each with its own 95 % \
+                 interval.{ever}"
             )
         })
     }
@@ -188,9 +189,9 @@ impl Comparison {
     fn badge(&self) -> (&'static str, Tone) {
         let claims_nothing = self.rows.iter().all(|row| row.claim == Claim::None);
         match self.answer() {
-            Some(BarAnswer::Crossed) => ("a bar is crossed", Tone::Crossed),
-            Some(BarAnswer::CannotTell) => ("a bar is undecided", Tone::Open),
-            Some(BarAnswer::Holds) => ("all bars hold", Tone::Settled),
+            Some(BarAnswer::Crossed) => ("a threshold is crossed", Tone::Crossed),
+            Some(BarAnswer::CannotTell) => ("a threshold is undecided", Tone::Open),
+            Some(BarAnswer::Holds) => ("all thresholds hold", Tone::Settled),
             None if claims_nothing => ("no claim", Tone::Open),
             None if self.rows.iter().any(|row| row.finding().is_claim()) => {
                 ("significant difference", Tone::Settled)
@@ -235,8 +236,8 @@ impl Comparison {
             None => self.differences_sentence(&[]),
             Some(BarAnswer::Holds) => {
                 let bars = match self.bars.as_slice() {
-                    [only] => format!("bar {} holds", only.text),
-                    _ => "all bars hold".to_owned(),
+                    [only] => format!("threshold {} holds", only.text),
+                    _ => "all thresholds hold".to_owned(),
                 };
                 format!("{bars}; {}", self.differences_sentence(&[]))
             }
@@ -272,9 +273,9 @@ impl Comparison {
         }
     }
 
-    /// `bar p99>+5% is crossed (B's response p99 7.0 to 17 % higher)`.
+    /// `threshold p99>+5% is crossed (B's response p99 7.0 to 17 % higher)`.
     fn bar_words(&self, bar: &Bar) -> String {
-        let answer = format!("bar {} {}", bar.text, bar.answer.words());
+        let answer = format!("threshold {} {}", bar.text, bar.answer.words());
         let row = self.rows.iter().find(|row| row.name() == bar.row);
         match (row, bar.low, bar.high) {
             (Some(row), Some(low), Some(high)) => {
@@ -289,7 +290,8 @@ impl Comparison {
         }
     }
 
-    /// The headline's measures: those that are significant, else what is open. Those of `crossed` bars are told already.
+    /// The headline's measures: those that are significant, else what is open. Those of `crossed` thresholds are named
+    /// already.
     fn differences_sentence(&self, crossed: &[&Bar]) -> String {
         let told = |row: &Row| crossed.iter().any(|bar| bar.row == row.name());
         let rows = || self.rows.iter().filter(|row| !told(row));

@@ -121,7 +121,7 @@ fn what_survives_correction_is_named_and_nothing_else() {
     let words: Vec<&str> = found.rows.iter().map(|row| row.finding().words()).collect();
     assert_eq!(words, ["B higher", "exploratory", "not significant"]);
     assert_eq!(found.rows[1].claim, Claim::None);
-    insta::assert_snapshot!(found.rule().unwrap(), @"Claims are made of 2 rows only, by Holm's p at 5 % over them, and their intervals hold together in 95 of 100 cases (Bonferroni); all other rows are exploratory, with an interval of 95 % each.");
+    insta::assert_snapshot!(found.rule().unwrap(), @"Claims are made of 2 rows only, at 5 % over all of them (Holm), and their intervals hold together in 95 of 100 cases (Bonferroni); all other rows are exploratory, each with its own 95 % interval.");
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn bars_come_first_and_contradict_nothing() {
     let p50 = row("read", Measure::ResponseP50, [0.97, 1.03], Some(0.6));
     let mut found = comparison(vec![p50.clone(), p99.clone()]);
     found.bars = vec![bar("p50>+5%", &p50, BarAnswer::Holds)];
-    insta::assert_snapshot!(said(&found), @"bar p50>+5% holds; no significant difference after correction (6 pairs); B's response p99 is 86 % lower (0.40 to 98 %) | all bars hold | Settled");
+    insta::assert_snapshot!(said(&found), @"threshold p50>+5% holds; no significant difference after correction (6 pairs); B's response p99 is 86 % lower (0.40 to 98 %) | all thresholds hold | Settled");
     found.bars.push(bar("p50>+2%", &p50, BarAnswer::CannotTell));
-    insta::assert_snapshot!(said(&found), @"bar p50>+2% is undecided (B's response p50 between 3.0 % lower and 3.0 % higher); no significant difference after correction (6 pairs); B's response p99 is 86 % lower (0.40 to 98 %) | a bar is undecided | Open");
+    insta::assert_snapshot!(said(&found), @"threshold p50>+2% is undecided (B's response p50 between 3.0 % lower and 3.0 % higher); no significant difference after correction (6 pairs); B's response p99 is 86 % lower (0.40 to 98 %) | a threshold is undecided | Open");
     // A bar is a claim of its own, corrected with the other bars: what it says is not taken back behind it.
     found.bars.push(bar("p99<-0%", &p99, BarAnswer::Crossed));
-    insta::assert_snapshot!(said(&found), @"bar p99<-0% is crossed (B's response p99 0.40 to 98 % lower); no other significant difference after correction (6 pairs) | a bar is crossed | Crossed");
+    insta::assert_snapshot!(said(&found), @"threshold p99<-0% is crossed (B's response p99 0.40 to 98 % lower); no other significant difference after correction (6 pairs) | a threshold is crossed | Crossed");
 }

@@ -125,7 +125,7 @@ fn by_number<'a, 'b>(
 }
 
 /// Why a run with a disqualifying doubt is left out.
-const INVALID: &str = "it must not be believed: see its doubts";
+const INVALID: &str = "it is invalid: see its doubts";
 
 fn is_invalid(run: &RunFacts) -> bool {
     !run.result.is_comparable()
@@ -149,8 +149,8 @@ pub(super) fn behind(pairs: &[Restarts]) -> Option<Behind> {
     (a + b > 0).then_some(Behind { a, b })
 }
 
-/// False where a run of the pair must not be believed: then the whole pair is left out, so that neither side gets to
-/// choose among its runs.
+/// False where a run of the pair is not valid: then the whole pair is left out, so that neither side gets to choose
+/// among its runs.
 fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
     let runs: Vec<&RunFacts> = pair.iter().flat_map(|side| side.runs.clone()).collect();
     let Some(first) = runs
@@ -164,7 +164,7 @@ fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
         let why = if is_invalid(run) {
             INVALID.to_owned()
         } else {
-            format!("{first} of its pair must not be believed")
+            format!("{first} of its pair is invalid")
         };
         let run = run.run.clone();
         left_out.push(LeftOut { run, why });
@@ -172,7 +172,7 @@ fn believed(pair: &Restarts, left_out: &mut Vec<LeftOut>) -> bool {
     false
 }
 
-/// The pairs as they are told.
+/// The pairs as they are shown.
 pub(super) fn told(pairs: &[Restarts]) -> Vec<Pair> {
     let one = |[a, b]: &Restarts| Pair {
         a: a.names(),
@@ -232,7 +232,7 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
         for (what, values) in facts.iter().filter(|fact| fact.1.len() > 1) {
             cautions.push(Caution {
                 text: format!(
-                    "the runs of {letter} are not of one kind: {what} is {}",
+                    "the runs of {letter} differ in {what}: {}",
                     values.join(", ")
                 ),
                 cure: "compare runs that share every setting of their side".to_owned(),
@@ -245,11 +245,11 @@ pub(super) fn differences(pairs: &[Restarts]) -> (Vec<Difference>, Vec<Caution>)
     (differences, cautions)
 }
 
-/// Differences that stand against a comparison whatever it is about.
+/// Differences that raise doubts about a comparison whatever it is about.
 fn caution_of(difference: &Difference) -> Option<Caution> {
     let Difference { what, a, b } = difference;
     let cure = if what.starts_with(RATE) {
-        "give both sides the same --rate: times at different rates are times of different loads"
+        "give both sides the same --rate: times at different rates are not comparable"
     } else if what == super::CLASS_ARCHIVE {
         "use the class-data archive on both sides or on neither"
     } else if what == super::JDK {
@@ -263,7 +263,7 @@ fn caution_of(difference: &Difference) -> Option<Caution> {
     })
 }
 
-/// What stands against the comparison by its pairs and their doubts.
+/// Cautions about the comparison, from its pairs and their doubts.
 pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let mut found = Vec::new();
     let mut add = |text: String, cure: &str| {
@@ -276,7 +276,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
             n => format!("{n} pairs of restarts"),
         };
         add(
-            format!("{count}: nothing is claimed below {LEAST_PAIRS}"),
+            format!("{count}: no claim is made below {LEAST_PAIRS}"),
             "run more restarts of both sides, in turn",
         );
     }
@@ -287,7 +287,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let after = |first: usize, then: usize| ends(first, true) < ends(then, false);
     if pairs.len() > 1 && (after(0, 1) || after(1, 0)) {
         add(
-            "all of one side ran before all of the other: what drifted in time counts as their difference".to_owned(),
+            "all of one side ran before all of the other: drift over time counts as their difference".to_owned(),
             "run the two sides in turn: helenus compare --ab",
         );
     }
@@ -316,7 +316,7 @@ pub(super) fn cautions(pairs: &[Restarts]) -> Vec<Caution> {
     let careful = careful.count();
     if careful * 2 > runs.len() {
         add(
-            format!("{careful} of {} runs carry cautions", runs.len()),
+            format!("{careful} of {} runs have cautions", runs.len()),
             "look at each with `helenus history show`, and cure what they share",
         );
     }

@@ -9,7 +9,8 @@ use crate::stats::{Interval, detectable, holm, interval, pairs_needed, two_stage
 /// Two-sided level of the intervals.
 pub(crate) const ALPHA: f64 = 1.0 - LEVEL;
 
-/// Two-sided level of an interval each end of which is a one-sided bound of 95 %: a bar asks about one side of one number.
+/// Two-sided level of an interval each end of which is a one-sided bound of 95 %: a threshold asks about one side of
+/// one number.
 pub(crate) const ONE_SIDED: f64 = 2.0 * ALPHA;
 
 /// Half-width that [`Estimate::pairs_for_5_percent`] is about, as a ratio.
@@ -18,7 +19,7 @@ const FIVE_PERCENT: f64 = 1.05;
 /// Power that [`Estimate::detectable`] is about: 8 of 10 cases.
 const POWER: f64 = 0.8;
 
-/// A level shared by so many intervals that are told together (Bonferroni).
+/// A level shared by so many intervals that are shown together (Bonferroni).
 #[expect(clippy::cast_precision_loss, reason = "rows and bars of a report")]
 pub(crate) fn shared(level: f64, by: usize) -> f64 {
     level / by.max(1) as f64
@@ -42,7 +43,7 @@ impl Computed {
         Some(each.reduce(hull)?.map(f64::exp))
     }
 
-    /// Whether it stands on as many pairs as a claim needs.
+    /// Whether it has as many pairs as a claim needs.
     pub(super) fn is_enough(&self) -> bool {
         let mut intervals = self.intervals.iter();
         intervals
@@ -221,8 +222,8 @@ fn row(
 }
 
 impl Computed {
-    /// The estimate of what was recorded, with ends and p that hold whatever the generator's lateness hides; told together
-    /// with so many in all.
+    /// The estimate of what was recorded, with ends and p that hold whatever the generator's lateness hides; shown
+    /// together with so many in all.
     fn estimate(&self, together: usize) -> Option<Estimate> {
         let recorded = estimate(self.intervals.first()?, together);
         let [low, high] = self.ends(shared(ALPHA, together))?;
@@ -236,7 +237,8 @@ impl Computed {
     }
 }
 
-/// An interval of log ratios as ratios, told together with so many in all: all of them hold in 95 of 100 cases (Bonferroni).
+/// An interval of log ratios as ratios, shown together with so many in all: all of them hold in 95 of 100 cases
+/// (Bonferroni).
 pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
     let level = shared(ALPHA, together);
     let [low, high] = of.ends(level).map(f64::exp);
@@ -255,7 +257,7 @@ pub(crate) fn estimate(of: &Interval, together: usize) -> Estimate {
 }
 
 impl Estimate {
-    /// The same told together with so many in all.
+    /// The same shown together with so many in all.
     pub(crate) fn told_with(&self, together: usize) -> Self {
         let of = Interval {
             mean: self.ratio.ln(),

@@ -236,7 +236,7 @@ fn nothing_is_claimed_of_few() {
     assert!(p50.estimate.is_some_and(|e| e.low > 1.4));
     assert_eq!(p50.claim, Claim::None);
     assert_eq!(five.answer(), Some(BarAnswer::CannotTell));
-    insta::assert_snapshot!(five.cautions[0].text, @"5 pairs of restarts: nothing is claimed below 6");
+    insta::assert_snapshot!(five.cautions[0].text, @"5 pairs of restarts: no claim is made below 6");
     let six = compared(&A[..6], &times_of(1.5)[..6], &["p50>+5%"]);
     assert_eq!(six.answer(), Some(BarAnswer::Crossed));
 }
@@ -315,13 +315,13 @@ fn invalid_runs_go_with_their_pair() {
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     a7: the other side has fewer restarts
-    a2: it must not be believed: see its doubts
-    b2: a2 of its pair must not be believed
+    a2: it is invalid: see its doubts
+    b2: a2 of its pair is invalid
     "#);
     assert_eq!(found.pairs[2].a, ["a3"]);
     assert_eq!(found.pairs[2].b, ["b3"]);
     let spoilt = compare(&a[2..3], &b[..1], &options(&[])).unwrap_err();
-    insta::assert_snapshot!(format!("{spoilt} | {}", spoilt.hint()), @"no pair of restarts is left: a2: it must not be believed: see its doubts; b0: a2 of its pair must not be believed | cure the doubts of these runs and run them again: helenus history show tells them");
+    insta::assert_snapshot!(format!("{spoilt} | {}", spoilt.hint()), @"no pair of restarts is left: a2: it is invalid: see its doubts; b0: a2 of its pair is invalid | cure the doubts of these runs and run them again: helenus history show lists them");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn pair_numbers_win_over_time() {
     alone.pair = Some(9);
     let told = compare(&a, &[b[0].clone(), alone], &options(&[])).unwrap();
     let why = told.left_out.iter().find(|left| left.run == "b3");
-    assert_eq!(why.unwrap().why, "it must not be believed: see its doubts");
+    assert_eq!(why.unwrap().why, "it is invalid: see its doubts");
     // Without numbers on both sides the order of beginning decides.
     b[0].pair = None;
     let found = compare(&a, &b, &options(&[])).unwrap();
@@ -424,18 +424,18 @@ fn cautions_say_what_stands_against_it() {
         )
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    all of one side ran before all of the other: what drifted in time counts as their difference
+    all of one side ran before all of the other: drift over time counts as their difference
       run the two sides in turn: helenus compare --ab
-    a class-data archive was used in one node and not in another: in 1 of 16 runs
+    some nodes used a class-data archive and some did not: in 1 of 16 runs
       use the archive in all nodes or in none
-    16 of 16 runs carry cautions
+    16 of 16 runs have cautions
       look at each with `helenus history show`, and cure what they share
-    the runs of A are not of one kind: heap is 1G, 2G
+    the runs of A differ in heap: 1G, 2G
       compare runs that share every setting of their side
     the sides differ in class archive: yes and no
       use the class-data archive on both sides or on neither
     the sides differ in rate of write: 2000/s and 1500/s
-      give both sides the same --rate: times at different rates are times of different loads
+      give both sides the same --rate: times at different rates are not comparable
     class archive: yes / no
     rate of write: 2000/s / 1500/s
     heap: 1G, 2G / 2G
@@ -458,7 +458,7 @@ fn what_cannot_be_compared_is_refused() {
     let other = result(vec![phase("read", &["read"], 400.0, None)]);
     insta::assert_snapshot!(refused(&other), @"the runs have no phase in common: r1 has write, r2 has read | run both sides with the same --phases");
     let error = compare(&a, &[], &options(&[])).unwrap_err();
-    insta::assert_snapshot!(format!("{error} | {}", error.hint()), @"after has no run that ended | name runs that ended: helenus history list shows how each did");
+    insta::assert_snapshot!(format!("{error} | {}", error.hint()), @"after has no run that ended | name runs that ended: helenus history list shows the outcome of each");
 }
 
 #[test]
@@ -534,10 +534,10 @@ fn bars_name_phases_and_operations() {
     read.p90>+5%: mixed read response p90
     all.p90>+5%: write all response p90, mixed all response p90
     mixed.write.response.p95>+5%: mixed write response p95
-    mixd.p99>+5%: the bar "mixd.p99>+5%" names no phase or operation at character 1: "mixd" | the nearest is mixed; known are write, mixed, all, read
-    mixed.reed.p99>+5%: the bar "mixed.reed.p99>+5%" names no phase or operation at character 7: "reed" | the nearest is read; known are all, read, write
-    p99.9>+5%: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
-    mixed.read.cpu>+5%: the bar "mixed.read.cpu>+5%" is about cpu, which these runs do not have in common | response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
+    mixd.p99>+5%: the threshold "mixd.p99>+5%" names no known phase or operation at character 1: "mixd" | the nearest is mixed; known: write, mixed, all, read
+    mixed.reed.p99>+5%: the threshold "mixed.reed.p99>+5%" names no known phase or operation at character 7: "reed" | the nearest is read; known: all, read, write
+    p99.9>+5%: the threshold "p99.9>+5%" is about p99.9, which not all of these runs have | response times need a --rate, a percentile needs ten samples above it; CPU is measured over all operations together, and only of nodes on this machine
+    mixed.read.cpu>+5%: the threshold "mixed.read.cpu>+5%" is about cpu, which not all of these runs have | response times need a --rate, a percentile needs ten samples above it; CPU is measured over all operations together, and only of nodes on this machine
     "#);
 }
 
@@ -554,7 +554,7 @@ fn what_a_bar_names_is_known_before_anything_runs() {
         assert_eq!(check(bar), Ok(()), "{bar}");
     }
     let told = check("write.read.p99>+5%").unwrap_err();
-    insta::assert_snapshot!(format!("{told} | {}", told.hint()), @r#"the bar "write.read.p99>+5%" names no phase or operation at character 7: "read" | known are all"#);
+    insta::assert_snapshot!(format!("{told} | {}", told.hint()), @r#"the threshold "write.read.p99>+5%" names no known phase or operation at character 7: "read" | known: all"#);
 }
 
 #[test]
@@ -579,32 +579,32 @@ fn bars_that_cannot_be_read_say_where() {
         format!("{error}\n  {}", error.hint())
     });
     insta::assert_snapshot!(told.join("\n"), @r#"
-    the bar "p99" compares nothing: it has neither > nor <
+    the threshold "p99" has neither > nor <
       write it as 'p99>+5%' or 'throughput<-5%'
-    the bar "p98>+5%" names no measure at character 1: "p98"
-      the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
-    the bar "write.p99.99>+5%" names no measure at character 11: "99"
-      the nearest is p99.9; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
-    the bar "mixed.write.latency>5%" names no measure at character 13: "latency"
-      known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
-    the bar "p99>+5" has no percentage at character 5: "+5"
+    the threshold "p98>+5%" names no known measure at character 1: "p98"
+      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the threshold "write.p99.99>+5%" names no known measure at character 11: "99"
+      the nearest is p99.9; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the threshold "mixed.write.latency>5%" names no known measure at character 13: "latency"
+      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the threshold "p99>+5" has no percentage at character 5: "+5"
       end it with a percentage above -100%, such as +5%, -5% or 2.5%
-    the bar "p99> fast%" has no percentage at character 6: "fast%"
+    the threshold "p99> fast%" has no percentage at character 6: "fast%"
       end it with a percentage above -100%, such as +5%, -5% or 2.5%
-    the bar "p99>-100%" has no percentage at character 5: "-100%"
+    the threshold "p99>-100%" has no percentage at character 5: "-100%"
       end it with a percentage above -100%, such as +5%, -5% or 2.5%
-    the bar "p99>1e1%" has no percentage at character 5: "1e1%"
+    the threshold "p99>1e1%" has no percentage at character 5: "1e1%"
       end it with a percentage above -100%, such as +5%, -5% or 2.5%
-    the bar "throughput<5%" can be read in two ways: < needs a percentage with its sign
+    the threshold "throughput<5%" is ambiguous: < needs a percentage with a sign
       write <-5% or <+5%
-    the bar "response.throughput<-5%" asks for the response time of throughput, which is no time
+    the threshold "response.throughput<-5%" asks for the response time of throughput, which is not a time
       leave response. out
-    the bar "a.b.c.p99>+5%" has too many names; from character 5 on nothing is known: "c"
+    the threshold "a.b.c.p99>+5%" has too many names, from character 5 on: "c"
       the form is [phase.][operation.][service|response.]measure
-    the bar "größe.p9>+5%" names no measure at character 7: "p9"
-      the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
-    the bar ">+5%" names no measure at character 1: ""
-      known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the threshold "größe.p9>+5%" names no known measure at character 7: "p9"
+      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    the threshold ">+5%" names no known measure at character 1: ""
+      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
     "#);
 }
 

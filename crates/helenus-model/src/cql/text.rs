@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 /// Longest varint or decimal, in bytes, that is turned to decimal digits; longer ones print as
 /// hexadecimal, because the conversion is quadratic.
 const LONGEST_DECIMAL_BYTES: usize = 4096;
-/// Digits that cqlsh 6.2 gives a `float` and a `double` unless it is told otherwise.
+/// Digits that cqlsh 6.2 gives a `float` and a `double` by default.
 const REAL_DIGITS: i32 = 5;
 /// Milliseconds of a day.
 const DAY_MILLIS: i64 = 86_400_000;
@@ -68,7 +68,7 @@ impl Display for Inner<'_> {
     }
 }
 
-/// A keyspace, table, column or field name as CQL wants it: quoted unless it is plain lower case.
+/// A keyspace, table, column or field name as CQL needs it: quoted unless it is plain lower case.
 ///
 /// Reserved words are not known here; a name that is one must be quoted by hand.
 pub fn identifier(name: &str) -> String {

@@ -93,7 +93,7 @@ fn found(doubt: &Doubt) -> String {
     use DoubtKind as K;
     let of = match doubt.kind {
         K::Fault | K::Membership | K::Compaction | K::Collection | K::GeneratorWaited => {
-            " of the measured window"
+            " of the measurement window"
         }
         _ => "",
     };
@@ -152,10 +152,10 @@ mod tests {
             .map(|one| format!("{}: {}", one.phases(), one.line()))
             .collect();
         insta::assert_snapshot!(lines.join("\n"), @"
-        rampup, main: behind its schedule: more operations were offered than were completed, and those that wait grew to the end: 2.00 s in rampup, 4.50 s in main, allowed 1.00 s
+        rampup, main: behind its schedule: operations were offered faster than they were completed, to the end: 2.00 s in rampup, 4.50 s in main, allowed 1.00 s
         rampup, main: a node died or restarted (node1)
-        rampup, main: compactions ran beside the operations: 40 % of the measured window, allowed 10 %
-        rampup, main: a node joined or left the cluster (node4 joined): 58 % of the measured window in rampup, 100 % of the measured window in main
+        rampup, main: compactions ran during the operations: 40 % of the measurement window, allowed 10 %
+        rampup, main: a node joined or left the cluster (node4 joined): 58 % of the measurement window in rampup, 100 % of the measurement window in main
         ");
     }
 

@@ -240,15 +240,15 @@ fn cures_follow_from_the_cause() {
     let none = OutsideFacts::default();
     let overloaded = cures(FailureKind::Overloaded, &none);
     insta::assert_snapshot!(overloaded.join("\n"), @r"
-    BehindSchedule: lower the rate, or find the highest one that holds
-    Errors: the nodes refused the load: lower the rate, or have fewer operations in flight; --max-errors SHARE allows more of them
-    NotSteady: give it a longer warm-up, or run long enough for the change to pass
+    BehindSchedule: lower the rate, or find the highest one that the cluster sustains
+    Errors: the nodes refused the load: lower the rate, or allow fewer operations in flight; --max-errors SHARE allows more of them
+    NotSteady: use a longer warm-up, or run long enough for the change to pass
     ");
     let unavailable = cures(FailureKind::Unavailable, &none);
     insta::assert_snapshot!(unavailable.join("\n"), @r"
-    BehindSchedule: nodes were down or out of reach meanwhile: see to them first, the rate may be right
-    Errors: too few replicas were up for the consistency level: start the nodes that are down (`helenus status` shows them), or see to the keyspace's replication; --max-errors SHARE allows more of them
-    NotSteady: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    BehindSchedule: nodes were down or unreachable: fix that first, the rate may be right
+    Errors: too few replicas were up for the consistency level: start the nodes that are down (`helenus status` shows them), or check the keyspace's replication; --max-errors SHARE allows more of them
+    NotSteady: nodes were down or unreachable: fix that first, the rate may be right
     ");
     let died = OutsideFacts {
         nodes_died: vec!["node2".to_owned()],
@@ -256,17 +256,17 @@ fn cures_follow_from_the_cause() {
     };
     let gone = cures(FailureKind::Connection, &died);
     insta::assert_snapshot!(gone.join("\n"), @r"
-    BehindSchedule: nodes were down or out of reach meanwhile: see to them first, the rate may be right
-    Errors: a node went away or could not be reached: `helenus status` shows it, its log says why; --max-errors SHARE allows more of them
-    NodeDied: the node's log says why (`helenus logs`): give it more memory if it ran out of that
-    NotSteady: nodes were down or out of reach meanwhile: see to them first, the rate may be right
+    BehindSchedule: nodes were down or unreachable: fix that first, the rate may be right
+    Errors: a node stopped or could not be reached: see `helenus status` and the node's log; --max-errors SHARE allows more of them
+    NodeDied: see the node's log (`helenus logs`); give it more memory if it ran out of it
+    NotSteady: nodes were down or unreachable: fix that first, the rate may be right
     ");
     let fault = OutsideFacts {
         faults: BTreeMap::from([("at 5s for 5s kill node2".to_owned(), 0.3)]),
         ..OutsideFacts::default()
     };
     let asked = cures(FailureKind::Unavailable, &fault);
-    assert!(asked[0].contains("a fault held meanwhile"), "{asked:?}");
+    assert!(asked[0].contains("the effect of a fault"), "{asked:?}");
     let stopped = OutsideFacts {
         disturbed: vec!["helenus stop c".to_owned()],
         ..died

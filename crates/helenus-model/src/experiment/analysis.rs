@@ -21,8 +21,8 @@ use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Blocks from which on a mean has an interval, and a bar is answered. Fewer than claim a difference: the interval is wide
-/// by itself.
+/// Blocks from which on a mean has an interval, and a threshold is answered. Fewer than claim a difference: the
+/// interval is wide by itself.
 pub(super) const LEAST_OF_A_MEAN: usize = 3;
 
 /// What an experiment says.
@@ -42,13 +42,13 @@ pub struct Analysis {
     pub screened: Option<Screened>,
     /// Contrasts on the measure that it is about, of which a difference may be claimed: they are judged together.
     pub family: usize,
-    /// Each bar by combination.
+    /// Each threshold by combination.
     pub bars: Vec<BarCell>,
-    /// Rates that hold the bars that ask for one bound at several of them.
+    /// Rates that hold the thresholds that set one bound at several of them.
     pub ladders: Vec<Ladder>,
     /// Effects: on the measure that it is about, then on others.
     pub effects: Vec<Effect>,
-    /// What became of what was promised of levels.
+    /// What became of the claimed effects of levels.
     pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
@@ -75,8 +75,8 @@ pub struct Cell {
     pub runs: usize,
     /// Geometric means of the phase's numbers.
     pub values: BTreeMap<Measure, f64>,
-    /// Their intervals of 95 %, from three runs on. All settings share what the machine did in a block: how they differ
-    /// is told by effects.
+    /// Their intervals of 95 %, from three runs on. All settings share what the machine did in a block: effects show
+    /// how they differ.
     pub intervals: BTreeMap<Measure, [f64; 2]>,
     /// Processors that all generator processes together kept busy, where known.
     pub generator_processors: Option<f64>,
@@ -110,14 +110,15 @@ impl Analysis {
         let (family, measure) = (self.family, self.measure.words());
         (family > 0).then(|| {
             format!(
-                "claims are made of {measure} only, by Holm's p at 5 % over all {family} contrasts of it, whose intervals hold \
-                 together in 95 of 100 cases (Bonferroni); which settings may be the best is judged at 5 % by itself; effects on other measures are exploratory, with an interval of \
-                 95 % each, and each settings' bar is answered for itself"
+                "claims are made of {measure} only, at 5 % over all {family} contrasts of it (Holm), whose intervals \
+                 hold together in 95 of 100 cases (Bonferroni); which settings may be the best is tested separately at \
+                 5 %; effects on other measures are exploratory, each with its own 95 % interval, and each combination's \
+                 threshold is judged separately"
             )
         })
     }
 
-    /// Settles the promises without numbers by what became of all planned runs.
+    /// Settles the claimed effects without numbers by what became of all planned runs.
     pub fn settle_tips(&mut self, of: &Experiment, facts: &[Fact], fates: &[Fate<'_>]) {
         for tip in &mut self.tips {
             tip.settle(of, facts, fates);

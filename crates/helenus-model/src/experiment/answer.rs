@@ -59,7 +59,7 @@ impl Answer {
         }
     }
 
-    /// The settings that are not told apart from the best, without those that it is compared with.
+    /// The settings that are not distinguished from the best, without those that it is compared with.
     pub fn alike(&self) -> impl Iterator<Item = &str> {
         let open = self
             .rivals

@@ -35,31 +35,31 @@ pub struct Bar {
     pub at: Vec<(usize, usize)>,
 }
 
-/// Why a bar or a measure is not understood.
+/// Why a threshold or a measure is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BarError {
     /// No such measure.
-    #[error("{found:?} is no measure")]
+    #[error("no such measure: {found:?}")]
     Measure {
         /// What was found.
         found: String,
     },
     /// Throughput and CPU are not times.
-    #[error("{word} is no time, so there is no response or service {word}")]
+    #[error("{word} is not a time: it has no response or service {word}")]
     NoTime {
         /// The measure.
         word: String,
     },
     /// Neither `<` nor `>`.
-    #[error("the bar {text:?} has neither < nor >")]
+    #[error("the threshold {text:?} has neither < nor >")]
     NoSign {
-        /// The bar.
+        /// The threshold.
         text: String,
     },
     /// No number with its unit.
-    #[error("the bar {text:?} has no bound: {found:?}")]
+    #[error("the threshold {text:?} has no bound: {found:?}")]
     Bound {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was found.
         found: String,
@@ -67,9 +67,9 @@ pub enum BarError {
         wanted: &'static str,
     },
     /// No such factor or level.
-    #[error("the bar {text:?} is about {found:?}, which is no level of a factor")]
+    #[error("the threshold {text:?} is about {found:?}, which is not a level of a factor")]
     Level {
-        /// The bar.
+        /// The threshold.
         text: String,
         /// What was found.
         found: String,
@@ -203,7 +203,7 @@ impl Bar {
 fn bound(measure: Measure, text: &str) -> Result<f64, &'static str> {
     match measure {
         Measure::Throughput => parse_rate(text.trim_end_matches("/s"))
-            .map_err(|_| "operations a second, such as 2000/s"),
+            .map_err(|_| "operations per second, such as 2000/s"),
         _ => parse_duration(text)
             .map(|time| time.as_secs_f64() * 1e6)
             .map_err(|_| "a time with its unit, such as 20ms"),

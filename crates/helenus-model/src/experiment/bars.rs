@@ -13,10 +13,10 @@ use crate::comparison::{ALPHA, BarAnswer, Measure, ONE_SIDED};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A bar at one combination.
+/// A threshold at one combination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BarCell {
-    /// The bar.
+    /// The threshold.
     pub bar: String,
     /// What it looks at.
     pub measure: Measure,
@@ -24,9 +24,9 @@ pub struct BarCell {
     pub combination: usize,
     /// In words.
     pub label: String,
-    /// Geometric mean over the blocks, twins included, in the measure's unit.
+    /// Geometric mean over the blocks, A/A controls included, in the measure's unit.
     pub value: Option<f64>,
-    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the bar asks about one side.
+    /// One-sided bounds of 95 %, lower and upper, in the measure's unit: the threshold is about one side.
     pub interval: Option<[f64; 2]>,
     /// Degrees of freedom of the variance behind the bounds, of the upper one.
     pub degrees: Option<f64>,
@@ -36,8 +36,8 @@ pub struct BarCell {
     pub behind: usize,
 }
 
-/// Each bar at each of its combinations, and the rates that hold those that ask for one bound at several; `held` says
-/// whether the settings were those that were asked for.
+/// Each threshold at each of its combinations, and the rates that hold those that ask for one bound at several; `held`
+/// says whether the settings were those that were asked for.
 pub(super) fn bars(
     of: &Experiment,
     all: &[Vec<usize>],

@@ -5,7 +5,7 @@ use crate::result::{Around, HostSpeed, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What stood beside a run. What nobody looked at is absent.
+/// Covariates of a run. What was not measured is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Covariates {
     /// When its load began, in seconds since 1970.
@@ -16,10 +16,10 @@ pub struct Covariates {
     pub runs_before: Option<usize>,
     /// How fast the generator's machine worked before and after it.
     pub host_speed: HostSpeed,
-    /// By phase, share of the host's CPU that the hypervisor took in the measured stretch.
+    /// By phase, share of the host's CPU that the hypervisor took in the measurement window.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub steal_share: BTreeMap<String, f64>,
-    /// By phase, share of the measured stretch in which the generator's busiest thread waited for a processor.
+    /// By phase, share of the measurement window in which the generator's busiest thread waited for a processor.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub run_queue_share: BTreeMap<String, f64>,
 }

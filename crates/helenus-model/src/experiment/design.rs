@@ -28,7 +28,7 @@ pub struct Whole {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// No factor.
-    #[error("an experiment wants a factor")]
+    #[error("an experiment needs a factor")]
     NoFactor,
     /// One in so many needs factors of so many levels.
     #[error(
@@ -45,7 +45,7 @@ pub enum DesignError {
     TooMany(usize),
     /// A screening design with fewer restarts than main effects.
     #[error(
-        "a screening of these factors needs {needed} restarts a block, and {restarts} are asked for"
+        "a screening of these factors needs {needed} restarts per block, and {restarts} were requested"
     )]
     Restarts {
         /// What was asked for.
@@ -122,7 +122,7 @@ impl Experiment {
         self.factors.iter().filter(|f| fits(f.levels.len())).count()
     }
 
-    /// The resolution of a fraction: below 5 an interaction of two cannot be told from others, and with 3 not even
+    /// The resolution of a fraction: below 5 an interaction of two cannot be separated from others, and with 3 not even
     /// from a factor's own effect. None of designs that are no fraction.
     pub fn resolution(&self) -> Option<usize> {
         match self.design {
@@ -162,12 +162,13 @@ impl Experiment {
         }
     }
 
-    /// Whether its design tells main effects only.
+    /// Whether its design estimates main effects only.
     pub fn is_screening(&self) -> bool {
         matches!(self.design, Design::Screening(_))
     }
 
-    /// The level of a factor of restarts that comes in the fewest of them, in words, and how many these are; twins apart.
+    /// The level of a factor of restarts that comes in the fewest of them, in words, and how many these are; A/A
+    /// controls apart.
     pub fn rarest(&self) -> Option<(String, usize)> {
         let wholes = self.wholes(&self.combinations());
         let each = self.factors.iter().enumerate();

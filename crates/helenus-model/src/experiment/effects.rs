@@ -27,7 +27,7 @@ pub struct Effect {
     pub testable: bool,
     /// Blocks that lack a run of it; their other runs count.
     pub incomplete_blocks: usize,
-    /// Settings of the level that it is told over, and those that were to run with it.
+    /// Settings of the level that it is estimated over, and those that were to run with it.
     pub settings: [usize; 2],
     /// Compared with the level before it.
     #[serde(skip)]

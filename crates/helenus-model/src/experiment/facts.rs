@@ -35,9 +35,9 @@ pub struct Fact {
     pub phases: Vec<String>,
     /// Its numbers.
     pub values: Values,
-    /// Processors that all generator processes together kept busy in the last phase; none where nobody looked.
+    /// Processors that all generator processes together kept busy in the last phase; none if not measured.
     pub generator_processors: Option<f64>,
-    /// Bytes that the nodes read from the disk for each operation of the last phase; none where nobody looked.
+    /// Bytes that the nodes read from the disk for each operation of the last phase; none if not measured.
     pub read_bytes_per_operation: Option<f64>,
     /// The same of what they wrote.
     pub written_bytes_per_operation: Option<f64>,
@@ -46,7 +46,7 @@ pub struct Fact {
     pub limits_failed: Option<String>,
     /// Texts of its doubts, each once.
     pub doubts: Vec<String>,
-    /// What stood beside it.
+    /// Its covariates.
     pub covariates: Covariates,
 }
 
@@ -109,7 +109,7 @@ impl Fact {
         Some(least.unwrap_or(most).min(most))
     }
 
-    /// A number of it; none where it must not be believed.
+    /// A number of it; none where it is not valid.
     pub(super) fn value(&self, phase: &str, measure: Measure) -> Option<f64> {
         let found = self.values.get(phase)?.get(&measure).copied();
         found.filter(|_| self.is_believed())

@@ -88,7 +88,7 @@ impl Family {
     }
 }
 
-/// An estimate that is told together with so many, with its adjusted p value and what that lets one say.
+/// An estimate that is shown together with so many, with its adjusted p value and what that lets one say.
 pub(super) fn said(of: &Estimate, family: usize, adjusted: f64) -> (Estimate, Claim) {
     let told = Estimate {
         p_holm: Some(adjusted),

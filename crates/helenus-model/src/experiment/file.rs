@@ -79,7 +79,7 @@ pub fn read(text: &str) -> Result<Experiment, FileError> {
     reader.known(top, &TOP)?;
     let (at, name) = reader
         .text(top, "name")?
-        .ok_or_else(|| reader.wrong(0, "an experiment wants a name"))?;
+        .ok_or_else(|| reader.wrong(0, "an experiment needs a name"))?;
     reader.word(at, "an experiment", &name)?;
     let factors = reader.factors(top)?;
     let until = reader.percent(top, "until")?;
@@ -133,7 +133,7 @@ impl Reader<'_> {
         let count = usize::try_from(number).ok();
         let wrong = || {
             let (least, most) = (within.start(), within.end());
-            self.wrong(at, format!("{key} wants a number from {least} to {most}"))
+            self.wrong(at, format!("{key} must be a number from {least} to {most}"))
         };
         let count = count.filter(|n| within.contains(n));
         count.map(Some).ok_or_else(wrong)
@@ -148,11 +148,11 @@ impl Reader<'_> {
             .strip_suffix('%')
             .and_then(|n| n.trim().parse::<f64>().ok());
         let within = number.filter(|n| (0.1..=100.0).contains(n));
-        let wrong = || self.wrong(at, format!("{key} wants a percentage from 0.1% to 100%"));
+        let wrong = || self.wrong(at, format!("{key} must be a percentage from 0.1% to 100%"));
         within.map(|n| Some(n / 100.0)).ok_or_else(wrong)
     }
 
-    /// A name that can stand in a command, in a bar and in the name of a file.
+    /// A name that can stand in a command, in a threshold and in the name of a file.
     fn word(&self, at: usize, what: &str, name: &str) -> Result<(), FileError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.is_empty() && name.len() <= NAME_MOST && name.chars().all(plain) {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
         Err(FileError {
             hint: Some(format!(
-                "take letters, digits, - and _ only, at most {NAME_MOST}"
+                "use letters, digits, - and _ only, at most {NAME_MOST}"
             )),
             ..self.wrong(at, format!("{name:?} cannot be the name of {what}"))
         })
@@ -190,8 +190,8 @@ impl Reader<'_> {
             return match at_most {
                 None => Ok(None),
                 Some((at, _)) => Err(FileError {
-                    hint: Some(format!("write until = \"{LEVEL}\" beside it")),
-                    ..self.wrong(at, "at_most is how long `until` may take")
+                    hint: Some(format!("add until = \"{LEVEL}\"")),
+                    ..self.wrong(at, "at_most limits how long `until` may take")
                 }),
             };
         };
@@ -232,7 +232,7 @@ impl Reader<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, FileError> {
         let found = plain(value.get_ref()).ok_or_else(|| {
-            let what = format!("{key} wants a text, a number, true or false, or a list of these");
+            let what = format!("{key} must be a text, a number, true or false, or a list of these");
             self.wrong(value.span().start, what)
         })?;
         Ok(Setting {
@@ -247,13 +247,13 @@ impl Reader<'_> {
         for (at, table) in self.tables(top, "factor")? {
             let factor = self.factor(at, table)?;
             if factors.iter().any(|other| other.name == factor.name) {
-                return Err(self.wrong(at, format!("there are two factors named {}", factor.name)));
+                return Err(self.wrong(at, format!("two factors are named {}", factor.name)));
             }
             factors.push(factor);
         }
         if !factors.is_empty() && factors.iter().all(|factor| factor.given) {
             return Err(FileError {
-                hint: Some("leave `given` out at the factor that is the question".into()),
+                hint: Some("leave `given` out of the factor that is the question".into()),
                 ..self.wrong(0, "every factor is given: nothing is left to choose")
             });
         }
@@ -264,28 +264,28 @@ impl Reader<'_> {
         self.known(table, &FACTOR)?;
         let key = self.text(table, "key")?;
         let named = self.text(table, "name")?;
-        let (_, name) = named.or_else(|| key.clone()).ok_or_else(|| {
-            self.wrong(at, "a factor wants a key (and a name, where it is another)")
-        })?;
+        let (_, name) = named
+            .or_else(|| key.clone())
+            .ok_or_else(|| self.wrong(at, "a factor needs a key (and a name, if that differs)"))?;
         self.word(at, "a factor", &name)?;
         let kind = self.kind(at, table, &name)?;
         let key = key.map_or_else(|| name.clone(), |(_, key)| key);
         let levels = table.get("levels");
         let Some(DeValue::Array(list)) = levels.map(Spanned::get_ref) else {
             let at = levels.map_or(at, |found| found.span().start);
-            return Err(self.wrong(at, format!("{name} wants a list of levels")));
+            return Err(self.wrong(at, format!("{name} needs a list of levels")));
         };
         let levels = list.iter().map(|one| self.level(&key, one));
         let levels: Vec<Level> = levels.collect::<Result<_, _>>()?;
         if levels.len() < 2 {
-            return Err(self.wrong(at, format!("{name} wants two levels at least")));
+            return Err(self.wrong(at, format!("{name} needs at least two levels")));
         }
         if levels[0].promise.is_some() {
             let what = format!(
-                "the first level of {name} promises something, and is what others are compared with"
+                "the first level of {name} has a claimed effect, but it is the reference for the others"
             );
             return Err(FileError {
-                hint: Some("put the level as it is without the tip first".into()),
+                hint: Some("put the level without the claim first".into()),
                 ..self.wrong(at, what)
             });
         }
@@ -324,14 +324,14 @@ impl Reader<'_> {
     fn kind(&self, at: usize, table: &DeTable<'_>, factor: &str) -> Result<Kind, FileError> {
         let words = Kind::EVERY.map(Kind::word);
         let (at, word) = self.text(table, "kind")?.ok_or_else(|| {
-            self.wrong(at, format!("{factor} wants a kind: {}", words.join(", ")))
+            self.wrong(at, format!("{factor} needs a kind: {}", words.join(", ")))
         })?;
         let found = Kind::EVERY.into_iter().find(|kind| kind.word() == word);
         found.ok_or_else(|| {
             let near = nearest(&word, words).map(|near| format!("did you mean {near}?"));
             FileError {
                 hint: near.or_else(|| Some(format!("known: {}", words.join(", ")))),
-                ..self.wrong(at, format!("there is no kind {word}"))
+                ..self.wrong(at, format!("no such kind: {word}"))
             }
         })
     }
@@ -349,7 +349,7 @@ impl Reader<'_> {
         };
         let (label_at, label) = self
             .text(table, "label")?
-            .ok_or_else(|| self.wrong(at, "a level with several keys wants a label"))?;
+            .ok_or_else(|| self.wrong(at, "a level with several keys needs a label"))?;
         self.word(label_at, "a level", &label)?;
         let promise = match self.text(table, "promises")? {
             None => None,
@@ -384,7 +384,7 @@ impl Reader<'_> {
             return Ok(Vec::new());
         };
         let wrong = |at| {
-            let what = format!("{key} wants a list of texts, such as {such_as:?}");
+            let what = format!("{key} must be a list of texts, such as {such_as:?}");
             self.wrong(at, what)
         };
         let DeValue::Array(list) = value.get_ref() else {
@@ -446,8 +446,8 @@ impl Reader<'_> {
             (Some((_, word)), true) if word == "third" => Design::Fraction(3),
             (Some((at, word)), true) if word == "screening" && of.until.is_some() => {
                 return Err(FileError {
-                    hint: Some("fix the number of blocks with repeats".into()),
-                    ..self.wrong(*at, "until cannot size a screening: its intervals stand on restarts, not on blocks")
+                    hint: Some("set the number of blocks with repeats".into()),
+                    ..self.wrong(*at, "until cannot size a screening: its intervals are computed from restarts, not from blocks")
                 });
             }
             (Some((at, word)), true)
@@ -466,13 +466,13 @@ impl Reader<'_> {
                     hint: Some(
                         "known: full, half, third, screening; or name each [[combination]]".into(),
                     ),
-                    ..self.wrong(*at, format!("there is no design {word}"))
+                    ..self.wrong(*at, format!("no such design: {word}"))
                 });
             }
             (Some((at, _)), false) => {
                 return Err(self.wrong(
                     *at,
-                    "design and [[combination]] say the same: one is enough",
+                    "design conflicts with [[combination]]: use one of them",
                 ));
             }
             (None, false) => Design::Listed(self.listed(&listed, of)?),
@@ -499,7 +499,7 @@ impl Reader<'_> {
         }
         Err(FileError {
             hint: Some("write design = \"screening\", or leave it out".into()),
-            ..self.wrong(at, "restarts is the size of a screening design")
+            ..self.wrong(at, "restarts sets the size of a screening design only")
         })
     }
 
@@ -532,7 +532,7 @@ impl Reader<'_> {
                 })?);
             }
             if all.contains(&levels) {
-                return Err(self.wrong(*at, "this combination is there already"));
+                return Err(self.wrong(*at, "this combination already exists"));
             }
             all.push(levels);
         }

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 /// The key of a load's rate.
 const RATE: &str = "rate";
 
-/// The rate up to which settings hold a bar.
+/// The rate up to which settings hold a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ladder {
-    /// The bar, without the rates that it is asked at.
+    /// The threshold, without the rates that it is asked at.
     pub bar: String,
     /// What it looks at.
     pub measure: Measure,
     /// All settings but the rate, in words.
     pub label: String,
-    /// The rates that tell it, rising, in operations a second.
+    /// The rates that decide it, rising, in operations per second.
     pub rates: Vec<f64>,
     /// Up to where the mean keeps below the bound: log time straight along log rate between two rates.
     pub rate: Rate,
@@ -39,8 +39,8 @@ pub enum Rate {
     Above(f64),
 }
 
-/// A bar at one combination: logarithms of the mean and of both ends of its interval of 95 %; infinite where runs fell
-/// behind.
+/// A threshold at one combination: logarithms of the mean and of both ends of its interval of 95 %; infinite where runs
+/// fell behind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rung<'a> {
     pub(super) bar: &'a Bar,
@@ -51,7 +51,7 @@ pub(super) struct Rung<'a> {
     pub(super) high: f64,
 }
 
-/// The rates that hold each bar of a time that is asked at several rates.
+/// The rates that hold each threshold of a time that is asked at several rates.
 pub(super) fn ladders(of: &Experiment, all: &[Vec<usize>], rungs: &[Rung<'_>]) -> Vec<Ladder> {
     let Some((factor, rates)) = of_rates(of) else {
         return Vec::new();
@@ -116,7 +116,7 @@ fn is_of_a_time(rung: &Rung<'_>) -> bool {
     is_time && rung.bar.below
 }
 
-/// A bar without the rate that it is asked at.
+/// A threshold without the rate that it is asked at.
 fn words(of: &Experiment, bar: &Bar, factor: usize) -> String {
     let base = bar.text.split(" at ").next().unwrap_or_default().trim();
     let others = bar.at.iter().filter(|(place, _)| *place != factor);

@@ -5,7 +5,7 @@ use crate::comparison::{ALL, Measure};
 use crate::result::RunResult;
 use std::time::Duration;
 
-/// How long nodes are warmed at most where nobody says.
+/// How long nodes are warmed at most by default.
 const DEFAULT_AT_MOST: Duration = Duration::from_secs(180);
 
 /// The last slices that are judged together.

@@ -39,8 +39,8 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Of the runs of this stage, with twins as further runs of the first restart's settings; `first_stage` blocks gave
-    /// the number of blocks, where it was not just given.
+    /// Of the runs of this stage, with A/A controls as further runs of the first restart's settings; `first_stage`
+    /// blocks gave the number of blocks, where it was not just given.
     pub(super) fn of(
         of: &Experiment,
         facts: &[Fact],

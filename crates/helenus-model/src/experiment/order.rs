@@ -52,14 +52,14 @@ pub struct Planned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotLonger {
     /// It has more already.
-    #[error("{have} blocks are planned, and none is taken back")]
+    #[error("{have} blocks are already planned, and blocks cannot be removed")]
     Fewer {
         /// Blocks of the main stage.
         have: usize,
     },
     /// So many allow a claim: whoever has seen it must not let it decide whether to go on.
     #[error(
-        "{have} blocks are planned: their answer may be known, and must not decide whether there are more"
+        "{have} blocks are planned: their answer may be known, and it must not decide whether to run more"
     )]
     Claims {
         /// Blocks of the main stage.

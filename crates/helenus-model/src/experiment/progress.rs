@@ -9,11 +9,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Not begun.
+    /// Not started.
     Planned,
-    /// Begun; cut off where nobody writes it any more.
+    /// Started; cut off if nothing writes it any more.
     Running,
-    /// It ended, believed or not.
+    /// It ended, valid or not.
     Done,
     /// Its nodes did not start, or did not stay up.
     Died,
@@ -58,7 +58,7 @@ pub struct Fate<'a> {
 pub struct Timing {
     /// What a restart takes besides its runs: up, putting the dataset back, removal.
     pub restart: Duration,
-    /// By combination: warm-up and measured stretch, and what is around them.
+    /// By combination: warm-up and measurement window, and what is around them.
     pub runs: Vec<Duration>,
     /// By combination: what is there before, where anything is.
     pub datasets: Vec<Option<Making>>,

@@ -8,21 +8,21 @@ use super::progress::{Fate, RunState};
 use crate::comparison::{Claim, Estimate, Measure};
 use serde::Serialize;
 
-/// Greatest gain that a person may promise, as a share.
+/// Greatest gain that may be claimed, as a share.
 const GAIN_MOST: f64 = 100.0;
 
-/// A gain that somebody promises of a level, as shares.
+/// A claimed gain of a level, as shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
     /// As it was written.
     pub text: String,
-    /// The least that is promised; 0 of `up to` and of a gain without a figure.
+    /// The least that is claimed; 0 of `up to` and of a gain without a figure.
     pub low: f64,
 }
 
-/// Why a promise is not understood.
+/// Why a claimed effect is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{found:?} is no gain")]
+#[error("{found:?} is not a gain")]
 pub struct PromiseError {
     /// What was found.
     pub found: String,
@@ -71,13 +71,13 @@ impl Promise {
     }
 }
 
-/// How a promise ends.
+/// What became of a claimed effect.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "end")]
 pub enum Kept {
-    /// A gain was found, and the promised one is within its interval, or below it.
+    /// A gain was found, and the claimed one is within its interval, or below it.
     Confirmed,
-    /// A loss was found, or what was promised lies above the whole interval.
+    /// A loss was found, or what was claimed lies above the whole interval.
     Contradicted,
     /// Nothing was found, and nothing greater than this share either way is left possible.
     NoDifference {
@@ -122,14 +122,14 @@ impl Kept {
     }
 }
 
-/// What became of a promise.
+/// What became of a claimed effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tip {
     /// Factor.
     pub factor: String,
     /// The level that is said to gain.
     pub level: String,
-    /// What was promised, as it was written.
+    /// The claimed effect, as it was written.
     pub promised: String,
     /// Gain that was measured against the factor's first level: lower end, middle and upper end, as shares of it.
     pub gain: Option<[f64; 3]>,
@@ -177,14 +177,15 @@ impl Tip {
             own.any(Fact::is_believed)
         };
         let why = match own.len() - own.iter().filter(counts).count() {
-            0 => "too few runs count of what it is compared with".to_owned(),
-            lost => format!("{lost} of {} runs do not count", own.len()),
+            0 => "too few valid runs of what it is compared with".to_owned(),
+            lost => format!("{lost} of {} runs are invalid", own.len()),
         };
         (self.kept, self.because) = (Kept::NoNumbers, Some(why));
     }
 }
 
-/// What becomes of all promises, by the effects on this measure; `why_of` tells why nothing may be said of a factor.
+/// What becomes of all claimed effects, by the effects on this measure; `why_of` tells why nothing may be said of a
+/// factor.
 pub(super) fn tips(
     of: &Experiment,
     effects: &[Effect],

@@ -5,14 +5,14 @@ use super::{Experiment, Goal};
 use crate::histogram::SAMPLES_ABOVE;
 use crate::run_plan::Phase;
 
-/// A bar or a measure that a phase has too few samples for.
+/// A threshold or a measure that a phase has too few samples for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{asked} cannot be decided at {at}: the phase {phase} measures {operations} operations, and {percentile} wants {needed}, so \
-     that ten lie above it"
+    "{asked} cannot be decided at {at}: the phase {phase} measures {operations} operations, and {percentile} needs \
+     {needed}, so that ten are above it"
 )]
 pub struct TooFew {
-    /// The bar or the measure as it was written.
+    /// The threshold or the measure as it was written.
     pub asked: String,
     /// The first settings that have too few, in words.
     pub at: String,
@@ -34,15 +34,15 @@ impl TooFew {
 }
 
 impl Experiment {
-    /// The first bar, else the measure, that a phase cannot decide; none where all can, as far as that is known beforehand.
-    /// `phases` has by combination the phases of its run; none where that does not fit the machine.
+    /// The first threshold, else the measure, that a phase cannot decide; none where all can, as far as that is known
+    /// beforehand. `phases` has by combination the phases of its run; none where that does not fit the machine.
     pub fn too_few(&self, phases: &[Option<Vec<Phase>>]) -> Option<TooFew> {
         let all = self.combinations();
         let mut each = all.iter().zip(phases);
         each.find_map(|(levels, phases)| {
             let phases = phases.as_deref()?;
             let bars = self.bars.iter().filter(|bar| bar.is_about(levels));
-            let bars = bars.map(|bar| (format!("the bar {:?}", bar.text), &bar.goal));
+            let bars = bars.map(|bar| (format!("the threshold {:?}", bar.text), &bar.goal));
             let measure = (format!("the measure {}", self.goal.text), &self.goal);
             let mut asked = bars.chain([measure]);
             asked.find_map(|(asked, goal)| {
@@ -106,9 +106,9 @@ mod tests {
     fn a_percentile_wants_ten_samples_above_it() {
         let seconds = |s: u64| Extent::DurationMs(s * 1000);
         let one = |asks: &str, rate, extent| refused(asks, &[("main", rate, extent)]);
-        insta::assert_snapshot!(one("", Some(99.0), seconds(10)).unwrap(), @"the measure p99 cannot be decided at heap=64M: the phase main measures 990 operations, and p99 wants 1000, so that ten lie above it");
+        insta::assert_snapshot!(one("", Some(99.0), seconds(10)).unwrap(), @"the measure p99 cannot be decided at heap=64M: the phase main measures 990 operations, and p99 needs 1000, so that ten are above it");
         assert_eq!(one("", Some(100.0), seconds(10)), None);
-        insta::assert_snapshot!(one("bars = [\"p99.9 < 20ms\"]", Some(500.0), seconds(10)).unwrap(), @r#"the bar "p99.9 < 20ms" cannot be decided at heap=64M: the phase main measures 5000 operations, and p99.9 wants 10000, so that ten lie above it"#);
+        insta::assert_snapshot!(one("bars = [\"p99.9 < 20ms\"]", Some(500.0), seconds(10)).unwrap(), @r#"the threshold "p99.9 < 20ms" cannot be decided at heap=64M: the phase main measures 5000 operations, and p99.9 needs 10000, so that ten are above it"#);
         let of_count = |n| one("measure = \"p50\"", None, Extent::Count(n));
         assert!(of_count(19).is_some() && of_count(20).is_none());
         // How many come in a closed loop is what is measured; a mean has no samples above it to want.
@@ -125,6 +125,6 @@ mod tests {
         assert!(refused("", &phases).is_some());
         assert_eq!(refused("measure = \"write.p99\"", &phases), None);
         let bar = "measure = \"write.p99\"\nbars = [\"read.p95 < 1s\"]";
-        assert!(refused(bar, &phases).is_some_and(|why| why.contains("p95 wants 200")));
+        assert!(refused(bar, &phases).is_some_and(|why| why.contains("p95 needs 200")));
     }
 }

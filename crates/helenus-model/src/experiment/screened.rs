@@ -15,7 +15,7 @@ pub struct Screened {
     /// Factors with a level that is surely worse.
     pub worse: Vec<String>,
     /// All better levels over all first ones, by the sum of their main effects, with its own interval of 95 %: they were
-    /// chosen because they looked good, so it promises rather too much.
+    /// chosen because they looked good, so it is rather too optimistic.
     pub together: Option<Estimate>,
 }
 

@@ -17,7 +17,7 @@ pub(super) fn least(levels: &[usize]) -> usize {
     1 + levels.iter().map(|count| count - 1).sum::<usize>()
 }
 
-/// Runs where nobody says: the fewest that do, made a multiple of four so that factors of two levels are orthogonal.
+/// Runs by default: the fewest that do, made a multiple of four so that factors of two levels are orthogonal.
 pub(super) fn usual(levels: &[usize]) -> usize {
     least(levels).next_multiple_of(4)
 }

@@ -54,7 +54,7 @@ impl Cell {
 }
 
 impl Spread {
-    /// Of these runs, twins among them, of so many combinations.
+    /// Of these runs, A/A controls among them, of so many combinations.
     pub(super) fn of(runs: &[Run], combinations: usize) -> Self {
         let mut blocks: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for run in runs {
@@ -85,7 +85,7 @@ impl Spread {
         self.cells.get(&combination).map(|cell| cell.mean)
     }
 
-    /// The same with what its bounds stand on; none below two blocks.
+    /// The same with what its bounds are computed from; none below two blocks.
     pub(super) fn bounds(&self, combination: usize) -> Option<Bounds> {
         let cell = self.cells.get(&combination).filter(|one| one.blocks > 1)?;
         let (variance, degrees) = self.moderated(combination, cell);
@@ -130,8 +130,8 @@ impl Spread {
     }
 }
 
-/// A combination's blocks as means, in which a twin has halved what is not the block's; `of_blocks` is the share of the
-/// variance of a run that its block shares.
+/// A combination's blocks as means, in which an A/A control has halved what is not the block's; `of_blocks` is the
+/// share of the variance of a run that its block shares.
 #[expect(clippy::cast_precision_loss, reason = "runs of one combination")]
 fn cell(blocks: &BTreeMap<usize, Vec<f64>>, of_blocks: f64) -> Option<Cell> {
     let means: Vec<f64> = blocks.values().filter_map(|runs| mean(runs)).collect();

@@ -85,19 +85,19 @@ fn what_is_not_understood_is_told_with_its_line() {
     let and = |more: &str| refused(&format!("name = \"a\"\n{more}{factor}"));
     insta::assert_snapshot!(refused("nme = \"a\""), @"line 1: unknown key nme (did you mean name?)");
     insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
-    insta::assert_snapshot!(refused(""), @"line 1: an experiment wants a name");
-    insta::assert_snapshot!(refused("name = \"a b\""), @r#"line 1: "a b" cannot be the name of an experiment (take letters, digits, - and _ only, at most 40)"#);
-    insta::assert_snapshot!(refused("name = \"a\""), @"line 1: an experiment wants a factor (add a [[factor]] with a key, a kind and levels)");
-    insta::assert_snapshot!(and("repeats = 0\n"), @"line 2: repeats wants a number from 1 to 1000");
-    insta::assert_snapshot!(and("until = \"5\"\n"), @"line 2: until wants a percentage from 0.1% to 100%");
+    insta::assert_snapshot!(refused(""), @"line 1: an experiment needs a name");
+    insta::assert_snapshot!(refused("name = \"a b\""), @r#"line 1: "a b" cannot be the name of an experiment (use letters, digits, - and _ only, at most 40)"#);
+    insta::assert_snapshot!(refused("name = \"a\""), @"line 1: an experiment needs a factor (add a [[factor]] with a key, a kind and levels)");
+    insta::assert_snapshot!(and("repeats = 0\n"), @"line 2: repeats must be a number from 1 to 1000");
+    insta::assert_snapshot!(and("until = \"5\"\n"), @"line 2: until must be a percentage from 0.1% to 100%");
     insta::assert_snapshot!(and("design = \"half\"\n"), @r#"line 2: one in 2 needs 3 factors whose levels are a multiple of 2; there are 1 (run all of them (design = "full"), or name each [[combination]])"#);
-    insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: "p98" is no measure (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
-    insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the bar "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
-    insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the bar "p99 < 20ms at 1000/s" is about "1000/s", which is no level of a factor (known: heap=1, heap=2)"#);
-    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is no gain (write a gain such as "up to 15%", "3% to 5%", "100%", or "a gain")"#);
-    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\", promises = \"5%\" }, { label = \"y\", jvm = \"-b\" }]\n"), @"line 2: the first level of b promises something, and is what others are compared with (put the level as it is without the tip first)");
+    insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: no such measure: "p98" (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
+    insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the threshold "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
+    insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the threshold "p99 < 20ms at 1000/s" is about "1000/s", which is not a level of a factor (known: heap=1, heap=2)"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is not a gain (write a gain such as "up to 15%", "3% to 5%", "100%", or "a gain")"#);
+    insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\", promises = \"5%\" }, { label = \"y\", jvm = \"-b\" }]\n"), @"line 2: the first level of b has a claimed effect, but it is the reference for the others (put the level without the claim first)");
     insta::assert_snapshot!(and("[[combination]]\nheap = 3\n"), @"line 3: heap has no level 3 (it has 1, 2)");
-    insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: there is no kind fase (did you mean phase?)");
+    insta::assert_snapshot!(and("[[factor]]\nkey = \"rate\"\nkind = \"fase\"\nlevels = [1, 2]\n"), @"line 4: no such kind: fase (did you mean phase?)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n"), @"line 10: b and heap both set heap (make one factor of them, whose levels set several keys)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"a=1\" }, { label = \"y\", set = [\"c=1\", \"a=2\"] }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", set = \"b=1\" }, { label = \"y\", set = \"a = 3\" }]\n"), @"line 9: b and d both set set a (make one factor of them, whose levels set several keys)");
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:+UseZGC\" }, { label = \"y\", jvm = \"-Xss1m\" }]\n[[factor]]\nname = \"d\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-XX:-UseZGC\" }, { label = \"y\", jvm = \"-ea\" }]\n"), @"line 9: b and d both set jvm -XX:UseZGC (make one factor of them, whose levels set several keys)");
@@ -449,7 +449,7 @@ fn a_question_about_the_disk_without_reads_has_no_answer() {
         fact.read_bytes_per_operation = Some(8.0);
     }
     let little = analyse(&of, &facts, None, None).unwrap();
-    insta::assert_snapshot!(little.not_testable.unwrap(), @"it is about the disk, and the nodes read at most 8 bytes an operation from it in 60 runs: what was asked for was in memory");
+    insta::assert_snapshot!(little.not_testable.unwrap(), @"it is about the disk, and the nodes read at most 8 bytes per operation from it in 60 runs: the data was in memory");
     for fact in &mut facts {
         fact.read_bytes_per_operation = Some(4096.0);
     }
@@ -478,7 +478,7 @@ fn a_factor_of_the_disk_wants_twice_the_memory_of_data() {
     let gib = |n: u64| Some(n << 30);
     assert_eq!(of.too_small(gib(8), gib(4)), None);
     insta::assert_snapshot!(of.too_small(gib(7), gib(4)).unwrap(), @"it is about the disk, and the dataset of 7 GiB is less than twice the 4 GiB that the nodes may use");
-    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and no dataset was made ([populate])");
+    insta::assert_snapshot!(of.too_small(None, gib(4)).unwrap(), @"it is about the disk, and there is no dataset ([populate])");
     assert_eq!(read(WHOLE).unwrap().too_small(None, None), None);
     // The other factors are told as ever: they ask nothing of the disk.
     let facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
@@ -507,7 +507,7 @@ fn a_slower_disk_for_writes_is_answered_by_what_was_written() {
     assert_eq!(of.too_small(None, Some(4 << 30)), None);
     let mut facts = simulated(&of, Seed(5), 0.01, |_| 10_000.0);
     let found = analyse(&of, &facts, None, None).unwrap();
-    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about writes to the disk, and nobody saw the nodes write any");
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about writes to the disk, and the nodes were not seen to write any");
     let slower = |e: &Effect| e.factor == "reads";
     assert!(
         found
@@ -538,7 +538,7 @@ fn limits_that_did_not_hold_answer_nothing() {
     assert!(analyse(&of, &facts, None, None).unwrap().answer.is_some());
     facts[3].limits_failed = Some("no controllers".to_owned());
     let found = analyse(&of, &facts, None, None).unwrap();
-    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about limits of the nodes, and they did not hold in 1 of 60 runs: no controllers");
+    insta::assert_snapshot!(found.not_testable.unwrap(), @"it is about limits of the nodes, and they were not in effect in 1 of 60 runs: no controllers");
     assert!(found.answer.is_none() && found.growth.is_empty());
     for effect in &found.effects {
         assert_eq!(effect.testable, effect.factor != "reads", "{effect:?}");
@@ -667,7 +667,7 @@ fn what_is_given_is_not_chosen() {
     assert_eq!(of.chosen(&all, &[1, 2, 0]), [0, 2, 0]);
     let none = CLIENTS.replace("kind = \"phase\"\n", "kind = \"phase\"\ngiven = true\n");
     let none = none.replace("given = true\ngiven = true", "given = true");
-    insta::assert_snapshot!(refused(&none), @"line 1: every factor is given: nothing is left to choose (leave `given` out at the factor that is the question)");
+    insta::assert_snapshot!(refused(&none), @"line 1: every factor is given: nothing is left to choose (leave `given` out of the factor that is the question)");
 }
 
 #[test]

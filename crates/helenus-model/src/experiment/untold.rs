@@ -66,7 +66,7 @@ fn unheld(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let failed = || facts.iter().filter_map(|fact| fact.limits_failed.as_ref());
     let why = failed().next().filter(|_| is_about)?;
     Some(format!(
-        "it is about limits of the nodes, and they did not hold in {} of {} runs: {why}",
+        "it is about limits of the nodes, and they were not in effect in {} of {} runs: {why}",
         failed().count(),
         facts.len()
     ))
@@ -75,8 +75,9 @@ fn unheld(of: &Experiment, facts: &[Fact]) -> Option<String> {
 /// Why a question about writes has no answer by what was written.
 fn unwritten(of: &Experiment, facts: &[Fact]) -> Option<String> {
     let wrote = |fact: &Fact| fact.written_bytes_per_operation.is_some_and(|b| b > 0.0);
-    (of.is_about_writes() && !facts.iter().any(wrote))
-        .then(|| "it is about writes to the disk, and nobody saw the nodes write any".to_owned())
+    (of.is_about_writes() && !facts.iter().any(wrote)).then(|| {
+        "it is about writes to the disk, and the nodes were not seen to write any".to_owned()
+    })
 }
 
 /// Why a question about the disk has no answer by what was read: in no combination's mean as much as matters.
@@ -101,11 +102,11 @@ fn unread(of: &Experiment, facts: &[Fact]) -> Option<String> {
         return None;
     }
     Some(if runs == 0 {
-        "it is about the disk, and nobody could see what was read from it".to_owned()
+        "it is about the disk, and what was read from it could not be seen".to_owned()
     } else {
         format!(
-            "it is about the disk, and the nodes read at most {most:.0} bytes an operation from it in {runs} runs: what \
-             was asked for was in memory"
+            "it is about the disk, and the nodes read at most {most:.0} bytes per operation from it in {runs} runs: \
+             the data was in memory"
         )
     })
 }

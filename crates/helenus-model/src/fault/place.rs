@@ -6,7 +6,7 @@ use crate::plan::ClusterPlan;
 use crate::topology::name_hint;
 use serde::{Deserialize, Serialize};
 
-/// Where a node stands.
+/// Where a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
     /// Its name.
@@ -117,7 +117,7 @@ impl Shape {
             Target::DataCenter(name) => self.of_data_center(name),
             Target::Link(..) => {
                 let word = fault.what.word();
-                let why = format!("{word} is done to nodes, and {} is a link", fault.target);
+                let why = format!("{word} is for nodes, and {} is a link", fault.target);
                 let hint = match fault.what {
                     What::Throttle { .. } => {
                         format!("slow 50ms {} adds delay to it", fault.target)
@@ -131,7 +131,8 @@ impl Shape {
         if fault.what == What::DiskFull && !without.is_empty() {
             let verb = if without.len() == 1 { "has" } else { "have" };
             let nodes = names(&without).join(", ");
-            let why = format!("{nodes} {verb} no disk of limited size: nobody else's is filled");
+            let why =
+                format!("{nodes} {verb} no disk of limited size, and other disks are never filled");
             let hint =
                 "bring the cluster up with one for each node: helenus up --disk 512M".to_owned();
             return Err(at_target(fault, why, hint));
@@ -142,7 +143,8 @@ impl Shape {
     fn packets(&self, fault: &Fault) -> Result<Reach, FaultError> {
         let target = self.target(fault)?;
         if !self.apart {
-            let why = "nothing lies between these nodes: the cluster lives on loopback".to_owned();
+            let why =
+                "there is no link between these nodes: the cluster runs on loopback".to_owned();
             let hint = "bring one up with distance: helenus up wan -n 1:1:1 --rtt 20ms".to_owned();
             return Err(at_target(fault, why, hint));
         }
@@ -152,7 +154,7 @@ impl Shape {
                 return Ok(Reach::Island(names(seats)));
             }
             let word = fault.what.word();
-            let why = format!("{} is no link: {word} needs one", fault.target);
+            let why = format!("{} is not a link: {word} needs one", fault.target);
             let hint = match fault.what {
                 What::Delay { .. } => {
                     "name two data centres (DC1:DC2) or one with all its links; a node is slowed with slow 25%"
@@ -200,7 +202,7 @@ impl Shape {
         if self.data_centers().contains(&text) {
             return Ok(Target::DataCenter(text));
         }
-        let why = format!("there is no {text} in this cluster");
+        let why = format!("this cluster has no {text}");
         Err(at_target(fault, why, name_hint(text, &self.known())))
     }
 
@@ -214,7 +216,7 @@ impl Shape {
         for name in [a, b] {
             if !names.contains(&name) {
                 let known: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-                let why = format!("there is no data centre {name} in this cluster");
+                let why = format!("this cluster has no data centre {name}");
                 return Err(at_target(fault, why, name_hint(name, &known)));
             }
         }
@@ -311,13 +313,13 @@ mod tests {
             let error = reach(text).expect_err(text);
             format!("{error}; {}", error.hint)
         };
-        insta::assert_snapshot!(told("kill nod2"), @"there is no nod2 in this cluster; did you mean node2?");
-        insta::assert_snapshot!(told("kill DC1:DC2"), @"kill is done to nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
-        insta::assert_snapshot!(told("disk-full node4"), @"node4 has no disk of limited size: nobody else's is filled; bring the cluster up with one for each node: helenus up --disk 512M");
-        insta::assert_snapshot!(told("disk-full DC1"), @"node3 has no disk of limited size: nobody else's is filled; bring the cluster up with one for each node: helenus up --disk 512M");
-        insta::assert_snapshot!(told("disk-full DC1:DC2"), @"disk-full is done to nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
-        insta::assert_snapshot!(told("loss 5% node1"), @"node1 is no link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
-        insta::assert_snapshot!(told("partition DC1:DC4"), @"there is no data centre DC4 in this cluster; did you mean DC3?");
+        insta::assert_snapshot!(told("kill nod2"), @"this cluster has no nod2; did you mean node2?");
+        insta::assert_snapshot!(told("kill DC1:DC2"), @"kill is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
+        insta::assert_snapshot!(told("disk-full node4"), @"node4 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(told("disk-full DC1"), @"node3 has no disk of limited size, and other disks are never filled; bring the cluster up with one for each node: helenus up --disk 512M");
+        insta::assert_snapshot!(told("disk-full DC1:DC2"), @"disk-full is for nodes, and DC1:DC2 is a link; name a node (node2), a rack (DC1/rack1) or a data centre (DC3)");
+        insta::assert_snapshot!(told("loss 5% node1"), @"node1 is not a link: loss needs one; name two data centres (DC1:DC2), or one with all its links");
+        insta::assert_snapshot!(told("partition DC1:DC4"), @"this cluster has no data centre DC4; did you mean DC3?");
         insta::assert_snapshot!(told("partition DC1:DC1"), @"DC1 has no link to itself; a link is between two data centres, such as DC1:DC2");
         let fault = Fault::parse("partition DC3").expect("a fault");
         let error = shape(false).reach(&fault).expect_err("loopback");

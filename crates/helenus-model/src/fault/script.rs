@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A fault on a run's time line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scripted {
-    /// When it begins, in milliseconds from the beginning of the first phase's measured stretch.
+    /// When it begins, in milliseconds from the start of the first phase's measurement window.
     pub at_ms: u64,
     /// How long it lasts, in milliseconds; to the end of the run where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,8 +58,7 @@ pub enum Turn {
     Make(usize),
 }
 
-const FORM: &str =
-    "write it as 'at 10s for 20s partition DC3', or without for where it lasts to the end";
+const FORM: &str = "write it as 'at 10s for 20s partition DC3'; without for, it lasts to the end";
 
 impl Scripted {
     /// Reads `at 10s for 20s partition DC3`, or `at 10s kill node2`.
@@ -70,7 +69,7 @@ impl Scripted {
         let mut words = Words::of(text);
         let (at, word) = words.next("the fault is missing", FORM)?;
         if word != "at" {
-            let why = format!("a fault of a run begins with its time, not with {word:?}");
+            let why = format!("a fault of a run starts with its time, not with {word:?}");
             return Err(words.wrong(at, why, FORM.to_owned()));
         }
         let (_, at_ms) = moment(&mut words, "at")?;
@@ -79,7 +78,7 @@ impl Scripted {
             words.next("for is missing", FORM)?;
             let (place, ms) = moment(&mut words, "for")?;
             if ms == 0 {
-                let why = "a fault lasts longer than nothing".to_owned();
+                let why = "a fault must last longer than 0".to_owned();
                 return Err(words.wrong(place, why, FORM.to_owned()));
             }
             for_ms = Some(ms);
@@ -122,7 +121,7 @@ fn moment(words: &mut Words<'_>, after: &str) -> Result<(Range<usize>, u64), Fau
     match ms.and_then(|ms| u64::try_from(ms).ok()) {
         Some(ms) => Ok((at, ms)),
         None => {
-            let why = format!("{word:?} is no time: it needs a unit, such as 10s");
+            let why = format!("{word:?} is not a time: it needs a unit, such as 10s");
             Err(words.wrong(at, why, FORM.to_owned()))
         }
     }
@@ -156,7 +155,7 @@ pub fn check(script: &[Scripted], shape: &Shape) -> Result<Vec<Reach>, FaultErro
                     at: 0..text.len(),
                     text,
                     why: format!("this fault and '{other}' are at the same nodes at once"),
-                    hint: "let one end before the other begins, or name other nodes".to_owned(),
+                    hint: "let one end before the other starts, or name other nodes".to_owned(),
                 });
             }
         }
@@ -206,17 +205,17 @@ mod tests {
             format!("{error}\n{words}\n{mark}")
         };
         insta::assert_snapshot!(pointed("at 10s for 20s partion DC3"), @r#"
-        there is no fault "partion"
+        no such fault: "partion"
         at 10s for 20s partion DC3
                        ^^^^^^^
         "#);
         insta::assert_snapshot!(pointed("at 10 partition DC3"), @r#"
-        "10" is no time: it needs a unit, such as 10s
+        "10" is not a time: it needs a unit, such as 10s
         at 10 partition DC3
            ^^
         "#);
         insta::assert_snapshot!(pointed("partition DC3"), @r#"
-        a fault of a run begins with its time, not with "partition"
+        a fault of a run starts with its time, not with "partition"
         partition DC3
         ^^^^^^^^^
         "#);

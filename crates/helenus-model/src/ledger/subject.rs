@@ -27,7 +27,7 @@ pub enum SubjectError {
     #[error(transparent)]
     Expected(#[from] ExpectedError),
     /// A counter: what it is in the end says nothing of one write.
-    #[error("{operation} adds to counters, and a sum does not tell which writes are in it")]
+    #[error("{operation} adds to counters, and a sum does not show which writes it contains")]
     Counter {
         /// The operation.
         operation: String,
@@ -45,7 +45,7 @@ pub enum SubjectError {
         operation: String,
     },
     /// Only some rows of a partition or columns of a row, or rows that go by themselves.
-    #[error("{operation} writes a part of its rows or columns only, or they do not stay")]
+    #[error("{operation} writes only a part of its rows or columns, or they expire")]
     Partial {
         /// The operation.
         operation: String,
@@ -57,10 +57,10 @@ pub enum SubjectError {
         table: String,
     },
     /// Nothing is written.
-    #[error("none of the run's operations writes")]
+    #[error("none of the operations of the run writes")]
     ReadsOnly,
-    /// More operations than a record can tell apart.
-    #[error("the workload has {operations} operations; a ledger tells 256 apart")]
+    /// More operations than a record can distinguish.
+    #[error("the workload has {operations} operations; a ledger distinguishes 256")]
     Many {
         /// So many.
         operations: usize,
@@ -72,7 +72,7 @@ impl SubjectError {
     pub fn hint(&self) -> String {
         match self {
             Self::Expected(ExpectedError::Custom { .. }) => {
-                "describe the table in a profile: `helenus workload new` begins one".to_owned()
+                "describe the table in a profile: `helenus workload new` drafts one".to_owned()
             }
             Self::Expected(_) => "`helenus workload check` says more".to_owned(),
             Self::Counter { .. } | Self::Timeless { .. } => {

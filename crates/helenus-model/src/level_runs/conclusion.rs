@@ -26,7 +26,7 @@ impl Table {
             tone: Tone::Open,
         };
         if differ.is_empty() {
-            let alone = "one level alone: nothing to compare it with";
+            let alone = "only one level: nothing to compare it with";
             return open(alone.to_owned(), "no claim");
         }
         let repeats = match self.repeats {

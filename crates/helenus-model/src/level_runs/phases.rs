@@ -19,9 +19,9 @@ const FILL_TRIES: u32 = 20;
 /// How long a cell is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Lasts {
-    /// Before the measured stretch, in milliseconds.
+    /// Before the measurement window, in milliseconds.
     pub warmup_ms: u64,
-    /// The measured stretch.
+    /// The measurement window.
     pub extent: Extent,
     /// Most operations in flight at a rate.
     pub in_flight: u32,

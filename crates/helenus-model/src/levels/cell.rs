@@ -55,16 +55,16 @@ impl Kind {
 pub enum Load {
     /// So many operations a second, by a schedule.
     Rate(f64),
-    /// Flat out: so many operations in flight, each followed by the next.
+    /// Closed loop: so many operations in flight, each followed by the next.
     Closed(u32),
 }
 
 impl Load {
-    /// `100/s` or `flat out (50 in flight)`.
+    /// `100/s` or `closed loop (50 in flight)`.
     pub fn words(self) -> String {
         match self {
             Self::Rate(per_s) => format!("{per_s}/s"),
-            Self::Closed(in_flight) => format!("flat out, {in_flight} in flight"),
+            Self::Closed(in_flight) => format!("closed loop, {in_flight} in flight"),
         }
     }
 }
@@ -91,7 +91,7 @@ pub struct Cell {
     pub round_trips_us: BTreeMap<String, u64>,
     /// How much was asked.
     pub load: Load,
-    /// Where the client stood.
+    /// Where the client was.
     pub client_dc: String,
     /// Replicas of each row by data centre.
     pub replicas: BTreeMap<String, u32>,
@@ -138,7 +138,7 @@ pub fn predict(
         .collect()
 }
 
-/// Statements that make a cell's keyspace and table. They fail where the keyspace is there already: it is not ours then.
+/// Statements that make a cell's keyspace and table. They fail where the keyspace already exists: it is not ours then.
 pub fn schema(keyspace: &str, replicas: &BTreeMap<String, u32>) -> [String; 2] {
     let replication = Replication::Networked(replicas.clone()).cql();
     let columns: String = COLUMNS
@@ -206,6 +206,6 @@ mod tests {
     #[test]
     fn loads_have_words() {
         assert_eq!(Load::Rate(100.0).words(), "100/s");
-        assert_eq!(Load::Closed(50).words(), "flat out, 50 in flight");
+        assert_eq!(Load::Closed(50).words(), "closed loop, 50 in flight");
     }
 }

@@ -10,13 +10,13 @@ use serde::Serialize;
 /// How many requests a node has threads for, in cassandra.yaml.
 const THREADS_KEY: &str = "native_transport_max_threads";
 
-/// The same where nobody sets it (cassandra.yaml of 3.11 to 5.0).
+/// The same by default (cassandra.yaml of 3.11 to 5.0).
 const STOCK_THREADS: u32 = 128;
 
 /// From this share of the threads on, what comes at random finds none free too often.
 const CROWDED: f64 = 0.5;
 
-/// Operations a second where nobody says, the highest first: low, so that no queue adds to the wait.
+/// Operations a second by default, the highest first: low, so that no queue adds to the wait.
 const RATES_PER_S: [f64; 7] = [100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0];
 
 /// The highest of the rates that are asked for by default at which nothing is crowded, with its plan; the lowest where

@@ -49,11 +49,11 @@ impl RoundTrip {
 pub enum DistanceError {
     /// Not one of its forms.
     #[error(
-        "{0:?} is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"
+        "{0:?} is not a distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"
     )]
     Form(String),
     /// A pair that is not there.
-    #[error("there is no data centre named {name}")]
+    #[error("no such data centre: {name}")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -61,7 +61,7 @@ pub enum DistanceError {
         known: Vec<String>,
     },
     /// Distance where no link can hold any.
-    #[error("the cluster lives on loopback, where there is no distance to set")]
+    #[error("the cluster runs on loopback, which has no distance to set")]
     Loopback,
 }
 

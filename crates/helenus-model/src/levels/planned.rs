@@ -25,7 +25,7 @@ pub struct Ground<'a> {
     pub links: &'a [Directed],
     /// Replicas of each row by data centre.
     pub replicas: &'a BTreeMap<String, u32>,
-    /// Where the client stands.
+    /// Where the client is.
     pub client_dc: &'a str,
 }
 

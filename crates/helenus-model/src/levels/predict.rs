@@ -28,18 +28,18 @@ pub enum Illegal {
     /// ANY is a level of writes.
     #[error("ANY is for writes only")]
     ReadAtAny,
-    /// Fewer replicas than the level wants.
-    #[error("{level} wants {wants} replicas, and a row has {has}")]
+    /// Fewer replicas than the level needs.
+    #[error("{level} needs {wants} replicas, and a row has {has}")]
     TooFew {
         /// The level.
         level: &'static str,
-        /// Replicas that it wants.
+        /// Replicas that it needs.
         wants: u32,
         /// Replicas that there are.
         has: u32,
     },
     /// A local level where no replica is.
-    #[error("{level} wants replicas in {data_center}, and no row has any there")]
+    #[error("{level} needs replicas in {data_center}, and no row has any there")]
     NoneLocal {
         /// The level.
         level: &'static str,
@@ -138,7 +138,7 @@ impl Scene {
     /// A write: it goes to every replica at once, and the level says how many must have answered.
     ///
     /// # Errors
-    /// There are not as many replicas as the level wants.
+    /// There are not as many replicas as the level needs.
     pub fn write(&self, level: Consistency) -> Result<Prediction, Illegal> {
         self.check(level)?;
         let of = "acknowledgements";
@@ -153,11 +153,11 @@ impl Scene {
         })
     }
 
-    /// A read: it asks as many replicas as the level wants and waits for all that it asked. Its own data centre comes
+    /// A read: it asks as many replicas as the level needs and waits for all that it asked. Its own data centre comes
     /// first; the order of the others is the ring's until the dynamic snitch scores them apart.
     ///
     /// # Errors
-    /// There are not as many replicas as the level wants, or it is ANY.
+    /// There are not as many replicas as the level needs, or it is ANY.
     pub fn read(&self, level: Consistency) -> Result<Prediction, Illegal> {
         if level == Consistency::Any {
             return Err(Illegal::ReadAtAny);
@@ -179,7 +179,7 @@ impl Scene {
             self.not_told_apart(last)
         };
         let others = if high_us > last {
-            ", or others as the ring has them"
+            ", or others, depending on the ring"
         } else {
             ""
         };
@@ -205,7 +205,7 @@ impl Scene {
     /// which is waited for as a write at the level.
     ///
     /// # Errors
-    /// There are not as many replicas as the levels want.
+    /// There are not as many replicas as the levels need.
     pub fn lwt(
         &self,
         level: Consistency,

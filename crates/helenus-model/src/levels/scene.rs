@@ -5,7 +5,7 @@ use crate::plan::ClusterPlan;
 use crate::topology::link::Directed;
 use std::collections::BTreeMap;
 
-/// What `paxos_variant` a release has where nobody sets it.
+/// What `paxos_variant` a release has by default.
 const PAXOS_KEY: &str = "paxos_variant";
 
 /// How much worse than the best order the snitch's may score before scores decide.

@@ -14,19 +14,16 @@ pub(super) struct Replaced {
 
 /// Keys that follow from addresses, folders, tokens and names, by modern name, with the reason.
 const REPLACED: [(&str, &str); 33] = [
-    ("cluster_name", "the name that Helenus knows the cluster by"),
-    ("num_tokens", "empty in the file: --tokens holds"),
-    (
-        "initial_token",
-        "tokens are spread evenly over the nodes that there are",
-    ),
+    ("cluster_name", "the name of the cluster in Helenus"),
+    ("num_tokens", "empty in the file: --tokens applies"),
+    ("initial_token", "tokens are spread evenly over the nodes"),
     (
         "allocate_tokens_for_keyspace",
-        "tokens are agreed before the start",
+        "tokens are assigned before the start",
     ),
     (
         "allocate_tokens_for_local_replication_factor",
-        "tokens are agreed before the start",
+        "tokens are assigned before the start",
     ),
     ("seed_provider", "the nodes of this cluster"),
     ("listen_address", "an address of this machine"),
@@ -38,16 +35,22 @@ const REPLACED: [(&str, &str); 33] = [
     ("rpc_address", "an address of this machine"),
     ("rpc_interface", "an address of this machine"),
     ("rpc_interface_prefer_ipv6", "an address of this machine"),
-    ("native_transport_port", "9042 where it can be had"),
+    ("native_transport_port", "9042 if it is free"),
     (
         "native_transport_port_ssl",
         "one port serves; --tls encrypts it",
     ),
-    ("start_native_transport", "CQL is how the cluster is used"),
-    ("storage_port", "7000 where it can be had"),
-    ("ssl_storage_port", "7000 where it can be had"),
-    ("start_rpc", "Thrift's port would meet another node's"),
-    ("rpc_port", "Thrift's port would meet another node's"),
+    ("start_native_transport", "the cluster is used through CQL"),
+    ("storage_port", "7000 if it is free"),
+    ("ssl_storage_port", "7000 if it is free"),
+    (
+        "start_rpc",
+        "Thrift's port would conflict with another node's",
+    ),
+    (
+        "rpc_port",
+        "Thrift's port would conflict with another node's",
+    ),
     ("data_file_directories", "a folder of the node"),
     ("local_system_data_file_directory", "a folder of the node"),
     ("commitlog_directory", "a folder of the node"),
@@ -161,7 +164,7 @@ pub(super) fn is_encryption(modern: &str) -> bool {
 
 /// Why encryption that is on cannot be followed.
 pub(super) const KEYSTORES: &str =
-    "keystores of a production are not on this machine; --tls makes new ones";
+    "the production cluster's keystores are not on this machine; --tls makes new ones";
 
 /// Whether nothing is encrypted by these options: no key store is read then.
 pub(super) fn is_off(options: &Map<String, Value>) -> bool {
@@ -213,7 +216,7 @@ pub(super) fn refused(modern: &str, value: &Value) -> Option<String> {
                 let parent = one.get("inherits")?.as_str()?;
                 (!all.contains_key(parent)).then_some((name, parent))
             });
-            lost.map(|(name, parent)| format!("{name} inherits {parent}, which is not there"))
+            lost.map(|(name, parent)| format!("{name} inherits {parent}, which does not exist"))
         }
         _ => None,
     }
@@ -229,21 +232,21 @@ const PARTITIONERS: [&str; 4] = [
 /// Why the key cannot be followed on one machine.
 pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String> {
     if modern.ends_with("archive_command") && value.as_str().is_some_and(|text| !text.is_empty()) {
-        return Some("a program of a machine that is not here".into());
+        return Some("a program of another machine".into());
     }
     if modern == "startup_checks"
         && value
             .pointer("/check_filesystem_ownership/enabled")
             .is_some()
     {
-        return Some("marks of ownership are not on these disks".into());
+        return Some("ownership markers are not on these disks".into());
     }
     if AUTH.contains(&modern) && !is_open(value) && auth {
-        return Some("grants of a production are not on this machine".into());
+        return Some("the production cluster's permissions are not on this machine".into());
     }
     if AUTH.contains(&modern) && !is_open(value) {
         return Some(
-            "accounts of a production are not on this machine: the cluster stays open unless --auth is given".into(),
+            "the production cluster's accounts are not on this machine: the cluster has no passwords unless --auth is given".into(),
         );
     }
     if AUTH.contains(&modern) {
@@ -253,7 +256,7 @@ pub(super) fn not_here(modern: &str, value: &Value, auth: bool) -> Option<String
         modern.ends_with("class_name") || modern == "partitioner" || class_of_map(value).is_some();
     let name = class_name(value).filter(|_| about_a_class)?;
     (name.contains('.') && !name.starts_with("org.apache.cassandra."))
-        .then(|| format!("{name} is on no class path here"))
+        .then(|| format!("{name} is not on the class path here"))
 }
 
 /// Whether everybody is let in.
@@ -298,8 +301,8 @@ pub(super) fn history(key: &str, release: &Release) -> String {
         (None, None) => {
             let names = release.keys().all().iter().map(|k| k.name.as_str());
             match nearest(key, names) {
-                Some(near) => format!("no release that is known has it; the nearest is {near}"),
-                None => "no release that is known has it".to_owned(),
+                Some(near) => format!("no known release has it; the nearest is {near}"),
+                None => "no known release has it".to_owned(),
             }
         }
     }

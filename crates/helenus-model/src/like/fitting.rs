@@ -26,7 +26,7 @@ pub(super) struct Fitting<'a> {
 const CREDENTIALS: (&str, &str, &str) = (
     "credentials_validity",
     "0ms",
-    "the stock account is closed at the start, and must be closed at once",
+    "the stock account is closed during the start, which must take effect immediately",
 );
 
 /// Thread pools whose default a node computes, with what it computes for one folder of data.
@@ -110,11 +110,8 @@ impl<'a> Fitting<'a> {
         if let Some(here) = classes::log_ins(&modern).filter(|_| self.auth) {
             let now = Some(format!("{modern}: {here}"));
             let (class, why) = match classes::is_class(value, here) {
-                true => (Class::Kept, "with an account of this cluster's own"),
-                false => (
-                    Class::Replaced,
-                    "a cluster that asks for passwords has this one",
-                ),
+                true => (Class::Kept, "with this cluster's own account"),
+                false => (Class::Replaced, "a cluster with passwords uses this one"),
             };
             return self.tell(key, class, value, now, why);
         }
@@ -129,7 +126,7 @@ impl<'a> Fitting<'a> {
             return self.tell(key, Class::Replaced, value, why.now, &why.why);
         }
         if value.is_null() {
-            let why = "empty in the file: as if it were not there";
+            let why = "empty in the file: treated as absent";
             return self.tell(key, Class::Kept, value, None, why);
         }
         if classes::is_encryption(&modern) {
@@ -147,7 +144,7 @@ impl<'a> Fitting<'a> {
         {
             let now = format!("{}: {}", own.name, plain(&own.value));
             self.settings.push((own.name, own.value));
-            let why = "a data centre here has no more nodes";
+            let why = "the data centres here have no more nodes";
             return self.tell(key, Class::Shrunk, value, Some(now), why);
         }
         if let Some(of) = size_of(&modern) {
@@ -173,11 +170,11 @@ impl<'a> Fitting<'a> {
         let now = |number: u32| Some(format!("num_tokens: {number}"));
         match (self.tokens, classes::tokens(value)) {
             (Some(flag), _) => {
-                self.tell(key, Class::Replaced, value, now(flag), "--tokens says so");
+                self.tell(key, Class::Replaced, value, now(flag), "set by --tokens");
             }
             (None, Some(number)) => self.tell(key, Class::Kept, value, now(number), ""),
             (None, None) => {
-                let why = "it takes 1 to 256; --tokens holds";
+                let why = "it takes 1 to 256; --tokens applies";
                 self.tell(key, Class::Refused, value, None, why);
             }
         }
@@ -186,7 +183,7 @@ impl<'a> Fitting<'a> {
     /// Encryption that is off stays off, without the key stores that nobody would read.
     fn encryption(&mut self, key: &str, value: &Value) {
         if self.tls {
-            let why = "--tls decides it, with key stores of its own";
+            let why = "set by --tls, with its own key stores";
             return self.tell(key, Class::Replaced, value, None, why);
         }
         let Some(options) = value.as_object().filter(|all| classes::is_off(all)) else {
@@ -200,7 +197,7 @@ impl<'a> Fitting<'a> {
             if classes::is_switch(option) && !value.is_null() {
                 self.keep(&name, value);
             } else {
-                let why = "nothing is encrypted by the file: not read";
+                let why = "the file encrypts nothing: not read";
                 self.tell(&name, Class::NotHere, value, None, why);
             }
         }
@@ -398,7 +395,7 @@ impl<'a> Fitting<'a> {
             "commitlog_sync_group_window_in_ms",
         ];
         if sync == "group" && !windows.iter().any(|window| map.contains_key(*window)) {
-            let why = "Cassandra wants commitlog_sync_group_window beside it";
+            let why = "Cassandra needs commitlog_sync_group_window with it";
             return self.take_back("commitlog_sync", why);
         }
         let key = "commitlog_sync_period";
@@ -409,10 +406,7 @@ impl<'a> Fitting<'a> {
         };
         let said = self.settings.iter().find(|(key, _)| key == name);
         if said.is_some_and(|(_, value)| amount(value) != Some(0.0)) {
-            self.take_back(
-                name,
-                &format!("with commitlog_sync: {sync} Cassandra takes none"),
-            );
+            self.take_back(name, &format!("not allowed with commitlog_sync: {sync}"));
         }
         self.settings.push((name.to_owned(), none));
     }
@@ -423,7 +417,7 @@ impl<'a> Fitting<'a> {
             let top = difference.key.split('.').next().unwrap_or_default();
             if twice.iter().any(|key| key == top) {
                 let gap = if difference.why.is_empty() { "" } else { "; " };
-                difference.why += &format!("{gap}twice in the file: the last holds");
+                difference.why += &format!("{gap}twice in the file: the last one applies");
             }
         }
     }

@@ -60,17 +60,17 @@ client_encryption_options: {enabled: true, keystore_password: hunter2}
 fn an_old_dialect_on_5_0() {
     let like = of(OLD, "5.0");
     insta::assert_snapshot!(told(&like), @r#"
-    kept      authenticator | PasswordAuthenticator | authenticator: PasswordAuthenticator | with an account of this cluster's own
-    not here  client_encryption_options | {"enabled":true,"keystore_password":"***"} | - | keystores of a production are not on this machine; --tls makes new ones
-    replaced  cluster_name | Production | - | the name that Helenus knows the cluster by
+    kept      authenticator | PasswordAuthenticator | authenticator: PasswordAuthenticator | with this cluster's own account
+    not here  client_encryption_options | {"enabled":true,"keystore_password":"***"} | - | the production cluster's keystores are not on this machine; --tls makes new ones
+    replaced  cluster_name | Production | - | the name of the cluster in Helenus
     kept      commitlog_sync | batch | commitlog_sync: batch | 
     unknown   commitlog_sync_batch_window_in_ms | 2 | - | removed after 4.1
-    shrunk    concurrent_reads | 64 | concurrent_reads: 32 | threads of a machine that is not here
+    shrunk    concurrent_reads | 64 | concurrent_reads: 32 | threads of another machine
     renamed   enable_user_defined_functions | true | user_defined_functions_enabled: true | an old name in 5.0.9
-    not here  hints_compression | [{"class_name":"com.example.Zip"}] | - | com.example.Zip is on no class path here
+    not here  hints_compression | [{"class_name":"com.example.Zip"}] | - | com.example.Zip is not on the class path here
     renamed   key_cache_size_in_mb | 0 | key_cache_size: 0MiB | an old name in 5.0.9
-    unknown   made_up_key | 1 | - | no release that is known has it
-    shrunk    memtable_heap_space_in_mb | 8192 | memtable_heap_space: 8MiB | memory of a machine that is not here
+    unknown   made_up_key | 1 | - | no known release has it
+    shrunk    memtable_heap_space_in_mb | 8192 | memtable_heap_space: 8MiB | memory of another machine
     kept      num_tokens | 256 | num_tokens: 256 | 
     kept      partitioner | org.apache.cassandra.dht.RandomPartitioner | partitioner: org.apache.cassandra.dht.RandomPartitioner | 
     kept      phi_convict_threshold | 12 | phi_convict_threshold: 12 | 
@@ -94,10 +94,10 @@ fn who_may_log_in_follows_the_file_and_the_flag() {
                    network_authorizer: CassandraNetworkAuthorizer\n";
     let like = of(secured, "5.0");
     insta::assert_snapshot!(told(&like), @r#"
-    kept      authenticator | {"class_name":"org.apache.cassandra.auth.PasswordAuthenticator"} | authenticator: PasswordAuthenticator | with an account of this cluster's own
-    replaced  authorizer | AllowAllAuthorizer | authorizer: CassandraAuthorizer | a cluster that asks for passwords has this one
-    not here  network_authorizer | CassandraNetworkAuthorizer | - | grants of a production are not on this machine
-    kept      role_manager | CassandraRoleManager | role_manager: CassandraRoleManager | with an account of this cluster's own
+    kept      authenticator | {"class_name":"org.apache.cassandra.auth.PasswordAuthenticator"} | authenticator: PasswordAuthenticator | with this cluster's own account
+    replaced  authorizer | AllowAllAuthorizer | authorizer: CassandraAuthorizer | a cluster with passwords uses this one
+    not here  network_authorizer | CassandraNetworkAuthorizer | - | the production cluster's permissions are not on this machine
+    kept      role_manager | CassandraRoleManager | role_manager: CassandraRoleManager | with this cluster's own account
     "#);
     assert!(like.auth && like.settings.is_empty());
     let of_others = of("authenticator: com.example.PasswordAuthenticator\n", "5.0");
@@ -130,13 +130,13 @@ fn tokens_are_the_file_s_unless_a_flag_says_otherwise() {
         PresetName::Tiny,
         beside,
     );
-    insta::assert_snapshot!(told(&like.unwrap()), @"replaced  num_tokens | 256 | num_tokens: 4 | --tokens says so");
+    insta::assert_snapshot!(told(&like.unwrap()), @"replaced  num_tokens | 256 | num_tokens: 4 | set by --tokens");
 }
 
 #[test]
 fn no_keyspace_has_more_copies_than_nodes() {
     let file = "default_keyspace_rf: 3\n";
-    insta::assert_snapshot!(told(&of(file, "5.0")), @"shrunk    default_keyspace_rf | 3 | default_keyspace_rf: 1 | a data centre here has no more nodes");
+    insta::assert_snapshot!(told(&of(file, "5.0")), @"shrunk    default_keyspace_rf | 3 | default_keyspace_rf: 1 | the data centres here have no more nodes");
     let three = Beside {
         nodes: Some(3),
         ..Beside::default()
@@ -211,7 +211,7 @@ fn what_is_no_file_is_refused() {
             .to_owned()
     };
     insta::assert_snapshot!(of("[1]"), @"
-    it holds a list, not a map of keys
+    it contains a list, not a map of keys
     ");
     insta::assert_snapshot!(of("read_request_timeout: 5s\nread_request_timeout_in_ms: 5000\n"), @"
     read_request_timeout and read_request_timeout_in_ms are two names of read_request_timeout
@@ -278,28 +278,28 @@ fn sizes_shrink_and_never_grow() {
     insta::assert_snapshot!(told(&of(&text.replace("4TiB", "4096GiB"), "5.0")), @"
     kept      cdc_total_space | 0MiB | cdc_total_space: 0MiB | 
     kept      column_index_cache_size | 2KiB | column_index_cache_size: 2KiB | 
-    shrunk    commitlog_segment_size | 64MiB | commitlog_segment_size: 4MiB | disk of a machine that is not here; larger mutations than half of 4MiB are refused
-    shrunk    concurrent_compactors | 8 | concurrent_compactors: 2 | threads of a machine that is not here
-    shrunk    concurrent_reads | 256 | concurrent_reads: 32 | threads of a machine that is not here
-    shrunk    concurrent_validations | 4 | concurrent_validations: 2 | threads of a machine that is not here
+    shrunk    commitlog_segment_size | 64MiB | commitlog_segment_size: 4MiB | disk of another machine; larger mutations than half of 4MiB are refused
+    shrunk    concurrent_compactors | 8 | concurrent_compactors: 2 | threads of another machine
+    shrunk    concurrent_reads | 256 | concurrent_reads: 32 | threads of another machine
+    shrunk    concurrent_validations | 4 | concurrent_validations: 2 | threads of another machine
     kept      concurrent_writes | 16 | concurrent_writes: 16 | 
     kept      counter_cache_size | 1MiB | counter_cache_size: 1MiB | 
-    shrunk    data_disk_usage_max_disk_size | 4096GiB | - | disk of a machine that is not here: left out
-    shrunk    file_cache_size | 8GiB | file_cache_size: 16MiB | memory of a machine that is not here
-    shrunk    key_cache_size | 1GiB | - | memory of a machine that is not here: the node computes its own
-    shrunk    max_mutation_size | 16MiB | max_mutation_size: 2048KiB | bounded by a size that is smaller here
+    shrunk    data_disk_usage_max_disk_size | 4096GiB | - | disk of another machine: left out
+    shrunk    file_cache_size | 8GiB | file_cache_size: 16MiB | memory of another machine
+    shrunk    key_cache_size | 1GiB | - | memory of another machine: the node computes its own
+    shrunk    max_mutation_size | 16MiB | max_mutation_size: 2048KiB | limited by a size that is smaller here
     kept      memtable_flush_writers | 1 | memtable_flush_writers: 1 | 
     kept      native_transport_max_threads | 64 | native_transport_max_threads: 64 | 
     kept      networking_cache_size | 1MiB | networking_cache_size: 1MiB | 
-    shrunk    row_cache_size | 1GiB | row_cache_size: 4MiB | memory of a machine that is not here
+    shrunk    row_cache_size | 1GiB | row_cache_size: 4MiB | memory of another machine
     ");
     let small = "commitlog_segment_size_in_mb: 2\nmax_mutation_size_in_kb: 1024\nkey_cache_size_in_mb: 512\n\
                  file_cache_size_in_mb: 512\nconcurrent_reads: 64\n";
     insta::assert_snapshot!(told(&of(small, "4.0")), @"
     kept      commitlog_segment_size_in_mb | 2 | commitlog_segment_size_in_mb: 2 | 
-    shrunk    concurrent_reads | 64 | concurrent_reads: 32 | threads of a machine that is not here
-    shrunk    file_cache_size_in_mb | 512 | file_cache_size_in_mb: 16 | memory of a machine that is not here
-    shrunk    key_cache_size_in_mb | 512 | - | memory of a machine that is not here: the node computes its own
+    shrunk    concurrent_reads | 64 | concurrent_reads: 32 | threads of another machine
+    shrunk    file_cache_size_in_mb | 512 | file_cache_size_in_mb: 16 | memory of another machine
+    shrunk    key_cache_size_in_mb | 512 | - | memory of another machine: the node computes its own
     kept      max_mutation_size_in_kb | 1024 | max_mutation_size_in_kb: 1024 |
     ");
 }
@@ -311,13 +311,13 @@ fn encryption_that_is_off_wants_no_key_stores() {
                transparent_data_encryption_options: {enabled: 'no', key_alias: 'a:1'}\n";
     insta::assert_snapshot!(told(&of(off, "5.0")), @"
     kept      client_encryption_options.enabled | false | client_encryption_options.enabled: false | 
-    not here  client_encryption_options.keystore | conf/.keystore | - | nothing is encrypted by the file: not read
-    not here  client_encryption_options.keystore_password | *** | - | nothing is encrypted by the file: not read
+    not here  client_encryption_options.keystore | conf/.keystore | - | the file encrypts nothing: not read
+    not here  client_encryption_options.keystore_password | *** | - | the file encrypts nothing: not read
     kept      client_encryption_options.optional | false | client_encryption_options.optional: false | 
     kept      server_encryption_options.internode_encryption | none | server_encryption_options.internode_encryption: none | 
-    not here  server_encryption_options.truststore | conf/.truststore | - | nothing is encrypted by the file: not read
+    not here  server_encryption_options.truststore | conf/.truststore | - | the file encrypts nothing: not read
     renamed   transparent_data_encryption_options.enabled | no | transparent_data_encryption_options.enabled: false | as 5.0.9 writes it
-    not here  transparent_data_encryption_options.key_alias | a:1 | - | nothing is encrypted by the file: not read
+    not here  transparent_data_encryption_options.key_alias | a:1 | - | the file encrypts nothing: not read
     ");
     for on in [
         "client_encryption_options: {enabled: true}",
@@ -355,7 +355,7 @@ fn values_that_a_node_dies_of_are_named() {
     insta::assert_snapshot!(told(&like), @r#"
     refused   commitlog_disk_access_mode | standard | - | with commitlog_compression it takes standard, without it mmap or direct; auto fits both
     refused   commitlog_segment_size | 4GiB | commitlog_segment_size: 4MiB | it takes 1MiB to 2047MiB
-    refused   commitlog_sync | group | - | Cassandra wants commitlog_sync_group_window beside it
+    refused   commitlog_sync | group | - | Cassandra needs commitlog_sync_group_window with it
     refused   concurrent_reads | 1 | concurrent_reads: 32 | it takes 2 or more
     kept      default_keyspace_rf | 1 | default_keyspace_rf: 1 | 
     refused   disk_access_mode | direct | disk_access_mode: mmap_index_only | it takes auto, mmap, mmap_index_only, standard or legacy
@@ -363,17 +363,17 @@ fn values_that_a_node_dies_of_are_named() {
     refused   internode_max_message_size | 512MiB | - | it must not be above internode_application_send_queue_reserve_endpoint_capacity
     refused   keyspaces_fail_threshold | 5 | - | keyspaces_warn_threshold must not be above keyspaces_fail_threshold
     kept      keyspaces_warn_threshold | 9 | keyspaces_warn_threshold: 9 | 
-    refused   memtable.configurations | {"default":{"inherits":"trie"}} | - | default inherits trie, which is not there
+    refused   memtable.configurations | {"default":{"inherits":"trie"}} | - | default inherits trie, which does not exist
     refused   memtable_cleanup_threshold | 1.5 | - | it takes 0.01 to 0.99
     refused   minimum_replication_factor_fail_threshold | 3 | - | it must not be above default_keyspace_rf
-    refused   num_tokens | 0 | - | it takes 1 to 256; --tokens holds
+    refused   num_tokens | 0 | - | it takes 1 to 256; --tokens applies
     refused   partitioner | Murmur4Partitioner | partitioner: org.apache.cassandra.dht.Murmur3Partitioner | it takes one of Murmur3Partitioner, RandomPartitioner, ByteOrderedPartitioner, OrderPreservingPartitioner
     refused   phi_convict_threshold | 20 | phi_convict_threshold: 8.0 | it takes 5 to 16
     refused   prepared_statements_cache_size | 0MiB | prepared_statements_cache_size: 2MiB | it takes 1MiB or more
     refused   read_request_timeout | 5000 | read_request_timeout: 5000ms | it takes a duration such as 10s, in ms, s, m, h, d; the default is 5000ms
     refused   scripted_user_defined_functions_enabled | true | scripted_user_defined_functions_enabled: false | it takes false: functions in JavaScript were removed in 5.0
     refused   tables_warn_threshold | 0 | tables_warn_threshold: -1 | it takes 1 or more, or -1 for no limit
-    refused   user_defined_functions_threads_enabled | false | - | Cassandra wants allow_insecure_udfs: true beside it
+    refused   user_defined_functions_threads_enabled | false | - | Cassandra needs allow_insecure_udfs: true with it
     refused   user_defined_functions_warn_timeout | 5s | - | user_defined_functions_warn_timeout must not be above user_defined_functions_fail_timeout
     "#);
     assert_eq!(like.tokens, None);
@@ -393,7 +393,7 @@ fn a_commit_log_that_is_not_synced_by_time_has_no_time() {
     let both = "commitlog_sync: batch\ncommitlog_sync_period: 10s\n";
     insta::assert_snapshot!(told(&of(both, "5.0")), @"
     kept      commitlog_sync | batch | commitlog_sync: batch | 
-    refused   commitlog_sync_period | 10s | - | with commitlog_sync: batch Cassandra takes none
+    refused   commitlog_sync_period | 10s | - | not allowed with commitlog_sync: batch
     ");
     let group = "commitlog_sync: group\ncommitlog_sync_group_window_in_ms: 10\ncommitlog_sync_period_in_ms: 0\n";
     insta::assert_snapshot!(told(&of(group, "4.0")), @"
@@ -414,7 +414,7 @@ fn what_yaml_can_do_is_read_as_cassandra_reads_it() {
     kept      incremental_backups | false | incremental_backups: false | 
     kept      memtable.configurations | {"default":{"class_name":"SkipListMemtable"}} | memtable.configurations: {"default":{"class_name":"SkipListMemtable"}} | 
     kept      permissions_validity | 10m | permissions_validity: 10m | 
-    renamed   read_request_timeout_in_ms | 7000 | read_request_timeout: 7000ms | an old name in 5.0.9; twice in the file: the last holds
+    renamed   read_request_timeout_in_ms | 7000 | read_request_timeout: 7000ms | an old name in 5.0.9; twice in the file: the last one applies
     kept      roles_validity | 10m | roles_validity: 10m | 
     kept      table_properties_warned | ["comment","x"] | table_properties_warned: ["comment","x"] |
     "#);

@@ -10,14 +10,14 @@ use serde_json::Value;
 /// Folder of a node's disk of limited size, in the node's folder.
 const DISK_FOLDER: &str = "disk";
 
-/// Cassandra's own size of a commit log segment where nobody says one (`Config.commitlog_segment_size`).
+/// Cassandra's own size of a commit log segment unless set (`Config.commitlog_segment_size`).
 const SEGMENT: Bytes = Bytes::mib(32);
 
 /// Segments that a node has at least: the one that is written, the one that is ready, and one that is being flushed.
 const SEGMENTS: u64 = 3;
 
-/// What Cassandra keeps free for itself on each disk where nobody says otherwise (`Config.min_free_space_per_drive`):
-/// with less it flushes and compacts nothing.
+/// What Cassandra keeps free for itself on each disk by default (`Config.min_free_space_per_drive`): with less it
+/// flushes and compacts nothing.
 const KEPT_FREE: Bytes = Bytes::mib(50);
 
 /// Room for the system's tables, saved caches, hints and the first rows.

@@ -29,13 +29,13 @@ const REPLACE_WAIT: &str = "-Dcassandra.broadcast_interval_ms=15000";
 pub struct Newcomer {
     /// Name.
     pub name: String,
-    /// Data centre; the one with the fewest nodes that own tokens where nobody says it.
+    /// Data centre; the one with the fewest nodes that own tokens unless set.
     pub data_center: Option<String>,
-    /// Rack; the one of that data centre with the fewest nodes where nobody says it.
+    /// Rack; the one of that data centre with the fewest nodes unless set.
     pub rack: Option<String>,
     /// Address of all its listeners.
     pub address: Ipv4Addr,
-    /// Memory that it may be planned into: free now, and promised to nobody else.
+    /// Memory that it may be planned into: free now, and not reserved.
     pub available: Bytes,
 }
 
@@ -72,18 +72,18 @@ pub enum JoinError {
     Rack(String),
     /// A network with distances is made once.
     #[error(
-        "cluster {0} has a network with distances, which is made by `up`: no node can be added to it"
+        "cluster {0} has a network with distances, which only `up` can create: no node can be added"
     )]
     Network(String),
     /// The cluster is as large as one can be.
     #[error("a cluster has at most {NODES_MAX} nodes")]
     Full,
     /// More memory than there is.
-    #[error("the node wants {} for it", lacking(*need, *has))]
+    #[error("the node needs {}", lacking(*need, *has))]
     Memory {
         /// Plan.
         need: Bytes,
-        /// Free, and promised to nobody else.
+        /// Free, and not reserved.
         has: Bytes,
     },
 }
@@ -96,15 +96,15 @@ impl JoinError {
                 "{}; a whole data centre is added with a new cluster: `helenus up --dc`",
                 name_hint(name, known)
             ),
-            Self::Rack(_) => "a rack looks like rack2".into(),
+            Self::Rack(_) => "a rack has a name like rack2".into(),
             Self::Network(_) => {
-                "bring the cluster up with the nodes that it needs; `node decommission`, `node remove` and \
-                 `node replace` work in it"
+                "bring it up again with the nodes that it needs; `node decommission`, `node remove` and `node replace` \
+                 work"
                     .into()
             }
             Self::Full => "bring up another cluster".into(),
             Self::Memory { .. } => {
-                "free some memory; `helenus list` tells what the clusters take".into()
+                "free some memory; `helenus list` shows what the clusters use".into()
             }
         }
     }

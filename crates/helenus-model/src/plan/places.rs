@@ -31,7 +31,7 @@ pub(super) fn tokens(request: &PlanRequest) -> Vec<(Place, Vec<i64>)> {
     request.topology.places().into_iter().zip(all).collect()
 }
 
-/// Where a node stands, as far as seeds go.
+/// Where a node is, as far as seeds go.
 pub(super) struct Standing {
     address: Ipv4Addr,
     data_center: usize,

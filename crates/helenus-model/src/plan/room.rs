@@ -131,7 +131,7 @@ fn largest(request: &PlanRequest, nodes: &[NodePlan], heap: Bytes, each: Bytes) 
     }
     ways.extend(largest_disk(request, nodes, each, share));
     if ways.is_empty() {
-        "nothing of this shape fits: free some memory; `helenus list` tells what clusters take"
+        "nothing of this shape fits: free some memory; `helenus list` shows what the clusters use"
             .into()
     } else {
         format!("the largest that fits: {}", ways.join(", or "))

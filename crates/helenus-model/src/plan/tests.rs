@@ -113,7 +113,7 @@ fn what_a_node_would_die_of_is_refused() {
     insta::assert_debug_snapshot!(with("max_mutation_size", "8MiB").unwrap_err(), @r#"
     (
         "Cassandra does not start with this max_mutation_size: it must not be above half of commitlog_segment_size",
-        "make the segments larger, too: --set commitlog_segment_size=32MiB",
+        "make the segments larger as well: --set commitlog_segment_size=32MiB",
     )
     "#);
     insta::assert_debug_snapshot!(with("concurrent_reads", "1").unwrap_err(), @r#"
@@ -297,26 +297,26 @@ fn a_plan_that_does_not_fit_is_refused_with_the_largest_that_would() {
         format!("{error}\n{}", error.hint())
     };
     insta::assert_snapshot!(refused(&r), @"
-    15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
+    15 × 248 MiB (of which heap 64 MiB) need 3.6 GiB of memory, 3.4 GiB are free
     the largest that fits: 14 nodes, or --heap 48M
     ");
     let mut many = request(1, PresetName::Tiny);
     (many.clusters, many.available) = (15, r.available);
     insta::assert_snapshot!(refused(&many), @"
-    15 × 248 MiB (heap 64 MiB, the rest beside it) want 3.6 GiB of memory, 3.4 GiB are free for them
+    15 × 248 MiB (of which heap 64 MiB) need 3.6 GiB of memory, 3.4 GiB are free
     the largest that fits: --count 14, or --heap 48M
     ");
     let mut large = request(2, PresetName::Dev);
     (large.heap, large.available) = (Some(Bytes::mib(9000)), Bytes::mib(4000));
     insta::assert_snapshot!(refused(&large), @"
-    2 × 9.2 GiB (heap 8.8 GiB, the rest beside it) want 18.4 GiB of memory, 3.9 GiB are free for them
+    2 × 9.2 GiB (of which heap 8.8 GiB) need 18.4 GiB of memory, 3.9 GiB are free
     the largest that fits: --heap 1682M
     ");
     let mut nothing = request(1, PresetName::Tiny);
     nothing.available = Bytes::mib(100);
     insta::assert_snapshot!(refused(&nothing), @"
-    1 × 248 MiB (heap 64 MiB, the rest beside it) want 248 MiB of memory, 100 MiB are free for them
-    nothing of this shape fits: free some memory; `helenus list` tells what clusters take
+    1 × 248 MiB (of which heap 64 MiB) need 248 MiB of memory, 100 MiB are free
+    nothing of this shape fits: free some memory; `helenus list` shows what the clusters use
     ");
 }
 
@@ -357,7 +357,7 @@ fn limits_are_the_bound_with_a_share_and_a_person_s_win() {
     small.memory_limit = Some(Bytes::mib(100));
     let error = plan(&small).unwrap_err();
     insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
-    a limit of 100 MiB is below what a node is planned to come to, 248 MiB
+    a limit of 100 MiB is below the planned memory of a node, 248 MiB
     use --memory 249M or more, or a smaller --heap
     ");
     for cpus in [0.0, 0.05, 2.5, f64::NAN, -1.0] {
@@ -559,7 +559,7 @@ fn nodes_that_differ_are_refused_by_the_sum_of_their_memory() {
     let mut r = two_presets(PresetName::Tiny, PresetName::Dev);
     r.available = Bytes::mib(2_000);
     let error = plan(&r).unwrap_err();
-    insta::assert_snapshot!(error, @"6 nodes (4 × tiny 248 MiB, 2 × dev 799 MiB) want 2.5 GiB of memory, 2.0 GiB are free for them");
+    insta::assert_snapshot!(error, @"6 nodes (4 × tiny 248 MiB, 2 × dev 799 MiB) need 2.5 GiB of memory, 2.0 GiB are free");
     assert!(matches!(error, PlanError::MixedMemory { need, .. } if need > r.available));
     r.memory_limit = Some(Bytes::mib(400));
     r.available = Bytes::mib(20_000);
@@ -601,7 +601,7 @@ fn a_disk_of_limited_size_holds_the_data_and_is_planned_as_memory() {
     r.available = Bytes::mib(1200);
     let error = plan(&r).unwrap_err();
     insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
-    3 × 504 MiB (heap 64 MiB, the rest beside it) want 1.5 GiB of memory, 1.2 GiB are free for them
+    3 × 504 MiB (of which heap 64 MiB) need 1.5 GiB of memory, 1.2 GiB are free
     the largest that fits: 2 nodes, or --disk 151M
     ");
 }
@@ -626,7 +626,7 @@ fn a_node_s_own_disk_is_its_own_memory() {
     assert!(told.contains(&"disk of node2".to_owned()), "{told:?}");
     assert!(!told.contains(&"preset of node2".to_owned()), "{told:?}");
     r.available = Bytes::mib(800);
-    insta::assert_snapshot!(plan(&r).unwrap_err(), @"2 nodes (1 × tiny 248 MiB, 1 × tiny 760 MiB) want 1009 MiB of memory, 800 MiB are free for them");
+    insta::assert_snapshot!(plan(&r).unwrap_err(), @"2 nodes (1 × tiny 248 MiB, 1 × tiny 760 MiB) need 1009 MiB of memory, 800 MiB are free");
 }
 
 #[test]
@@ -638,11 +638,11 @@ fn a_disk_on_which_a_fresh_node_could_not_begin_is_refused() {
         format!("{error}\n{}", error.hint())
     };
     insta::assert_snapshot!(refused(PresetName::Tiny, 93), @"
-    a disk of 93 MiB is too small for node1: it wants 94 MiB for three commit log segments of 4 MiB, the system's tables, and what Cassandra keeps free
+    a disk of 93 MiB is too small for node1: it needs 94 MiB for three commit log segments of 4 MiB, the system tables and the space that Cassandra keeps free
     use --disk 94M or more
     ");
     insta::assert_snapshot!(refused(PresetName::Bench, 64), @"
-    a disk of 64 MiB is too small for node1: it wants 178 MiB for three commit log segments of 32 MiB, the system's tables, and what Cassandra keeps free
+    a disk of 64 MiB is too small for node1: it needs 178 MiB for three commit log segments of 32 MiB, the system tables and the space that Cassandra keeps free
     use --disk 178M or more
     ");
     let mut r = request(1, PresetName::Tiny);

@@ -85,7 +85,7 @@ pub const BASE: &[Setting] = &[
     yaml(
         "inter_dc_tcp_nodelay",
         "true",
-        "stock yaml says false, which can add a round trip between data centres; pinned and told",
+        "the stock yaml sets false, which can add a round trip between data centres; pinned and reported",
         CONFIG,
     ),
     yaml(
@@ -97,7 +97,7 @@ pub const BASE: &[Setting] = &[
     yaml(
         "auto_bootstrap",
         "false",
-        "the tokens are agreed before the start; a new cluster has nothing to stream",
+        "the tokens are assigned before the start; a new cluster has nothing to stream",
         MEASURED,
     ),
     property(
@@ -109,19 +109,19 @@ pub const BASE: &[Setting] = &[
     property(
         "cassandra.allow_unsafe_join",
         "true",
-        "skips the check that nobody else has this address, which waits in steps of a second: Helenus proves its addresses itself",
+        "skips the check that no other node has this address, which waits in steps of a second: Helenus checks its addresses itself",
         MEASURED,
     ),
     property(
         "cassandra.ring_delay_ms",
         "10000",
-        "30 s by default, for gossip among a thousand nodes: nodes that join or leave wait so long, twice",
+        "30 s by default, for gossip among a thousand nodes: nodes that join or leave wait for it twice",
         "StorageService.getRingDelay of 5.0.9; docs/nodes.md",
     ),
     property(
         "cassandra.load_ring_state",
         "false",
-        "the ring is told by gossip within a second; what is saved of it is only older",
+        "gossip delivers the ring within a second; a saved copy is only older",
         "Testcontainers' flags; measured, docs/start.md",
     ),
     property(
@@ -151,7 +151,7 @@ pub const BASE: &[Setting] = &[
     property(
         "java.awt.headless",
         "true",
-        "no display is ever wanted",
+        "no display is used",
         "stock cassandra-env.sh",
     ),
     jvm(
@@ -166,7 +166,7 @@ pub const BASE: &[Setting] = &[
     ),
     jvm(
         "-XX:+ExitOnOutOfMemoryError",
-        "a node out of memory dies at once and is told, instead of limping",
+        "a node out of memory dies at once and is reported, instead of failing slowly",
         "as stock's CrashOnOutOfMemoryError, without the core dump",
     ),
 ];
@@ -192,13 +192,13 @@ pub const TINY: Preset = Preset {
         yaml(
             "concurrent_counter_writes",
             "2",
-            "as concurrent_reads; counters came after the document",
+            "as concurrent_reads; counters are newer than the document",
             DOC_001,
         ),
         yaml(
             "concurrent_materialized_view_writes",
             "2",
-            "as concurrent_reads; views came after the document",
+            "as concurrent_reads; views are newer than the document",
             DOC_001,
         ),
         yaml(
@@ -228,13 +228,13 @@ pub const TINY: Preset = Preset {
         yaml(
             "hinted_handoff_enabled",
             "false",
-            "durability is not wanted in a test cluster",
+            "durability is not needed in a test cluster",
             DOC_001,
         ),
         yaml(
             "native_transport_max_threads",
             "4",
-            "few request threads (was rpc_max_threads; the Thrift knobs are gone)",
+            "few request threads (was rpc_max_threads; the Thrift settings no longer exist)",
             DOC_001,
         ),
         yaml(
@@ -316,7 +316,7 @@ pub const TINY: Preset = Preset {
         ),
         jvm(
             "-XX:TieredStopAtLevel=1",
-            "C1 only: half the code cache, a quicker start, lower peak throughput",
+            "C1 only: half the code cache, a faster start, lower peak throughput",
             MEASURED,
         ),
         jvm(
@@ -365,7 +365,7 @@ pub const TINY: Preset = Preset {
             place: Process,
             key: super::TIMER_SLACK_US,
             value: "500",
-            reason: "workers that wait for work wake up every 0.5 ms instead of every 0.06: a third of the CPU at 100 op/s",
+            reason: "idle workers wake up every 0.5 ms instead of every 0.06: a third of the CPU at 100 op/s",
             source: MEASURED_TINY,
         },
     ],
@@ -377,7 +377,7 @@ pub const TINY: Preset = Preset {
 /// `reduce_cache_capacity_to`; keyspaces and tables are as the workload makes them.
 pub const DOC001: Preset = Preset {
     name: PresetName::Doc001,
-    summary: "the settings of 2013 in a 64 MB heap: what tiny is measured against",
+    summary: "the settings of 2013 in a 64 MB heap, to compare tiny with",
     heap: HeapRule::Fixed {
         heap_mib: 64,
         new_mib: 12,
@@ -411,12 +411,12 @@ pub const DOC001: Preset = Preset {
         yaml(
             "hinted_handoff_enabled",
             "false",
-            "durability is not wanted in a test cluster",
+            "durability is not needed in a test cluster",
             DOC_001,
         ),
         jvm(
             "-XX:+UseSerialGC",
-            "one processor was the rule of small heaps; stock's collector of today does not fit 64 MB",
+            "one processor was the rule for small heaps; the collector that is stock today does not fit 64 MB",
             DOC_001,
         ),
         jvm("-Xss256k", "stock then and now", "stock jvm-server.options"),
@@ -464,7 +464,7 @@ pub const DEV: Preset = Preset {
         ),
         jvm(
             "-XX:+UseSerialGC",
-            "the quickest start and the least memory below 1 GB",
+            "the fastest start and the least memory below 1 GB",
             MEASURED,
         ),
         jvm(
@@ -490,7 +490,7 @@ pub const DEV: Preset = Preset {
 /// What one measures: full JIT, memory by the machine, everything else as stock as one machine allows.
 pub const BENCH: Preset = Preset {
     name: PresetName::Bench,
-    summary: "full JIT and memory by the machine: what one measures",
+    summary: "full JIT, memory by the machine: for measurements",
     heap: HeapRule::ByMachine {
         least_mib: 512,
         most_mib: 2048,

@@ -21,10 +21,10 @@ impl SizeOf {
     /// Why a production's size is another here.
     pub fn why(self) -> &'static str {
         match self {
-            Self::Memory => "memory of a machine that is not here",
-            Self::Disk => "disk of a machine that is not here",
-            Self::Threads => "threads of a machine that is not here",
-            Self::Bounded => "bounded by a size that is smaller here",
+            Self::Memory => "memory of another machine",
+            Self::Disk => "disk of another machine",
+            Self::Threads => "threads of another machine",
+            Self::Bounded => "limited by a size that is smaller here",
         }
     }
 }

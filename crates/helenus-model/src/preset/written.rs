@@ -15,11 +15,11 @@ pub struct Written {
     pub setting: Setting,
     /// The key and value of this release; none where it is left out.
     pub own: Option<(String, Value)>,
-    /// Why it is written otherwise or left out, in words that go on after the key.
+    /// Why it is written otherwise or left out, in words that follow the key.
     pub why: Option<String>,
 }
 
-/// Base settings, then the preset's, then what the release itself wants; later ones win.
+/// Base settings, then the preset's, then what the release itself needs; later ones win.
 pub fn written(preset: PresetName, release: &Release) -> Vec<Written> {
     let also = release.also.iter().map(|also| Setting {
         place: Place::Yaml,

@@ -118,17 +118,17 @@ impl Release {
             ));
         }
         let seen = if self.works_jdks.contains(&feature) {
-            "was seen to serve on it"
+            "has served on it in tests"
         } else {
-            "was never tried on it"
+            "was not tested on it"
         };
         Verdict::Works(format!(
             "{it} does not support JDK {feature} (it supports {supported}); it {seen}"
         ))
     }
 
-    /// The JVM flags about modules that a node or a tool of this release wants on a JDK of that
-    /// feature number, in a fixed order; none below JDK 9, which has no modules.
+    /// The JVM flags about modules that a node or a tool of this release needs on a JDK of that feature number, in a
+    /// fixed order; none below JDK 9, which has no modules.
     pub fn module_flags(&self, feature: u32) -> Vec<String> {
         if feature < 9 {
             return Vec::new();
@@ -307,10 +307,10 @@ mod tests {
             [8, 14, 21, 24, 25].map(texts).join("\n"),
             @r"
         refused: Cassandra 5.0.9 needs JDK 11 or newer (its class files cannot be loaded by JDK 8); it supports 11 and 17
-        works: Cassandra 5.0.9 does not support JDK 14 (it supports 11 and 17); it was never tried on it
-        works: Cassandra 5.0.9 does not support JDK 21 (it supports 11 and 17); it was seen to serve on it
-        refused: Cassandra 5.0.9 cannot run on JDK 24: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
-        refused: Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
+        works: Cassandra 5.0.9 does not support JDK 14 (it supports 11 and 17); it was not tested on it
+        works: Cassandra 5.0.9 does not support JDK 21 (it supports 11 and 17); it has served on it in tests
+        refused: Cassandra 5.0.9 cannot run on JDK 24: it installs a SecurityManager when it starts, which JDK 24 removed; it supports 11 and 17
+        refused: Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, which JDK 24 removed; it supports 11 and 17
         "
         );
     }

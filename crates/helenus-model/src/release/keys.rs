@@ -67,7 +67,7 @@ pub struct Checked {
     pub name: String,
     /// The value as a node reads it, in the modern unit.
     pub value: Value,
-    /// What the person should be told.
+    /// What the person should know.
     pub notes: Vec<Note>,
 }
 
@@ -133,8 +133,8 @@ pub enum KeyError {
         /// The known keys most like it, or the flag in its place.
         nearest: Option<String>,
     },
-    /// A key or a value of newer releases, which this one cannot be told.
-    #[error("Cassandra {release} cannot be told {name}: {value}")]
+    /// A key or a value of newer releases, that this one does not support.
+    #[error("Cassandra {release} does not support {name}: {value}")]
     Lacking {
         /// The release's version.
         release: &'static str,
@@ -142,11 +142,11 @@ pub enum KeyError {
         name: String,
         /// The value.
         value: String,
-        /// Why not, in words that go on after the setting's name.
+        /// Why not, in words that follow the setting's name.
         why: String,
     },
     /// A key inside of a value that is only set as a whole.
-    #[error("{name:?} reaches into {parent}, which takes {takes}")]
+    #[error("{name:?} is inside {parent}, which takes {takes}")]
     Inside {
         /// As given.
         name: String,
@@ -188,7 +188,7 @@ pub enum KeyError {
         takes: String,
     },
     /// An old and a modern name for the same key.
-    #[error("{name} is given twice, once under an old name")]
+    #[error("{name} is set twice, once under an old name")]
     Twice {
         /// The modern name.
         name: String,

@@ -14,8 +14,7 @@ pub(super) static RELEASES: [&Release; 4] = [
 ];
 
 /// What every release from 4.0 on does when it starts, and JDK 24 forbids (JEP 486).
-const SECURITY_MANAGER: &str =
-    "installs a SecurityManager when it starts, and there is none any more since JDK 24";
+const SECURITY_MANAGER: &str = "installs a SecurityManager when it starts, which JDK 24 removed";
 
 const NO_TRIE: Lack = Lack {
     key: "memtable.configurations.default.class_name",
@@ -50,14 +49,14 @@ static CASSANDRA_3_11_5: Release = Release {
     oldest_jdk: 8,
     // 17: dies at its start, because FileDescriptor's field is closed to it (JEP 403, from 16 on).
     broken_from_jdk: 16,
-    broken_why: "reaches into java.io, which is closed since JDK 16",
+    broken_why: "uses internals of java.io, which are closed since JDK 16",
     agent_from_jdk: None,
     heap_least_mib: 48,
     lacks: &[NO_PAXOS_REPAIR, ESTIMATES_ROW_OVERHEAD],
     also: &[Also {
         key: "start_rpc",
         value: "false",
-        why: "Thrift's port, which the class opens by default",
+        why: "Thrift's port, which the configuration class opens by default",
     }],
     lock_text: None,
     keys_text: include_str!("../../data/releases/3.11.5/keys.tsv"),

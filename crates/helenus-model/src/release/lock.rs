@@ -95,7 +95,7 @@ pub enum LockError {
 impl LockError {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        "write the lock again with `cargo xtask lock VERSION`".to_owned()
+        "make the lock again with `cargo xtask lock VERSION`".to_owned()
     }
 }
 

@@ -10,7 +10,7 @@ impl Release {
     /// Checks a setting whose value is YAML text, under this release's name or under one of a newer release.
     ///
     /// # Errors
-    /// What [`super::Keys::check`] refuses, and what this release cannot be told.
+    /// What [`super::Keys::check`] refuses, and what this release does not support.
     pub fn check(&self, name: &str, value_yaml: &str) -> Result<Checked, KeyError> {
         match self.keys().check(name, value_yaml) {
             Ok(checked) => self.known(checked),
@@ -29,7 +29,7 @@ impl Release {
     /// The setting as this release's node reads it, from this release's name and form or from a newer one's.
     ///
     /// # Errors
-    /// What [`super::Keys::check_value`] refuses, and what this release cannot be told.
+    /// What [`super::Keys::check_value`] refuses, and what this release does not support.
     pub fn own(&self, name: &str, value: &Value) -> Result<Checked, KeyError> {
         let first = match self.keys().check_value(name, value) {
             Ok(checked) => return self.known(checked),
@@ -48,7 +48,7 @@ impl Release {
                     || "the key came with a newer release".to_owned(),
                     |release| format!("the key came with {release}"),
                 ),
-                Some(_) => "its own form of the key cannot say this value".to_owned(),
+                Some(_) => "its own form of the key cannot express this value".to_owned(),
             };
             return Err(self.lacking(&modern, &why));
         }
@@ -153,9 +153,9 @@ mod tests {
         key_cache_save_period: 14400 ["key_cache_save_period is set as this release writes it, key_cache_save_period: 14400"]
         compaction_throughput_mb_per_sec: 24 ["compaction_throughput is set as this release writes it, compaction_throughput_mb_per_sec: 24"]
         enable_user_defined_functions: true ["user_defined_functions_enabled is set as this release writes it, enable_user_defined_functions: true"]
-        "memtable.configurations.default.class_name" reaches into memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
-        Cassandra 4.1.10 cannot be told memtable: {"configurations":{"default":{"class_name":"TrieMemtable"}}} | trie memtables came with 5.0; leave it out, or use a newer release
-        Cassandra 3.11.5 cannot be told networking_cache_size: 8MiB | the key came with 4.1; leave it out, or use a newer release
+        "memtable.configurations.default.class_name" is inside memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
+        Cassandra 4.1.10 does not support memtable: {"configurations":{"default":{"class_name":"TrieMemtable"}}} | trie memtables came with 5.0; leave it out, or use a newer release
+        Cassandra 3.11.5 does not support networking_cache_size: 8MiB | the key came with 4.1; leave it out, or use a newer release
         memtable_heap_space does not take 512KiB | it takes a size such as 64MiB, in MiB, GiB
         cassandra.yaml has no key "memtable_heap_spice" | did you mean memtable_heap_space_in_mb?
         concurrent_reads does not take many | it takes a whole number from -2147483648 to 2147483647; the default is 32

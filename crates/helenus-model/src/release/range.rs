@@ -303,7 +303,7 @@ impl All<'_> {
         }
         let threads = "user_defined_functions_threads_enabled";
         if self.is(threads, "false") && !self.is("allow_insecure_udfs", "true") {
-            let why = "Cassandra wants allow_insecure_udfs: true beside it";
+            let why = "Cassandra needs allow_insecure_udfs: true with it";
             return Some((self.said(threads)?, why.to_owned()));
         }
         None

@@ -33,7 +33,7 @@ pub fn role_changes(origin: &Roles, now: &Roles, own: &str) -> RoleChanges {
     for role in origin.roles.iter().filter(|r| !stays(&r.name)) {
         if find(now, &role.name).is_none() {
             back.lost.push(format!(
-                "role {} is gone, and its password with it: create it again",
+                "role {} was dropped with its password: create it again",
                 role.name
             ));
         }
@@ -53,7 +53,7 @@ pub fn role_changes(origin: &Roles, now: &Roles, own: &str) -> RoleChanges {
                     .statements
                     .push(format!("{verb} {} ON {on} {towards} {role}", p.permission)),
                 None => back.lost.push(format!(
-                    "{} of {} on {} is left as it is",
+                    "{} of {} on {} is left unchanged",
                     p.permission, p.role, p.resource
                 )),
             }

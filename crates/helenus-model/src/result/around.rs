@@ -5,7 +5,7 @@ use super::Around;
 use crate::telemetry::{EventKind, Reading, Seen, Window};
 
 impl Around {
-    /// Of the stretch between two moments of the run's monotonic clock, in which so many operations ended.
+    /// Of the measurement window between two moments of the run's monotonic clock, in which so many operations ended.
     pub fn of(readings: &[Reading], from_ns: u64, to_ns: u64, ended: u64) -> Self {
         let window = Window::new(readings, from_ns, to_ns);
         let nodes_cpu = window.gained_by_nodes(|n| Some(n.cpu_us));

@@ -36,7 +36,7 @@ pub enum Replication {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ReplicationError {
     /// There is no `class`.
-    #[error("the replication map names no class")]
+    #[error("the replication map has no class")]
     NoClass,
     /// SimpleStrategy without its factor.
     #[error("SimpleStrategy without a replication_factor")]
@@ -45,7 +45,7 @@ pub enum ReplicationError {
     #[error("{0:?} is not a replication factor: a whole number, or ALL/TRANSIENT")]
     Factor(String),
     /// Replicas cannot be computed for this strategy.
-    #[error("where the replicas of strategy {0:?} live is not known")]
+    #[error("the replica placement of strategy {0:?} is not known")]
     Foreign(String),
     /// Tokens have no replicas here.
     #[error("a keyspace with LocalStrategy has no replicas on the ring")]

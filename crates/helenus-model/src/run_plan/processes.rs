@@ -11,7 +11,7 @@ pub const PROCESSES_MOST: u32 = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessesError {
     /// One of them would have nothing to do.
-    #[error("{processes} generator processes want as many {what} each, and there are {there}")]
+    #[error("{processes} generator processes need at least as many {what}, and there are {there}")]
     TooMany {
         /// Asked for.
         processes: u32,
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(check(8, std::slice::from_ref(&phase), false), Ok(()));
         let error = check(9, std::slice::from_ref(&phase), false).expect_err("too many");
         insta::assert_snapshot!(format!("{error}\n{}", error.hint()), @"
-        9 generator processes want as many operations in flight each, and there are 8
+        9 generator processes need at least as many operations in flight, and there are 8
         use --processes 8 or less, or more operations in flight
         ");
         assert!(check(2, std::slice::from_ref(&phase), true).is_err());

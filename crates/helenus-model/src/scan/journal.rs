@@ -29,7 +29,7 @@ pub struct JournalHead {
     pub ring: String,
     /// Consistency level.
     pub consistency: String,
-    /// Whether partitions are told apart, and how many of the largest are kept.
+    /// Whether partitions are distinguished, and how many of the largest are kept.
     pub partitions: Option<usize>,
     /// Whether the rows' checksum is made.
     pub checksum: bool,
@@ -39,14 +39,14 @@ pub struct JournalHead {
     pub begun_unix: u64,
 }
 
-/// Why a journal cannot be gone on with.
+/// Why a journal cannot be resumed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Changed {
     /// Another version's.
     #[error(transparent)]
     Format(#[from] FormatError),
     /// Another thing is asked now.
-    #[error("{what} was {then} when the count began, and is {now} now")]
+    #[error("{what} was {then} when the count started, and is {now} now")]
     Other {
         /// Of what.
         what: &'static str,
@@ -56,15 +56,15 @@ pub enum Changed {
         now: String,
     },
     /// The table was dropped and made again.
-    #[error("the table was made anew since the count began")]
+    #[error("the table was recreated after the count started")]
     Table,
     /// Nodes came, went or moved.
-    #[error("the ring's tokens are others than when the count began")]
+    #[error("the tokens of the ring changed since the count started")]
     Ring,
 }
 
 impl JournalHead {
-    /// Whether `now` may go on with this journal.
+    /// Whether `now` may resume this journal.
     ///
     /// # Errors
     /// What differs.
@@ -89,7 +89,13 @@ impl JournalHead {
         };
         let (then, new) = (shown(&self.partitions), shown(&now.partitions));
         same("the size of partitions", &then, &new)?;
-        let word = |checksum: bool| if checksum { "wanted" } else { "not wanted" };
+        let word = |checksum: bool| {
+            if checksum {
+                "requested"
+            } else {
+                "not requested"
+            }
+        };
         same("the checksum", word(self.checksum), word(now.checksum))?;
         let (then, new) = (self.pieces.to_string(), now.pieces.to_string());
         if self.table_id != now.table_id {
@@ -127,7 +133,7 @@ pub struct CountedSpan {
     /// The sum of its rows' hashes, where it was wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<u64>,
-    /// Its partitions, where they were told apart.
+    /// Its partitions, where they were distinguished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<PartitionSizes>,
 }
@@ -166,21 +172,21 @@ mod tests {
                 consistency: "ALL".into(),
                 ..head()
             }),
-            "the consistency level was ONE when the count began, and is ALL now"
+            "the consistency level was ONE when the count started, and is ALL now"
         );
         assert_eq!(
             said(JournalHead {
                 partitions: None,
                 ..head()
             }),
-            "the size of partitions was counted, the largest 10 kept when the count began, and is not counted now"
+            "the size of partitions was counted, the largest 10 kept when the count started, and is not counted now"
         );
         assert!(
             said(JournalHead {
                 table_id: "x".into(),
                 ..head()
             })
-            .contains("made anew")
+            .contains("recreated")
         );
         assert!(
             said(JournalHead {

@@ -127,7 +127,7 @@ impl Pace {
         self.after_answer(took_us)
     }
 
-    /// After any answer: pages grow again while answers are quick; slowly from where one was too large.
+    /// After any answer: pages grow again while answers are fast; slowly from where one was too large.
     #[must_use]
     pub fn after_answer(mut self, took_us: u64) -> Self {
         self.troubles = 0;

@@ -47,7 +47,7 @@ pub struct CountReport {
     pub partitions: Option<PartitionsTold>,
 }
 
-/// Partitions as they are told.
+/// Partitions as they are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartitionsTold {
     /// Columns of the partition key.
@@ -90,18 +90,18 @@ pub struct RangeCount {
 pub struct ScanProgress {
     /// Rows so far, those of a journal included.
     pub rows: u64,
-    /// Rows of this sitting.
+    /// Rows of this command.
     pub rows_now: u64,
     /// Share of the ring that is read, from 0 to 1.
     pub share: f64,
-    /// Share that was read before this sitting.
+    /// Share that was read before this command.
     pub share_before: f64,
-    /// Since this sitting began, in seconds.
+    /// Since this command started, in seconds.
     pub seconds: f64,
 }
 
 impl ScanProgress {
-    /// Rows a second of this sitting.
+    /// Rows a second of this command.
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     pub fn rows_per_s(&self) -> f64 {
         if self.seconds > 0.0 {
@@ -111,7 +111,7 @@ impl ScanProgress {
         }
     }
 
-    /// Seconds left, by the share of the ring that this sitting has read; absent before anything is.
+    /// Seconds left, by the share of the ring that this command has read; absent before anything is.
     pub fn seconds_left(&self) -> Option<f64> {
         let read = self.share - self.share_before;
         (read > 0.0).then(|| self.seconds * (1.0 - self.share).max(0.0) / read)

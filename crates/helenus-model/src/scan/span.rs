@@ -107,7 +107,7 @@ pub fn pieces(ring: &Ring, least: usize) -> Vec<Piece> {
 
 /// Spans that were finished overlap, or lie in no piece of this ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the tokens after {} up to {} are not of this ring, or stand there twice", span.start, span.end)]
+#[error("the tokens after {} up to {} are not of this ring, or appear twice", span.start, span.end)]
 pub struct Overlap {
     /// The span that does not fit.
     pub span: Span,

@@ -43,7 +43,7 @@ fn one_copy_somewhere_serves_no_local_level_of_two_data_centres() {
     let two = ring(&[("DC1", 2), ("DC2", 2)]);
     assert_eq!(
         said(&two, &simple(1), C::LocalQuorum),
-        "LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there"
+        "LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there"
     );
     assert_eq!(said(&two, &simple(1), C::Quorum), "");
     assert_ne!(said(&two, &simple(1), C::LocalOne), "");
@@ -51,7 +51,7 @@ fn one_copy_somewhere_serves_no_local_level_of_two_data_centres() {
     assert_eq!(said(&two, &simple(2), C::LocalOne), "");
     assert_eq!(
         said(&two, &simple(2), C::LocalQuorum),
-        "LOCAL_QUORUM waits for 2 replicas in DC1, and some rows have only 1 there"
+        "LOCAL_QUORUM needs 2 replicas in DC1, and some rows have only 1 there"
     );
     // All four have every row, and a quorum of four is three: more than DC1 has nodes.
     assert_ne!(said(&two, &simple(4), C::LocalQuorum), "");
@@ -69,7 +69,7 @@ fn one_data_centre_serves_what_it_has_nodes_for() {
     assert_eq!(said(&one, &simple(3), C::One), "");
     assert_eq!(
         said(&one, &simple(3), C::Quorum),
-        "QUORUM waits for 2 replicas, and some rows have only 1"
+        "QUORUM needs 2 replicas, and some rows have only 1"
     );
     assert_ne!(said(&one, &simple(1), C::Two), "");
     assert_eq!(said(&one, &simple(1), C::Any), "");
@@ -93,7 +93,7 @@ fn levels_count_the_data_centres_that_replication_names() {
     let there = networked(&[("DC2", 2)]);
     assert_eq!(
         said(&two, &there, C::LocalOne),
-        "LOCAL_ONE waits for 1 replica in DC1, and some rows have none there"
+        "LOCAL_ONE needs 1 replica in DC1, and some rows have none there"
     );
     assert_eq!(said(&two, &there, C::EachQuorum), "");
     // A data centre that is not there counts in a quorum all the same.
@@ -101,13 +101,13 @@ fn levels_count_the_data_centres_that_replication_names() {
     assert_eq!(said(&two, &gone, C::LocalQuorum), "");
     assert_eq!(
         said(&two, &gone, C::Quorum),
-        "QUORUM waits for 3 replicas, and some rows have only 1"
+        "QUORUM needs 3 replicas, and some rows have only 1"
     );
     assert!(said(&two, &gone, C::EachQuorum).contains("2 replicas in DC9"));
     let elsewhere = networked(&[("datacenter1", 3)]);
     assert_eq!(
         said(&two, &elsewhere, C::One),
-        "ONE waits for 1 replica, and some rows have none"
+        "ONE needs 1 replica, and some rows have none"
     );
 }
 
@@ -124,7 +124,7 @@ fn a_compare_wants_a_quorum() {
     };
     assert_eq!(compare(SerialConsistency::Serial), Ok(()));
     let local = compare(SerialConsistency::LocalSerial).expect_err("none is local");
-    assert!(local.to_string().starts_with("LOCAL_SERIAL waits for 1"));
+    assert!(local.to_string().starts_with("LOCAL_SERIAL needs 1"));
 }
 
 #[test]
@@ -168,19 +168,19 @@ fn a_refusal_carries_the_statement_that_corrects_it() {
         said(networked(&[("DC1", 0)]), true, &[C::Three]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
-      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; where it holds data, follow with `nodetool repair -full Shop`; or ask for a weaker level
-    keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
-      make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, or ask for a weaker level
-    keyspace Shop cannot serve "insert": LOCAL_QUORUM waits for 1 replica in DC1, and some rows have none there
-      make it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, leave --replication-factor out, or ask for a weaker level
-    keyspace Shop cannot serve "insert": LOCAL_ONE waits for 1 replica in DC1, and some rows have none there
-      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 4}; where it holds data, follow with `nodetool repair -full Shop`; or ask for a weaker level
-    keyspace Shop cannot serve "insert": THREE waits for 3 replicas, and some rows have only 2
-      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; where it holds data, follow with `nodetool repair -full Shop`; or ask for a weaker level
+    keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
+      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
+    keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
+      create it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, or use a weaker level
+    keyspace Shop cannot serve "insert": LOCAL_QUORUM needs 1 replica in DC1, and some rows have none there
+      create it with CREATE KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}, leave --replication-factor out, or use a weaker level
+    keyspace Shop cannot serve "insert": LOCAL_ONE needs 1 replica in DC1, and some rows have none there
+      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 4}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
+    keyspace Shop cannot serve "insert": THREE needs 3 replicas, and some rows have only 2
+      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 2, 'DC2': 3}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
     served
-    keyspace Shop cannot serve "insert": THREE waits for 3 replicas, and some rows have none
-      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC2': 3}; where it holds data, follow with `nodetool repair -full Shop`; or ask for a weaker level
+    keyspace Shop cannot serve "insert": THREE needs 3 replicas, and some rows have none
+      run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC2': 3}; if it holds data, follow with `nodetool repair -full Shop`; or use a weaker level
     "#);
     let one = ring(&[("DC1", 1)]);
     let keyspaces = BTreeMap::from([(
@@ -237,10 +237,10 @@ fn a_keyspace_that_is_there_keeps_its_replication_and_the_flag_is_refused() {
         said(&two, simple(3), true, &[("DC1", 3)]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    keyspace Shop is there with replication {'class': 'NetworkTopologyStrategy', 'DC1': 2}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
-      the flag changes no keyspace that is there: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; where it holds data, follow with `nodetool repair -full Shop`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
-    keyspace Shop is there with replication {'class': 'SimpleStrategy', 'replication_factor': 3}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
-      the flag changes no keyspace that is there: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; where it holds data, follow with `nodetool repair -full Shop`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
+    keyspace Shop already exists with replication {'class': 'NetworkTopologyStrategy', 'DC1': 2}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
+      the flag does not change an existing keyspace: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; if it holds data, follow with `nodetool repair -full Shop`; or drop what was created since with `helenus reset c`; or leave --replication-factor out
+    keyspace Shop already exists with replication {'class': 'SimpleStrategy', 'replication_factor': 3}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'DC1': 3}
+      the flag does not change an existing keyspace: run ALTER KEYSPACE "Shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'DC1': 3}; if it holds data, follow with `nodetool repair -full Shop`; or drop what was created since with `helenus reset c`; or leave --replication-factor out
     "#);
 }
 

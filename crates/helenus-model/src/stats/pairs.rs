@@ -6,7 +6,7 @@ use super::{mean, normal_cdf, sequence, standard_deviation, t_cdf, t_quantile};
 /// What additions of equal numbers may differ by: below it there is no difference, and no noise.
 const ROUNDING: f64 = 1e-12;
 
-/// A mean with what its interval stands on.
+/// A mean with what its interval is computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The mean.

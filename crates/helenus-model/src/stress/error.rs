@@ -8,7 +8,7 @@ use crate::dist::DistError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StressError {
     /// The first word is no command.
-    #[error("{word:?} is no command of cassandra-stress: it is one of {}", known.join(", "))]
+    #[error("{word:?} is not a command of cassandra-stress: use one of {}", known.join(", "))]
     Command {
         /// What was written.
         word: String,
@@ -18,7 +18,7 @@ pub enum StressError {
         known: Vec<&'static str>,
     },
     /// Groups that nobody knows.
-    #[error("no such group of options: {}; there are {}", unknown.join(", "), known.join(", "))]
+    #[error("no such group of options: {}; known: {}", unknown.join(", "), known.join(", "))]
     Groups {
         /// What was written.
         unknown: Vec<String>,
@@ -27,8 +27,8 @@ pub enum StressError {
         /// All.
         known: Vec<&'static str>,
     },
-    /// A group stands twice.
-    #[error("{group} stands twice")]
+    /// A group is given twice.
+    #[error("{group} is given twice")]
     Twice {
         /// Which.
         group: String,
@@ -57,7 +57,7 @@ pub enum StressError {
         /// What it must be.
         form: String,
     },
-    /// A parameter stands twice.
+    /// A parameter is given twice.
     #[error("{group}: {option} is given twice")]
     Repeated {
         /// Group or command.
@@ -74,7 +74,7 @@ pub enum StressError {
         option: String,
     },
     /// Parameters that belong to different sets.
-    #[error("{group}: these parameters do not go together")]
+    #[error("{group}: these parameters cannot be combined")]
     Together {
         /// Group or command.
         group: String,
@@ -82,7 +82,7 @@ pub enum StressError {
         forms: Vec<String>,
     },
     /// An operation that no profile has.
-    #[error("no profile has an operation {name:?}: there are {}", known.join(", "))]
+    #[error("no profile has an operation {name:?}; known: {}", known.join(", "))]
     Operation {
         /// What was written.
         name: String,
@@ -91,7 +91,7 @@ pub enum StressError {
         /// All.
         known: Vec<String>,
     },
-    /// What stands in parentheses.
+    /// What is in parentheses.
     #[error("{group}: {parameter}: {why}")]
     Pair {
         /// Group or command.
@@ -120,7 +120,7 @@ pub enum StressError {
         meant: Vec<String>,
     },
     /// Something is still to be filled in.
-    #[error("{place} is a place to fill in")]
+    #[error("{place} is a placeholder")]
     Placeholder {
         /// What was written.
         place: String,
@@ -139,7 +139,7 @@ pub enum StressError {
     #[error("{0}")]
     Rule(String),
     /// Something that cassandra-stress had once, and nobody has now.
-    #[error("{what} is gone: {why}")]
+    #[error("{what} is no longer supported: {why}")]
     Gone {
         /// What.
         what: String,
@@ -160,7 +160,7 @@ impl StressError {
             } => {
                 if unknown.iter().any(|group| group.starts_with("--")) {
                     return Some(
-                        "flags of helenus stand before the command: helenus stress --dry-run write n=1000"
+                        "flags of helenus go before the command: helenus stress --dry-run write n=1000"
                             .to_owned(),
                     );
                 }
@@ -169,7 +169,7 @@ impl StressError {
             Self::Operation { nearest, .. } => {
                 nearest.as_ref().map(|n| format!("did you mean {n}?"))
             }
-            Self::Twice { group } => Some(format!("write all parameters of {group} behind one")),
+            Self::Twice { group } => Some(format!("give {group} once, with all its parameters")),
             Self::Parameter {
                 nearest,
                 elsewhere,
@@ -178,16 +178,16 @@ impl StressError {
                 ..
             } => Some(match (elsewhere, nearest) {
                 (Some(place), _) if place.starts_with('-') => {
-                    format!("{parameter} stands behind {place}")
+                    format!("{parameter} goes after {place}")
                 }
                 (Some(_), _) => {
-                    format!("{parameter} stands behind the command, before the first group")
+                    format!("{parameter} goes after the command, before the first group")
                 }
                 (None, Some(nearest)) => format!("did you mean {nearest}?"),
-                (None, None) => format!("helenus stress help {group} tells what each does"),
+                (None, None) => format!("helenus stress help {group} explains each"),
             }),
             Self::Lacks { group, .. } => {
-                Some(format!("helenus stress help {group} tells what it takes"))
+                Some(format!("helenus stress help {group} shows what it takes"))
             }
             Self::Together { forms, .. } => Some(format!("write {}", forms.join("\n   or "))),
             Self::Copied { meant, .. } => Some(words::line(meant)),
@@ -195,7 +195,7 @@ impl StressError {
                 meant: Some(meant), ..
             } => Some(words::line(meant)),
             Self::Gone { cure, .. } => cure.clone(),
-            Self::Placeholder { .. } => Some("write a value in its place".to_owned()),
+            Self::Placeholder { .. } => Some("replace it with a value".to_owned()),
             Self::Value { .. }
             | Self::Repeated { .. }
             | Self::Pair { .. }

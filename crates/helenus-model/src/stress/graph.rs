@@ -25,7 +25,7 @@ pub struct Drawn {
 
 /// Why a page cannot be added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no page that cassandra-stress or helenus wrote")]
+#[error("it was not written by cassandra-stress or helenus")]
 pub struct NoPage;
 
 impl Drawn {

@@ -183,7 +183,7 @@ pub(super) fn columns(groups: &mut Groups) -> Result<Columns, StressError> {
     if found.small("super=")? > 0 {
         return Err(StressError::Gone {
             what: "-col super=".to_owned(),
-            why: "no server has super columns any more",
+            why: "super columns no longer exist",
             cure: Some("leave super= out".to_owned()),
         });
     }
@@ -260,7 +260,7 @@ pub(super) fn mode(groups: &mut Groups, notes: &mut Vec<String>) -> Result<Mode,
     if thrift {
         return Err(StressError::Gone {
             what: "-mode thrift".to_owned(),
-            why: "no server speaks Thrift any more",
+            why: "servers no longer support Thrift",
             cure: Some("leave -mode thrift out, or write -mode native cql3".to_owned()),
         });
     }
@@ -277,14 +277,14 @@ pub(super) fn mode(groups: &mut Groups, notes: &mut Vec<String>) -> Result<Mode,
             notes.push(format!("-mode {prefix}{value} changes nothing: {why}"));
         }
     };
-    let pooled = "one connection for each core of the server is held";
+    let pooled = "one connection is kept for each core of the server";
     unused("maxPending=", pooled);
     unused("connectionsPerHost=", pooled);
     unused("unprepared", "statements are always prepared");
-    unused("auth-provider=", "user and password are sent plainly");
+    unused("auth-provider=", "user and password are sent in plain text");
     unused(
         "protocolVersion=",
-        "the newest that both sides speak is used",
+        "the newest that both sides support is used",
     );
     unused(
         "port=",
@@ -294,7 +294,7 @@ pub(super) fn mode(groups: &mut Groups, notes: &mut Vec<String>) -> Result<Mode,
         .text("compression=")
         .is_some_and(|word| !word.eq_ignore_ascii_case("none"))
     {
-        unused("compression=", "frames are sent as they are");
+        unused("compression=", "frames are not compressed");
     }
     Ok(Mode {
         simple_native,
@@ -323,7 +323,7 @@ pub(super) fn node(groups: &mut Groups, notes: &mut Vec<String>) -> Result<Node,
     for (prefix, why) in [
         (
             "loadbalance=",
-            "the nodes of the data centre are asked that hold the row",
+            "the nodes of the data centre that hold the row are asked",
         ),
         ("remote-dc=", "other data centres are not asked"),
         ("rack=", "every rack of the data centre is asked"),
@@ -382,8 +382,7 @@ pub(super) fn schema(
 ) -> Result<Schema, StressError> {
     if user && groups.contains_key("-schema") {
         return Err(StressError::Rule(
-            "-schema goes with the pre-defined commands alone; a profile brings its own schema"
-                .to_owned(),
+            "-schema is only for the pre-defined commands; a profile has its own schema".to_owned(),
         ));
     }
     let (found, _) = found(groups, "-schema")?;
@@ -506,14 +505,15 @@ pub(super) fn leftovers(
         }
         if found.is_set("header-frequency=") {
             notes.push(
-                "-reporting header-frequency= changes nothing: the header stands once".to_owned(),
+                "-reporting header-frequency= changes nothing: the header is printed once"
+                    .to_owned(),
             );
         }
     }
     if groups.contains_key("-jmx") {
         let (_, _) = found(groups, "-jmx")?;
         notes.push(
-            "-jmx changes nothing: collections are read beside the run, not over JMX".to_owned(),
+            "-jmx changes nothing: collections are measured separately, not over JMX".to_owned(),
         );
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 const DISTRIBUTIONS: &str = "
 Distributions: fixed(5), uniform(1..10), seq(1..1M), exp(1..100), gaussian(1..10), gaussian(1..10,stdvrng),
 gaussian(1..10,mean,stdev), extreme(1..10,shape), qextreme(1..10,shape,quantas); k, m and b are thousands, millions
-and billions; ~ before the name turns it round.
+and billions; ~ before the name inverts it.
 ";
 
 /// The help about a command, a group, or about all.

@@ -134,7 +134,7 @@ impl Given {
     fn number(&self, name: &str, otherwise: u64) -> Result<u64, StressError> {
         let read = |text: &str| {
             text.parse().map_err(|_| {
-                StressError::Rule(format!("legacy: --{name} {text:?} is no whole number"))
+                StressError::Rule(format!("legacy: --{name} {text:?} is not a whole number"))
             })
         };
         self.get(name).map_or(Ok(otherwise), read)
@@ -243,7 +243,7 @@ fn population(
     } else {
         let share = given.get("stdev").unwrap_or("0.1");
         let share: f64 = share.parse().ok().filter(|s| *s > 0.0).ok_or_else(|| {
-            StressError::Rule(format!("legacy: --stdev {share:?} is no share above 0"))
+            StressError::Rule(format!("legacy: --stdev {share:?} is not a share above 0"))
         })?;
         format!("dist=gaussian(1..{distinct},{:.2})", 0.5 / share)
     });
@@ -257,7 +257,7 @@ fn columns(given: &Given, new: &mut Vec<String>) -> Result<(), StressError> {
     {
         return Err(StressError::Gone {
             what: "--family-type Super".to_owned(),
-            why: "no server has super columns any more",
+            why: "super columns no longer exist",
             cure: Some("leave --family-type and --supercolumns out".to_owned()),
         });
     }

@@ -122,18 +122,18 @@ impl Form {
     /// In words, for errors and help.
     pub(super) fn words(self) -> String {
         match self {
-            Self::Flag => "nothing follows it".to_owned(),
+            Self::Flag => "it takes no value".to_owned(),
             Self::Any | Self::Some => "a text".to_owned(),
             Self::Digits => "a whole number".to_owned(),
             Self::Number => "a whole number, as in 500, 10k, 2m or 1b".to_owned(),
-            Self::PerSecond => "operations a second, as in 1000/s".to_owned(),
+            Self::PerSecond => "operations per second, as in 1000/s".to_owned(),
             Self::Time => "a time, as in 30s, 5m, 2h or 1d".to_owned(),
             Self::Share => "a share below one, as in 0.02".to_owned(),
             Self::Decimal => "a weight, as in 1 or 0.5".to_owned(),
             Self::Range => "a range, as in 1..1M".to_owned(),
             Self::Interval => "a time, as in 1s or 500ms".to_owned(),
             Self::Protocol => "a protocol version, as in 4".to_owned(),
-            Self::Hosts => "hosts with commas between, as in 10.0.0.1,10.0.0.2".to_owned(),
+            Self::Hosts => "hosts separated by commas, as in 10.0.0.1,10.0.0.2".to_owned(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Dist => "a distribution, as in uniform(1..10)".to_owned(),
             Self::Ratio => "a distribution and a divisor, as in fixed(1)/2".to_owned(),
@@ -341,7 +341,7 @@ fn pairs(
         let (name, value) = part
             .split_once('=')
             .filter(|(name, value)| !name.is_empty() && !value.is_empty() && !value.contains('='))
-            .ok_or_else(|| format!("{part:?} is no name=value"))?;
+            .ok_or_else(|| format!("{part:?} is not name=value"))?;
         let form = known.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         let name = match form {
             Some((known, form)) if form.takes(value) => (*known).to_owned(),

@@ -69,7 +69,7 @@ impl Stress {
         }
     }
 
-    /// Whether standard1 is as cassandra-stress makes it where nobody says otherwise.
+    /// Whether standard1 is as cassandra-stress makes it by default.
     fn is_plain(&self) -> bool {
         let columns = &self.columns;
         let names = columns.names.iter().map(String::as_str);
@@ -303,7 +303,7 @@ impl Stress {
         match self.consistency {
             Level::Plain(level) => Ok(level),
             Level::Serial(_) => Err(StressError::Rule(format!(
-                "cl={} is a level of serial reads, which are not sent here; write serial-cl= for compare-and-set",
+                "cl={} is a level for serial reads, which are not supported here; use serial-cl= for compare-and-set",
                 self.consistency.name()
             ))),
         }
@@ -442,14 +442,14 @@ impl Stress {
         if self.token_range.wrap || self.token_range.split_factor != 1 {
             say(
                 "-tokenrange",
-                "ranges are taken as the ring has them, round and round",
+                "ranges are taken in ring order, again and again",
             );
         }
         if self.node.whitelist {
             say("-node whitelist", "every node of the data centre is asked");
         }
         if self.columns.timestamp.is_some() {
-            say("-col timestamp=", "the coordinator's clock is taken");
+            say("-col timestamp=", "the coordinator's clock is used");
         }
         if self
             .columns
@@ -460,16 +460,13 @@ impl Stress {
             say("-col n= as a distribution", "every row has all columns");
         }
         if self.errors.delay.0 != "constant" || self.errors.delay.1 > 0 {
-            say(
-                "-errors delay-policy=",
-                "a further try waits a little longer each time",
-            );
+            say("-errors delay-policy=", "each retry waits a little longer");
         }
         let kinds = self.kinds().unwrap_or_default();
         let reads = kinds.iter().any(|(kind, _)| *kind == Kind::Read);
         if reads && self.is_plain() && kinds.iter().any(|(kind, _)| kind.counts()) {
             all.push(
-                "beside counters the rows of standard1 are other ones than without: fill it with a line that counts, too"
+                "with counters, the rows of standard1 differ from those without: fill it with a line that has counters, too"
                     .to_owned(),
             );
         }

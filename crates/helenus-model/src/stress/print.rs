@@ -5,7 +5,7 @@ use super::number::fixed;
 use crate::dist::Dist;
 use std::fmt::Write as _;
 
-/// Shares of the samples whose value is told.
+/// Shares of the samples whose value is shown.
 const SHARES: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0];
 
 /// The value that each share of all samples does not exceed.

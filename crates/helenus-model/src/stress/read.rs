@@ -1,5 +1,5 @@
 //! From words to a value: command, groups, and the defaults that follow from one another.
-//! Refuses a group that stands twice, and groups that nobody knows.
+//! Refuses a group that is given twice, and groups that nobody knows.
 
 use super::error::StressError;
 use super::group;
@@ -167,7 +167,7 @@ fn grouped(words: &[String]) -> Result<(Vec<String>, Groups), StressError> {
         let kept = without(words, &["-sendto", "-send-to"]);
         return Err(StressError::Gone {
             what: "-sendto".to_owned(),
-            why: "cassandra-stress has no daemon any more",
+            why: "cassandra-stress no longer has a daemon",
             cure: Some(words::line(&kept)),
         });
     }

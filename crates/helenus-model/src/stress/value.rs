@@ -50,7 +50,7 @@ pub struct Stress {
     pub graph: Graph,
     /// `-tokenrange`.
     pub token_range: TokenRange,
-    /// `-credentials-file`: where user and password stand.
+    /// `-credentials-file`: where user and password are.
     pub credentials_file: Option<String>,
     /// What was taken and changes nothing, with the reason.
     pub notes: Vec<String>,
@@ -72,7 +72,7 @@ pub enum Command {
     Mixed {
         /// What they share.
         simple: Simple,
-        /// Weights by kind, in the order in which they stand.
+        /// Weights by kind, in the order in which they are written.
         ratios: Vec<(Kind, f64)>,
         /// Length of runs of one kind.
         clustering: Dist,
@@ -81,7 +81,7 @@ pub enum Command {
     User {
         /// Files.
         profiles: Vec<String>,
-        /// Weights by operation, in the order in which they stand.
+        /// Weights by operation, in the order in which they are written.
         ops: Vec<(String, f64)>,
         /// Length of runs of one kind.
         clustering: Dist,
@@ -185,7 +185,7 @@ pub enum Rate {
         auto: bool,
         /// Threads of the first run.
         least: u32,
-        /// Threads that are not exceeded.
+        /// Most threads.
         most: u32,
     },
 }
@@ -245,15 +245,15 @@ pub enum Contents {
 pub struct Insert {
     /// Inserts that a partition is split into.
     pub visits: Dist,
-    /// Which partial partition is gone on with.
+    /// Which partial partition is continued.
     pub revisit: Dist,
-    /// Partitions an operation, where it is said.
+    /// Partitions per operation, if set.
     pub partitions: Option<Dist>,
-    /// Share of a partition's rows that one operation writes, where it is said.
+    /// Share of a partition's rows that one operation writes, if set.
     pub select: Option<RatioDist>,
     /// Share of a row's columns that are written.
     pub row_population: RatioDist,
-    /// Kind of the batch, where it is said.
+    /// Kind of the batch, if set.
     pub batch: Option<BatchKind>,
     /// Its own consistency.
     pub consistency: Option<Level>,
@@ -283,7 +283,7 @@ pub struct Columns {
 pub struct Errors {
     /// Tries of an operation.
     pub tries: u32,
-    /// A failed operation is counted, and the run goes on.
+    /// A failed operation is counted, and the run continues.
     pub ignore: bool,
     /// The first failure ends a timed run.
     pub fail_fast: bool,
@@ -319,7 +319,7 @@ pub struct Mode {
     pub simple_native: bool,
     /// Whether statements are prepared.
     pub prepared: bool,
-    /// The protocol's version, where it is said.
+    /// The protocol's version, if set.
     pub protocol: Option<u32>,
     /// User name.
     pub user: Option<String>,
@@ -329,11 +329,11 @@ pub struct Mode {
     pub auth_provider: Option<String>,
     /// Most requests on a connection.
     pub max_pending: Option<u32>,
-    /// Connections a host.
+    /// Connections per host.
     pub connections_per_host: Option<u32>,
     /// `NONE`, `LZ4` or `SNAPPY`.
     pub compression: String,
-    /// Age at which a request is given up, in milliseconds, where it is said.
+    /// Age at which a request is given up, in milliseconds, if set.
     pub request_timeout_ms: Option<u32>,
 }
 
@@ -370,7 +370,7 @@ impl Serialize for Hidden {
 pub struct Node {
     /// Hosts, with or without a port; none where the line names none.
     pub hosts: Vec<String>,
-    /// A file with one host a line.
+    /// A file with one host per line.
     pub file: Option<String>,
     /// Only these hosts.
     pub whitelist: bool,
@@ -419,7 +419,7 @@ pub struct Transport {
 /// `-port`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Port {
-    /// CQL, where it is said.
+    /// CQL, if set.
     pub native: Option<u16>,
     /// JMX.
     pub jmx: u16,

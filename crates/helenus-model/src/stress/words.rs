@@ -75,27 +75,27 @@ pub(super) fn copied(words: &[String]) -> Option<Copied> {
             meant.push(' ');
         }
         if word == "\\" {
-            say("a backslash that no shell took out");
+            say("a backslash that no shell removed");
             continue;
         }
         let mut letters = word.chars().peekable();
         while let Some(letter) = letters.next() {
             let next = letters.peek().copied();
             if DASHES.contains(&letter) {
-                say("a dash where a hyphen is meant");
+                say("a dash instead of a hyphen");
                 meant.push('-');
             } else if QUOTES.contains(&letter) {
                 say("curly quotation marks");
             } else if SPACES.contains(&letter) {
-                say("a blank that no shell splits at");
+                say("a space that no shell splits at");
                 meant.push(' ');
             } else if NOTHING.contains(&letter) {
-                say("a mark without width");
+                say("a zero-width character");
             } else if letter == '\u{2026}' {
-                say("an ellipsis where two dots are meant");
+                say("an ellipsis instead of two dots");
                 meant.push_str("..");
             } else if letter == '\\' && next.is_some_and(|c| "()<>".contains(c)) {
-                say("a backslash that no shell took out");
+                say("a backslash that no shell removed");
             } else {
                 meant.push(letter);
             }

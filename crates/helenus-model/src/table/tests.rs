@@ -65,16 +65,16 @@ fn errors_point_at_their_place() {
         said("ALTER TABLE t ADD k int"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    line 3, column 5 of the definition: "txt" is no type; the nearest is text
+    line 3, column 5 of the definition: "txt" is not a type; the nearest is text
     line 1, column 34 of the definition: "lsit" holds no types; the nearest is list
-    line 1, column 34 of the definition: ">" is wanted, not ","
-    line 1, column 24 of the definition: column "k" is there twice
+    line 1, column 34 of the definition: expected ">", found ","
+    line 1, column 24 of the definition: column "k" is listed twice
     line 1, column 36 of the definition: there are two primary keys
-    line 1, column 40 of the definition: the length of a vector is wanted, 1 to 8192
-    line 1, column 41 of the definition: the key names "kk", which is no column
+    line 1, column 40 of the definition: expected the length of a vector, 1 to 8192
+    line 1, column 41 of the definition: the key names "kk", which is not a column
     line 1, column 23 of the definition: there is no PRIMARY KEY
-    line 1, column 16 of the definition: "(" is wanted, not "k"
-    line 1, column 34 of the definition: ")" is wanted, not "the end"
+    line 1, column 16 of the definition: expected "(", found "k"
+    line 1, column 34 of the definition: expected ")", found "the end"
     there is no CREATE TABLE
     "#);
     let round = [

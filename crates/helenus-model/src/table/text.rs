@@ -111,13 +111,13 @@ impl<'a> Reader<'a> {
             Some(token) => &self.statement[token.at.clone()],
             None => "the end",
         };
-        Err(self.wrong(format!("{word:?} is wanted, not {found:?}")))
+        Err(self.wrong(format!("expected {word:?}, found {found:?}")))
     }
 
     fn name(&mut self, of: &str) -> Result<String, TableError> {
         let token = self.tokens.get(self.at).filter(|t| t.is_name());
         let Some(name) = token.map(|t| t.text.clone()) else {
-            return Err(self.wrong(format!("a name of {of} is wanted")));
+            return Err(self.wrong(format!("expected the name of {of}")));
         };
         self.at += 1;
         Ok(name)
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
                 let (column, is_key) = self.column(&keyspace, types)?;
                 if columns.iter().any(|c| c.name == column.name) {
                     self.at = before;
-                    return Err(self.wrong(format!("column {:?} is there twice", column.name)));
+                    return Err(self.wrong(format!("column {:?} is listed twice", column.name)));
                 }
                 if is_key
                     && key
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         let descending = self.descending()?;
         for name in partition.iter().chain(&clustering).chain(&descending) {
             if !columns.iter().any(|c| c.name == *name) {
-                return Err(self.wrong(format!("the key names {name:?}, which is no column")));
+                return Err(self.wrong(format!("the key names {name:?}, which is not a column")));
             }
         }
         for column in &mut columns {
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
         }
         let start = self.at;
         let Some(token) = self.tokens.get(start) else {
-            return Err(self.wrong("a type is wanted"));
+            return Err(self.wrong("expected a type"));
         };
         if token.kind == TokenKind::Text {
             self.at += 1;
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
             let near = near
                 .map(|near| format!("; the nearest is {near}"))
                 .unwrap_or_default();
-            return Err(self.wrong(format!("{name:?} is no type{near}")));
+            return Err(self.wrong(format!("{name:?} is not a type{near}")));
         };
         let fields = declared.again().fields(keyspace, types, depth - 1)?;
         Ok(CqlType::Udt {
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
                     .and_then(|n| n.parse().ok())
                     .filter(|n| (1..=8192).contains(n));
                 let Some(length) = number else {
-                    return Err(self.wrong("the length of a vector is wanted, 1 to 8192"));
+                    return Err(self.wrong("expected the length of a vector, 1 to 8192"));
                 };
                 self.at += 1;
                 CqlType::Vector(Box::new(first), length)
@@ -456,7 +456,7 @@ fn simple(name: &str) -> Option<CqlType> {
 /// A type as `system_schema` writes it, user types among those that are handed over by name.
 ///
 /// # Errors
-/// A text that is no type.
+/// A text that is not a type.
 pub fn read_type(
     text: &str,
     keyspace: &str,

@@ -31,7 +31,7 @@ pub struct PairSample {
     pub packets: u64,
 }
 
-/// What the emulator did in a stretch of time.
+/// What the emulator did in a span of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Emulated {
     /// Packets that crossed between data centres.
@@ -46,7 +46,7 @@ pub struct Emulated {
     pub round_trip_us: Option<u64>,
     /// Between which data centres it is.
     pub shortest: Option<[String; 2]>,
-    /// Whether only probes among the packets tell of lateness.
+    /// Whether only probes among the packets measure lateness.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub probed: bool,
     /// CPU of the emulator, or of the probes, in microseconds.
@@ -56,7 +56,8 @@ pub struct Emulated {
 }
 
 impl EmulatorSample {
-    /// What it did since an earlier moment that lies so many nanoseconds back; none where it began anew between them.
+    /// What it did since an earlier moment that lies so many nanoseconds back; none where it started again between
+    /// them.
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts, nanoseconds and microseconds below 2^53"

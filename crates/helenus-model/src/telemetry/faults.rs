@@ -18,14 +18,14 @@ pub struct FaultSeen {
     pub from_ns: u64,
     /// Its end there, in nanoseconds.
     pub to_ns: u64,
-    /// Its beginning in seconds from the beginning of the measured stretch.
+    /// Its start in seconds from the start of the measurement window.
     pub from_s: f64,
     /// Its end in seconds from there.
     pub to_s: f64,
 }
 
 /// The faults that these readings show, in the order of their beginnings; `zero_ns` is the beginning of the first
-/// phase's measured stretch.
+/// phase's measurement window.
 pub fn faults(readings: &[Reading], zero_ns: u64) -> Vec<FaultSeen> {
     let mut found: Vec<FaultSeen> = Vec::new();
     for reading in readings {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
 const BEYOND: f64 = 0.05;
 
-/// Readings seen through one stretch of time.
+/// Readings seen through one span of time.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
     readings: &'a [Reading],
@@ -35,7 +35,7 @@ impl<'a> Window<'a> {
         self.to_ns.saturating_sub(self.from_ns) as f64
     }
 
-    /// The nodes of which there are samples, in this stretch or outside.
+    /// The nodes of which there are samples, in this window or outside.
     pub fn nodes(&self) -> BTreeSet<&'a str> {
         let of_nodes = self
             .readings
@@ -109,7 +109,7 @@ impl<'a> Window<'a> {
         (total > 0.0).then(|| ((busy - ours) / total).clamp(0.0, 1.0))
     }
 
-    /// Share of the stretch that the generator's busiest thread could have run and waited for a processor.
+    /// Share of the measurement window that the generator's busiest thread could have run and waited for a processor.
     pub fn generator_wait_share(&self) -> Option<f64> {
         let waited_us = self.gained(GENERATOR, |seen| match seen {
             Seen::Generator(generator) => Some(generator.run_queue_wait_us),
@@ -149,7 +149,8 @@ impl<'a> Window<'a> {
         after.since(before, end_ns - begin_ns)
     }
 
-    /// Events of a kind that lie in the stretch at least in part, each with its source and its part of the stretch.
+    /// Events of a kind that lie in the measurement window at least in part, each with its source and its part of the
+    /// measurement window.
     pub fn events(
         &self,
         kind: EventKind,
@@ -168,7 +169,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Share of the stretch in which something of this kind was under way at any source.
+    /// Share of the measurement window in which something of this kind was under way at any source.
     pub fn share(&self, kind: EventKind) -> f64 {
         self.covered(self.events(kind).map(|(_, part, _)| part).collect())
     }
@@ -185,7 +186,7 @@ impl<'a> Window<'a> {
             .collect()
     }
 
-    /// Share of the stretch by the words of events of this kind, whatever their sources.
+    /// Share of the measurement window by the words of events of this kind, whatever their sources.
     pub fn share_by_text(&self, kind: EventKind) -> BTreeMap<&'a str, f64> {
         let mut parts: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
         for (_, part, event) in self.events(kind) {
@@ -206,8 +207,8 @@ impl<'a> Window<'a> {
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Nodes that died in the stretch, less those that ended of a fault that was asked for: killed, or started again
-    /// after their disk was full.
+    /// Nodes that died in the measurement window, less those that ended of a fault that was asked for: killed, or
+    /// started again after their disk was full.
     pub fn died_by_themselves(&self) -> BTreeSet<&'a str> {
         let killed: Vec<(&str, u64, u64)> = self
             .readings
@@ -230,7 +231,7 @@ impl<'a> Window<'a> {
             .collect()
     }
 
-    /// Share of the stretch that these parts cover together: where two lie over each other they count once.
+    /// Share of the measurement window that these parts cover together: where two lie over each other they count once.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
     fn covered(&self, mut parts: Vec<(u64, u64)>) -> f64 {
         parts.sort_unstable();

@@ -19,7 +19,7 @@ pub struct TopologyFile {
     pub cassandra: Option<String>,
     /// Preset, where the file says one.
     pub preset: Option<String>,
-    /// What all nodes are told.
+    /// What all nodes are given.
     pub words: Words,
 }
 
@@ -127,13 +127,13 @@ impl Reader<'_> {
         let wrong = || {
             self.wrong(
                 at,
-                format!("{key} wants a number up to {}", super::NODES_MAX),
+                format!("{key} must be a number up to {}", super::NODES_MAX),
             )
         };
         number.ok_or_else(wrong).map(Some)
     }
 
-    /// What a part of the cluster is told: `preset`, and as [`Self::words`].
+    /// What a part of the cluster is given: `preset`, and as [`Self::words`].
     fn words_of_part(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
         let preset = self.text(table, "preset")?;
         Ok(Words {
@@ -151,12 +151,14 @@ impl Reader<'_> {
         }
         if let Some(value) = table.get("set") {
             let DeValue::Table(set) = value.get_ref() else {
-                return Err(self.wrong(value.span().start, "set wants a table of keys and values"));
+                return Err(
+                    self.wrong(value.span().start, "set must be a table of keys and values")
+                );
             };
             self.set_words("", set, &mut words.set)?;
         }
         if let Some(value) = table.get("jvm") {
-            let wrong = |at| self.wrong(at, "jvm wants a list of flags in quotes");
+            let wrong = |at| self.wrong(at, "jvm must be a list of flags in quotes");
             let DeValue::Array(flags) = value.get_ref() else {
                 return Err(wrong(value.span().start));
             };
@@ -188,7 +190,7 @@ impl Reader<'_> {
                 DeValue::Float(number) => number.as_str().to_owned(),
                 DeValue::Boolean(flag) => flag.to_string(),
                 _ => {
-                    let what = format!("{name} wants a text, a number, true or false");
+                    let what = format!("{name} must be a text, a number, true or false");
                     return Err(self.wrong(value.span().start, what));
                 }
             };
@@ -200,9 +202,9 @@ impl Reader<'_> {
     fn data_center(&self, at: usize, table: &DeTable<'_>) -> Result<DataCenter, FileError> {
         self.known_of_part(table, &DATA_CENTER)?;
         let name = self.text(table, "name")?;
-        let (_, name) = name.ok_or_else(|| self.wrong(at, "a data centre wants a name"))?;
+        let (_, name) = name.ok_or_else(|| self.wrong(at, "a data centre needs a name"))?;
         let nodes = self.number(table, "nodes")?;
-        let nodes = nodes.ok_or_else(|| self.wrong(at, format!("{name} wants nodes = N")))?;
+        let nodes = nodes.ok_or_else(|| self.wrong(at, format!("{name} needs nodes = N")))?;
         let coordinators = self.number(table, "coordinators")?.unwrap_or(0);
         let racks = self.number(table, "racks")?.unwrap_or(1);
         let all = nodes + coordinators;
@@ -224,10 +226,10 @@ impl Reader<'_> {
             self.known_of_part(node, &NODE)?;
             let number = self.number(node, "node")?;
             let number = number.filter(|n| (1..=all).contains(n)).ok_or_else(|| {
-                self.wrong(at, format!("a node of {name} wants node = 1 to {all}"))
+                self.wrong(at, format!("a node of {name} needs node = 1 to {all}"))
             })?;
             if dc.nodes.insert(number, self.words_of_part(node)?).is_some() {
-                return Err(self.wrong(at, format!("node {number} of {name} is told twice")));
+                return Err(self.wrong(at, format!("node {number} of {name} is listed twice")));
             }
         }
         Ok(dc)
@@ -245,7 +247,7 @@ impl Reader<'_> {
         };
         words.delay_us = match (read("rtt", &half_us)?, read("delay", &delay_us)?) {
             (Some(_), Some(_)) => {
-                return Err(self.wrong(at, "a link wants rtt or delay, not both"));
+                return Err(self.wrong(at, "a link takes rtt or delay, not both"));
             }
             (rtt, delay) => rtt.or(delay),
         };
@@ -265,7 +267,7 @@ impl Reader<'_> {
     fn ends(&self, at: usize, table: &DeTable<'_>) -> Result<Vec<(String, String)>, FileError> {
         let wrong = || {
             let what =
-                "a link wants between = [\"DC1\", \"DC2\"], or from and to for one direction";
+                "a link needs between = [\"DC1\", \"DC2\"], or from and to for one direction";
             self.wrong(at, what)
         };
         let one = (self.text(table, "from")?, self.text(table, "to")?);
@@ -415,11 +417,11 @@ rate = "100Mbit"
         insta::assert_snapshot!(and("[[data_center.node]]\nnode = 1\ndisc = \"1G\""), @"line 9: unknown key disc (did you mean disk?)");
         insta::assert_snapshot!(refused("x = "), @"line 1: string values must be quoted, expected literal string");
         insta::assert_snapshot!(refused(""), @"line 1: a cluster has 1 to 16 data centres, not 0");
-        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinators (a data centre has 1 to 250 nodes, at most as many racks, and a node that is no coordinator)"#);
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"c\"]\nrtt = \"1ms\""), @r#"line 7: there is no data centre named c (known: a, b)"#);
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = 80"), @r#"line 9: rtt wants a text in quotes"#);
-        insta::assert_snapshot!(and("[[link]]\nfrom = \"a\"\nrtt = \"80ms\""), @r#"line 7: a link wants between = ["DC1", "DC2"], or from and to for one direction"#);
-        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = \"1ms\"\ndelay = \"1ms\""), @r#"line 7: a link wants rtt or delay, not both"#);
+        insta::assert_snapshot!(refused("[[data_center]]\nname = \"a\"\nnodes = 3\nracks = 4"), @r#"line 1: a has 3 nodes in 4 racks, 0 of them coordinator-only (a data centre has 1 to 250 nodes, at most as many racks, and at least one node that is not coordinator-only)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"c\"]\nrtt = \"1ms\""), @r#"line 7: no such data centre: c (known: a, b)"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = 80"), @r#"line 9: rtt must be a text in quotes"#);
+        insta::assert_snapshot!(and("[[link]]\nfrom = \"a\"\nrtt = \"80ms\""), @r#"line 7: a link needs between = ["DC1", "DC2"], or from and to for one direction"#);
+        insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nrtt = \"1ms\"\ndelay = \"1ms\""), @r#"line 7: a link takes rtt or delay, not both"#);
         insta::assert_snapshot!(and("[[link]]\nbetween = [\"a\", \"b\"]\nlos = \"1%\""), @r#"line 9: unknown key los (did you mean loss?)"#);
     }
 }

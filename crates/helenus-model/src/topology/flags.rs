@@ -248,12 +248,12 @@ mod tests {
     fn what_cannot_be_is_refused_with_its_form() {
         let refused = |nodes: &str, rtt: &[&str]| flags(nodes, rtt).topology().unwrap_err();
         insta::assert_snapshot!(refused("5;5", &[]), @r#"-n "5;5" is not understood"#);
-        insta::assert_snapshot!(refused("3:0", &[]), @"DC2 has 0 nodes in 1 racks, 0 of them coordinators");
-        insta::assert_snapshot!(refused("3:3", &["DC1:DC4=1ms"]), @"there is no data centre named DC4");
-        insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is no time of a link: it is 0ms to 30s one way, such as 80ms"#);
-        insta::assert_snapshot!(refused("3", &["80ms"]), @"--rtt 80ms is a distance between data centres, and there is one");
+        insta::assert_snapshot!(refused("3:0", &[]), @"DC2 has 0 nodes in 1 racks, 0 of them coordinator-only");
+        insta::assert_snapshot!(refused("3:3", &["DC1:DC4=1ms"]), @"no such data centre: DC4");
+        insta::assert_snapshot!(refused("3:3", &["80"]), @r#""80" is not a link delay: write 0ms to 30s one way, such as 80ms"#);
+        insta::assert_snapshot!(refused("3", &["80ms"]), @"--rtt 80ms is a distance between data centres, and there is only one");
         let one = refused("3", &["DC1:DC2=20ms"]);
-        insta::assert_snapshot!(one.hint().unwrap(), @"give it two, such as -n 3:3 --rtt 20ms, or --dc DC1=3 --dc DC2=3");
+        insta::assert_snapshot!(one.hint().unwrap(), @"add another, such as -n 3:3 --rtt 20ms, or --dc DC1=3 --dc DC2=3");
         insta::assert_snapshot!(refused("200:200", &[]), @"a cluster has 1 to 254 nodes, not 400");
         let unknown = TopologyFlags {
             links: Some("three-continent".into()),
@@ -267,6 +267,6 @@ mod tests {
             wan: Some(Wan::Netem),
             ..flags("3:3", &[])
         };
-        insta::assert_snapshot!(near.topology().unwrap_err(), @"there is no distance for netem to hold");
+        insta::assert_snapshot!(near.topology().unwrap_err(), @"netem emulates distance, and this cluster has none");
     }
 }

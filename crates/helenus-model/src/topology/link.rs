@@ -114,13 +114,13 @@ impl Layer {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LinkError {
     /// No such time, or too long a one.
-    #[error("{0:?} is no time of a link: it is 0ms to 30s one way, such as 80ms")]
+    #[error("{0:?} is not a link delay: write 0ms to 30s one way, such as 80ms")]
     Time(String),
     /// No share.
-    #[error("{0:?} is no loss: it is a share such as 0.1%")]
+    #[error("{0:?} is not a loss: write a share such as 0.1%")]
     Loss(String),
     /// No rate.
-    #[error("{0:?} is no rate of a link: it is bits a second, such as 100Mbit or 1Gbit")]
+    #[error("{0:?} is not a link rate: write bits per second, such as 100Mbit or 1Gbit")]
     Rate(String),
 }
 
@@ -203,7 +203,7 @@ pub fn rate_bits(text: &str) -> Result<u64, LinkError> {
 pub struct LinkPreset {
     /// Its word.
     pub name: &'static str,
-    /// The places that stand behind DC1, DC2 and DC3.
+    /// The places of DC1, DC2 and DC3.
     pub places: [&'static str; 3],
     /// Round-trip times DC1–DC2, DC1–DC3, DC2–DC3 in microseconds.
     pub rtt_us: [u64; 3],

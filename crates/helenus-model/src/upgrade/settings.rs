@@ -8,7 +8,7 @@ use crate::yaml;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A setting that another release writes otherwise, or cannot be told.
+/// A setting that another release writes differently, or does not support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Otherwise {
     /// The key or property, as it was written.

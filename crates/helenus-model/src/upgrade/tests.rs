@@ -122,11 +122,11 @@ fn a_cluster_goes_back_as_long_as_its_mode_allows_it() {
         ]
         .join("\n"),
         @"
-    node1 runs 5.0.9 in storage compatibility mode NONE: 4.1.10 cannot read its files | a cluster can go back as long as all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
-    node1 runs 4.1.10, whose files 4.0.19 cannot read | only 5.0 in storage compatibility mode CASSANDRA_4 can go back; restore a baseline of the older release
-    3.11.5 is too old to be upgraded from or to in place: that begins with 4.0 | 5.0 itself can be upgraded to from 4.0 and 4.1 only; bring up a new cluster and load the data
+    node1 runs 5.0.9 in storage compatibility mode NONE: 4.1.10 cannot read its files | a cluster can be downgraded only while all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
+    node1 runs 4.1.10, whose files 4.0.19 cannot read | only 5.0 in storage compatibility mode CASSANDRA_4 can be downgraded; restore a baseline of the older release
+    3.11.5 is too old for an upgrade in place: those start with 4.0 | 5.0 can be reached from 4.0 and 4.1 only; bring up a new cluster and load the data
     Cassandra 4.1.5 has no storage compatibility modes | leave --until out
-    node1 is in storage compatibility mode NONE already | a mode cannot be taken back; leave --until out
+    node1 is already in storage compatibility mode NONE | a mode cannot be reverted; leave --until out
     "
     );
 }
@@ -151,7 +151,7 @@ fn what_is_there_already_is_left_alone() {
     insta::assert_snapshot!(told(&own[..1], &goal("5.0.9", Some(Mode::Upgrading))), @"node1: restart on 5.0.9, storage compatibility mode UPGRADING");
     let mut down = own.clone();
     down[1].runs = false;
-    insta::assert_snapshot!(told(&down, &goal("5.0.4", None)), @"not every node of the cluster runs; down: node2 | start them first (`helenus start NAME`): one node is down at a time, the others serve");
+    insta::assert_snapshot!(told(&down, &goal("5.0.4", None)), @"not all nodes of the cluster are running; down: node2 | start them first (`helenus start NAME`): one node is down at a time, the others serve");
 }
 
 #[test]

@@ -34,7 +34,7 @@ enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectedError {
     /// Its statements say where data go, not what they are.
-    #[error("what {name} writes cannot be computed: it has statements of its own")]
+    #[error("what {name} writes cannot be computed: it has its own statements")]
     Custom {
         /// Name of the workload.
         name: String,

@@ -81,7 +81,7 @@ pub enum MakerError {
     #[error("no profile was given")]
     Empty,
     /// A column that the table has not.
-    #[error("columnspec of {spec} names the column {column:?}, which {table} has not")]
+    #[error("columnspec of {spec} names the column {column:?}, which {table} does not have")]
     Column {
         /// The profile.
         spec: String,
@@ -104,7 +104,7 @@ pub enum MakerError {
     },
     /// A marker that stands for no column.
     #[error(
-        "query {operation:?}: it cannot be told what bind marker {number}{} stands for",
+        "query {operation:?}: cannot determine which column bind marker {number}{} is for",
         named(name)
     )]
     Marker {
@@ -145,7 +145,7 @@ pub enum MakerError {
     },
     /// A column to be read that the table has not.
     #[error(
-        "token_range_queries: {operation:?} reads the column {column:?}, which {table} has not"
+        "token_range_queries: {operation:?} reads the column {column:?}, which {table} does not have"
     )]
     Read {
         /// The operation.
@@ -172,9 +172,9 @@ impl MakerError {
             Self::Empty => "name a profile or a built-in workload".to_owned(),
             Self::Column { near: Some(near), .. } => format!("the nearest column is {near:?}"),
             Self::Column { .. } | Self::Read { .. } => {
-                "the columns are those of table_definition, or of the table that is there".to_owned()
+                "the columns are those of table_definition, or of the existing table".to_owned()
             }
-            Self::Type { .. } => "give the column a type of CQL's own".to_owned(),
+            Self::Type { .. } => "give the column a native CQL type".to_owned(),
             Self::Marker { .. } => {
                 "compare the marker with a column, insert it into one, or name it after one (:column)".to_owned()
             }

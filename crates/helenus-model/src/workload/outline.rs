@@ -14,7 +14,7 @@ const SAMPLED: u64 = 50;
 const WALKED: u64 = 1_000;
 /// Rows that it picks of a larger one.
 const PICKED: u64 = 20;
-/// Bytes from which a server refuses a batch unless it is told otherwise (`batch_size_fail_threshold`).
+/// Bytes from which a server refuses a batch by default (`batch_size_fail_threshold`).
 const REFUSED_BATCH: usize = 50 * 1024;
 /// Rows from which a partition is large.
 const LARGE: usize = 1_000_000;
@@ -200,19 +200,19 @@ fn cautions(outline: &Outline, batch: BatchKind) -> Vec<String> {
     let many = outline.partitions_an_insert.most > 1;
     if many && outline.bytes_an_insert.most > REFUSED_BATCH {
         said.push(format!(
-            "one insert makes a batch of up to {} KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB unless it is told otherwise",
+            "one insert makes a batch of up to {} KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB by default",
             outline.bytes_an_insert.most / 1024
         ));
     }
     if many && batch == BatchKind::Logged {
         said.push(
-            "logged batches over several partitions are written to a log of batches first: UNLOGGED is cheaper"
+            "logged batches over several partitions are written to the batch log first: UNLOGGED is cheaper"
                 .to_owned(),
         );
     }
     if outline.rows_a_partition.most > LARGE {
         said.push(format!(
-            "a partition has up to about {} rows: servers warn of large partitions, and walking one to check it takes memory",
+            "a partition has up to about {} rows: servers warn about large partitions, and reading one to check it takes memory",
             outline.rows_a_partition.most
         ));
     }

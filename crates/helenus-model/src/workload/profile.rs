@@ -20,7 +20,7 @@ use std::str::FromStr;
 /// The operation that every profile has beside its own: a whole partition is read back.
 pub const VALIDATE: &str = "validate";
 
-/// Profiles that run together; their operations are told apart by `spec.operation`.
+/// Profiles that run together; their operations are distinguished by `spec.operation`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileWorkload {
     /// What it is called in results.
@@ -207,7 +207,7 @@ impl Default for ColumnSpec {
 /// The operation `insert`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InsertSpec {
-    /// Partitions an operation.
+    /// Partitions per operation.
     pub partitions: Dist,
     /// Share of a partition's rows that one operation writes.
     pub select: RatioDist,
@@ -219,7 +219,7 @@ pub struct InsertSpec {
     /// it a position is a whole partition.
     #[serde(default)]
     pub turns: Option<u64>,
-    /// Partitions that stay for a stretch of positions, one row a position. Ours, too.
+    /// Partitions that stay for a stretch of positions, one row per position. An extension of Helenus, too.
     #[serde(default)]
     pub stretches: Option<Stretches>,
     /// `IF …`: rows are written by compare-and-set, one condition for each row.
@@ -254,8 +254,8 @@ impl InsertSpec {
     }
 }
 
-/// Stretches of rows that go into one partition each, as ranges of addresses that are written out one by one:
-/// `24 of zipf(1..4096)`. Position `p` is of stretch line `p % at_once`; the partition is drawn anew for each stretch.
+/// Stretches of rows that go into one partition each, as ranges of addresses that are written out one by one: `24 of
+/// zipf(1..4096)`. Position `p` is of stretch line `p % at_once`; the partition is drawn again for each stretch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stretches {
     /// Stretches that are written at once, a row of each in turn.
@@ -268,13 +268,14 @@ impl FromStr for Stretches {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = || "write how many at once, of which length: 24 of zipf(1..4096)".to_owned();
+        let wanted =
+            || "write how many at once, and of which length: 24 of zipf(1..4096)".to_owned();
         let (at_once, length) = text.split_once(" of ").ok_or_else(wanted)?;
         let at_once = at_once.trim().parse::<u64>().ok();
         let at_once = at_once.filter(|n| *n > 0).ok_or_else(wanted)?;
         let length: Dist = length.trim().parse().map_err(|e| format!("{e}"))?;
         if length.min() < 1 {
-            return Err("a stretch has one row at least".to_owned());
+            return Err("a stretch has at least one row".to_owned());
         }
         Ok(Self { at_once, length })
     }

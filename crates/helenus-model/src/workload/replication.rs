@@ -93,7 +93,9 @@ impl ReplicationFactor {
 
 /// Why a replication factor cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no replication factor: write 3, or one for each data centre, as in DC1=3,DC2=1")]
+#[error(
+    "{0:?} is not a replication factor: write 3, or one for each data centre, as in DC1=3,DC2=1"
+)]
 pub struct FactorError(String);
 
 impl FromStr for ReplicationFactor {

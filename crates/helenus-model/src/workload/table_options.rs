@@ -35,16 +35,16 @@ const KNOWN: [&str; 22] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableOptionError {
     /// Not of the form `NAME=VALUE`.
-    #[error("{0:?} is no table option")]
+    #[error("{0:?} is not a table option")]
     Form(String),
     /// A name that no table has.
-    #[error("there is no table option {0:?}")]
+    #[error("no such table option: {0:?}")]
     Unknown(String),
     /// The same option twice.
     #[error("the table option {0} is given twice")]
     Twice(String),
     /// Its tables are not this workload's to change.
-    #[error("{0} has a table of its own that takes no options")]
+    #[error("{0} has its own table, which takes no options")]
     Fixed(String),
 }
 
@@ -58,7 +58,7 @@ impl TableOptionError {
                 None => format!("known: {}", KNOWN.join(", ")),
             },
             Self::Twice(_) => "give it once".to_owned(),
-            Self::Fixed(_) => "take another built-in workload, or a profile in YAML".to_owned(),
+            Self::Fixed(_) => "use another built-in workload, or a profile in YAML".to_owned(),
         }
     }
 }
@@ -157,10 +157,10 @@ table_definition: CREATE TABLE t (k int PRIMARY KEY, v text)
             let error = of(workload, options).unwrap_err();
             format!("{error} ({})", error.hint())
         };
-        insta::assert_snapshot!(refused(profile(), &["compactoin={}"]), @r#"there is no table option "compactoin" (did you mean compaction?)"#);
-        insta::assert_snapshot!(refused(profile(), &["compaction"]), @r#""compaction" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
-        insta::assert_snapshot!(refused(profile(), &["cdc=true; DROP TABLE x"]), @r#""cdc=true; DROP TABLE x" is no table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
+        insta::assert_snapshot!(refused(profile(), &["compactoin={}"]), @r#"no such table option: "compactoin" (did you mean compaction?)"#);
+        insta::assert_snapshot!(refused(profile(), &["compaction"]), @r#""compaction" is not a table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
+        insta::assert_snapshot!(refused(profile(), &["cdc=true; DROP TABLE x"]), @r#""cdc=true; DROP TABLE x" is not a table option (write it as in CQL: gc_grace_seconds=0, or compaction={'class': 'UnifiedCompactionStrategy'})"#);
         insta::assert_snapshot!(refused(profile(), &["cdc=true", "cdc = false"]), @"the table option cdc is given twice (give it once)");
-        insta::assert_snapshot!(refused(Workload::Standard1, &["cdc=true"]), @"standard1 has a table of its own that takes no options (take another built-in workload, or a profile in YAML)");
+        insta::assert_snapshot!(refused(Workload::Standard1, &["cdc=true"]), @"standard1 has its own table, which takes no options (use another built-in workload, or a profile in YAML)");
     }
 }

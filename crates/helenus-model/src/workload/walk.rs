@@ -7,7 +7,7 @@ use crate::seed::{Seed, mix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Tries to find a partition that nobody is writing, before any of those that are begun is gone on with.
+/// Tries to find a partition that nobody is writing, before any of those started is continued.
 const TRIES: u32 = 1_000;
 
 /// What a line says of visits.
@@ -15,13 +15,13 @@ const TRIES: u32 = 1_000;
 pub struct Walk {
     /// Inserts that a partition is split into.
     pub visits: Dist,
-    /// Which of the partitions that are begun is gone on with; its width is how many there may be.
+    /// Which of the started partitions is continued; its width is how many there may be.
     pub revisit: Dist,
     /// Which partitions are new.
     pub positions: Positions,
 }
 
-/// The partitions of one phase: which are begun, and how far each is. The only part of a workload that remembers.
+/// The partitions of one phase: which are started, and how far each is. The only part of a workload that remembers.
 #[derive(Debug, Clone)]
 pub struct Partitions {
     walk: Walk,
@@ -62,7 +62,7 @@ impl Bits {
 }
 
 impl Partitions {
-    /// Nothing is begun.
+    /// Nothing is started.
     pub fn new(walk: &Walk, data: Seed) -> Self {
         let width = walk.revisit.max().saturating_sub(walk.revisit.min());
         Self {

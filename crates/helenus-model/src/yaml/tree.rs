@@ -21,7 +21,7 @@ pub struct Node {
     pub value: NodeValue,
 }
 
-/// What stands at a place.
+/// What is at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeValue {
     /// A text, whatever it looks like.

@@ -94,6 +94,6 @@ fn one_level_alone_says_so() {
     alone.rows.truncate(1);
     alone.left_out.clear();
     let page = levels_html(&alone);
-    assert!(page.contains("<h1>one level alone: nothing to compare it with</h1>"));
+    assert!(page.contains("<h1>only one level: nothing to compare it with</h1>"));
     assert!(page.contains("all runs count") && !page.contains("id=\"left\""));
 }

@@ -227,7 +227,7 @@ fn a_comparison_claims_no_more_than_it_may() {
         "detectable",
         "-XX:+UseShenandoahGC",
         "r19",
-        "all bars hold",
+        "all thresholds hold",
         "pair 8:",
     ] {
         assert!(page.contains(part), "{part}");

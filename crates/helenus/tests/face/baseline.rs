@@ -118,7 +118,7 @@ fn what_cannot_be_is_told_with_its_cure() {
     exit code: 2
     --- standard error
     error: 1 in baseline one, 2 in d: the numbers of nodes differ
-    hint: bring up a cluster of as many nodes: `helenus up NAME -n 1`
+    hint: bring up a cluster with as many nodes: `helenus up NAME -n 1`
     ");
     shot!(lab.run(&["baseline", "verify", "d", "one"]), @"
     exit code: 2

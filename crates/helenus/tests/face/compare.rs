@@ -213,29 +213,29 @@ fn bars_that_nothing_can_answer() {
     );
     insta::assert_snapshot!(told, @r#"
     $ --ab a.toml b.toml --fail-on p99
-    error: the bar "p99" compares nothing: it has neither > nor <
+    error: the threshold "p99" has neither > nor <
     hint: write it as 'p99>+5%' or 'throughput<-5%'
     $ --ab a.toml b.toml --fail-on p98>+5%
-    error: the bar "p98>+5%" names no measure at character 1: "p98"
-    hint: the nearest is p99; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    error: the threshold "p98>+5%" names no known measure at character 1: "p98"
+    hint: the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
     $ --ab a.toml b.toml --fail-on p99>+5
-    error: the bar "p99>+5" has no percentage at character 5: "+5"
+    error: the threshold "p99>+5" has no percentage at character 5: "+5"
     hint: end it with a percentage above -100%, such as +5%, -5% or 2.5%
     $ --ab a.toml b.toml --fail-on throughput<5%
-    error: the bar "throughput<5%" can be read in two ways: < needs a percentage with its sign
+    error: the threshold "throughput<5%" is ambiguous: < needs a percentage with a sign
     hint: write <-5% or <+5%
     $ --ab a.toml b.toml --fail-on service.cpu>+5%
-    error: the bar "service.cpu>+5%" asks for the service time of cpu, which is no time
+    error: the threshold "service.cpu>+5%" asks for the service time of cpu, which is not a time
     hint: leave service. out
     $ --ab a.toml b.toml --fail-on wriet.p99>+5%
-    error: the bar "wriet.p99>+5%" names no phase or operation at character 1: "wriet"
-    hint: the nearest is write; known are write, all
+    error: the threshold "wriet.p99>+5%" names no known phase or operation at character 1: "wriet"
+    hint: the nearest is write; known: write, all
     $ --ab a.toml b.toml --fail-on write.read.p99>+5%
-    error: the bar "write.read.p99>+5%" names no phase or operation at character 7: "read"
-    hint: known are all
+    error: the threshold "write.read.p99>+5%" names no known phase or operation at character 7: "read"
+    hint: known: all
     $ --ab a.toml b.toml --fail-on p50>+5% --fail-on p5>+5%
-    error: the bar "p5>+5%" names no measure at character 1: "p5"
-    hint: the nearest is p50; known are p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    error: the threshold "p5>+5%" names no known measure at character 1: "p5"
+    hint: the nearest is p50; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
     "#);
 }
 
@@ -413,7 +413,7 @@ fn two_single_runs_stand_side_by_side() {
     for words in [
         "no claim: two single runs, side by side\n  A  r1: r1\n  B  r2: r2\n",
         "bar p50>+5%: write all response p50 is undecided\n",
-        "caution: 1 pair of restarts: nothing is claimed below 6;",
+        "caution: 1 pair of restarts: no claim is made below 6;",
         "kept as cmp2; `helenus report cmp2` draws it\n",
     ] {
         assert!(said.out.contains(words), "{words}\n{said}");
@@ -467,7 +467,7 @@ fn two_single_runs_stand_side_by_side() {
     error: cmp2 already exists, and its thresholds were set when it was made
     hint: compare its runs again: helenus compare r1 r2 --fail-on ...
     $ r1 r2 --fail-on p99.9>+5%
-    error: the bar "p99.9>+5%" is about p99.9, which these runs do not have in common
-    hint: response times need a --rate, a percentile ten samples above it; CPU is known of all operations together, and of nodes on this machine
+    error: the threshold "p99.9>+5%" is about p99.9, which not all of these runs have
+    hint: response times need a --rate, a percentile needs ten samples above it; CPU is measured over all operations together, and only of nodes on this machine
     "#);
 }

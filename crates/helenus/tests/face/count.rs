@@ -185,8 +185,8 @@ fn no_cluster_and_no_workload() {
     shot!(lab.run(&["check-data", "standard2", "--population", "5", "--seed", "1"]), @r#"
     exit code: 2
     --- standard error
-    error: "standard2" is no built-in workload
-    hint: did you mean standard1? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standard2.yaml
+    error: "standard2" is not a built-in workload
+    hint: did you mean standard1? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standard2.yaml
     "#);
     shot!(lab.run(&["check-data", "standard1", "--seed", "1"]), @"
     exit code: 2

@@ -195,13 +195,13 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["up", "c", "-n", "3", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: --rtt 80ms is a distance between data centres, and there is one
-    hint: give it two, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
+    error: --rtt 80ms is a distance between data centres, and there is only one
+    hint: add another, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
     ");
     shot!(lab.run(&["up", "c", "-n", "3:3", "--rtt", "DC1:DC4=80ms"]), @"
     exit code: 2
     --- standard error
-    error: there is no data centre named DC4
+    error: no such data centre: DC4
     hint: did you mean DC2?
     ");
     shot!(lab.run(&["up", "c", "-n", "3:x"]), @r#"
@@ -214,14 +214,14 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["up", "c", "-n", "1:1:1:1", "--links", "one-city"]), @"
     exit code: 2
     --- standard error
-    error: the links one-city are of three places, and there are 4 data centres
-    hint: give each pair its --rtt, or write the links into a file
+    error: the links one-city connect three places, and there are 4 data centres
+    hint: give each pair its --rtt, or write the links to a file
     ");
     shot!(lab.run(&["bench", "-n", "3", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: --rtt 80ms is a distance between data centres, and there is one
-    hint: give it two, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
+    error: --rtt 80ms is a distance between data centres, and there is only one
+    hint: add another, such as -n 3:3 --rtt 80ms, or --dc DC1=3 --dc DC2=3
     ");
     shot!(lab.run(&["bench", "--hosts", "127.0.0.9", "--rtt", "80ms"]), @"
     exit code: 2
@@ -239,7 +239,7 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["run", "kv", "--cluster", "c", "--rtt", "80ms"]), @"
     exit code: 2
     --- standard error
-    error: the cluster lives on loopback, where there is no distance to set
+    error: the cluster runs on loopback, which has no distance to set
     hint: bring one up with links: helenus up wan -n 3:3 --rtt 40ms
     ");
     shot!(lab.run(&["link", "c"]), @"

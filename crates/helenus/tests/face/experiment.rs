@@ -84,7 +84,7 @@ fn what_its_samples_cannot_decide_is_refused_before_anything_runs() {
     shot!(lab.run(&["experiment", "run", "heap.toml"]), @r#"
     exit code: 2
     --- standard error
-    error: the bar "p99.9 < 20ms at 500/s" cannot be decided at heap=64M rate=500: the phase main measures 5000 operations, and p99.9 wants 10000, so that ten lie above it
+    error: the threshold "p99.9 < 20ms at 500/s" cannot be decided at heap=64M rate=500: the phase main measures 5000 operations, and p99.9 needs 10000, so that ten are above it
     hint: measure longer, raise the rate, or ask for a lower percentile
     "#);
     let listed = lab.json(&["experiment", "status"]);
@@ -220,7 +220,7 @@ fn what_is_wrong_is_told_with_its_line() {
     hint: did you mean level?
     "#);
     let unknown = said("workload = \"standard1\"", "workload = \"standard2\"");
-    let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is no built-in workload\n";
+    let first = "error: heap.toml: heap=64M rate=500: \"standard2\" is not a built-in workload\n";
     assert!(unknown.starts_with(first), "{unknown}");
 }
 
@@ -270,7 +270,7 @@ fn distance_is_a_factor_of_phases_where_there_is_any() {
     error: far.toml:10: unknown key rtt in [workload]
     hint: it belongs to [cluster]
     ");
-    insta::assert_snapshot!(said("\"40ms\"", "\"forty\""), @r#"error: far.toml:17: invalid value 'forty' for '--rtt <TIME|A:B=TIME>': "forty" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"#);
+    insta::assert_snapshot!(said("\"40ms\"", "\"forty\""), @r#"error: far.toml:17: invalid value 'forty' for '--rtt <TIME|A:B=TIME>': "forty" is not a distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms"#);
 }
 
 #[test]
@@ -289,7 +289,7 @@ levels = [
     assert!(file.contains("mmap"), "{file}");
     lab.write("mode.toml", &file);
     let text = lab.done(&["experiment", "check", "mode.toml"]);
-    let why = "\nnot testable here: it is about the disk, and no dataset was made ([populate])\n";
+    let why = "\nnot testable here: it is about the disk, and there is no dataset ([populate])\n";
     assert!(text.contains(why), "{text}");
     let with_data = file.replace(
         "[[factor]]\nname",

@@ -20,12 +20,12 @@ fn ours_foreign_and_unreachable() {
     shot!(lab.run(&["guard", "c"]), @"
     exit code: 0
     --- standard output
-    ours: c, 1 node, each brought up by this user's helenus and listening under its claim
+    ours: c, 1 node, each brought up by this user's helenus and listening on its claimed address
     ");
     shot!(lab.run(&hosts), @"
     exit code: 0
     --- standard output
-    ours: c, 1 node, each brought up by this user's helenus and listening under its claim
+    ours: c, 1 node, each brought up by this user's helenus and listening on its claimed address
     ");
     let json = lab.json(&["guard", "c"]);
     insta::assert_snapshot!(shown(&json), @r#"

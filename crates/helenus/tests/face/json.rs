@@ -585,7 +585,7 @@ fn errors_are_a_line_on_standard_error_and_leave_standard_output_empty() {
     shot!(lab.run(&["--format", "json", "rm", "c"]), @r#"
     exit code: 2
     --- standard error
-    {"format":"helenus.error/1","exit_code":2,"error":"no such cluster: c","caused_by":[],"log":[],"hint":"there is none; bring one up with `helenus up`"}
+    {"format":"helenus.error/1","exit_code":2,"error":"no such cluster: c","caused_by":[],"log":[],"hint":"none exists; bring one up with `helenus up`"}
     "#);
 }
 

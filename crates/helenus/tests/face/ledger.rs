@@ -60,13 +60,13 @@ fn what_cannot_be_told_again_is_refused_with_its_cure() {
     shot!(run(&["standard1", "--ops", "read=1"]), @"
     exit code: 2
     --- standard error
-    error: --ledger: none of the run's operations writes
+    error: --ledger: none of the operations of the run writes
     hint: add one that writes with --ops, such as write=1
     ");
     shot!(run(&["counter1"]), @"
     exit code: 2
     --- standard error
-    error: --ledger: insert adds to counters, and a sum does not tell which writes are in it
+    error: --ledger: insert adds to counters, and a sum does not show which writes it contains
     hint: a ledger is kept of tables with a regular column of a plain type
     ");
     let path = lab.write("events.yaml", PROFILE);
@@ -90,7 +90,7 @@ fn what_cannot_be_told_again_is_refused_with_its_cure() {
     shot!(run(&[&path.to_string_lossy(), "--ops", "insert=1"]), @"
     exit code: 2
     --- standard error
-    error: --ledger: insert writes a part of its rows or columns only, or they do not stay
+    error: --ledger: insert writes only a part of its rows or columns, or they expire
     hint: write all: select and row-population fixed(1)/1, no default_time_to_live
     ");
     // Nothing was begun.
@@ -120,7 +120,7 @@ fn ledgers_that_there_are_not() {
     exit code: 2
     --- standard error
     error: the ledger [LAB]/notes.txt cannot be used
-      caused by: it is no ledger
+      caused by: it is not a ledger
     hint: name a run, or a file that --ledger has made
     ");
     shot!(lab.run(&["ledger", "show", "./nowhere.ledger"]), @"

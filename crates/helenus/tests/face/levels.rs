@@ -82,7 +82,7 @@ fn what_cannot_be_is_refused() {
     shot!(lab.run(&["levels", "--cluster", "c", "--rtt", "80"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '80' for '--rtt <RTT,…>': "80" is no distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
+    error: invalid value '80' for '--rtt <RTT,…>': "80" is not a distance: write links, a round-trip time such as 80ms, or DC1:DC2=20ms+DC1:DC3=80ms
 
     For more information, try '--help'.
     "#);
@@ -128,6 +128,6 @@ fn what_cannot_be_is_refused() {
     exit code: 2
     --- standard error
     error: no such cluster: c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
 }

@@ -156,7 +156,7 @@ fn what_cannot_be_followed_is_refused() {
         "read_request_timeout: 1s\nread_request_timeout_in_ms: 2\n",
     );
     for (file, said) in [
-        ("list.yaml", "it holds a list, not a map of keys"),
+        ("list.yaml", "it contains a list, not a map of keys"),
         ("twice.yaml", "are two names of read_request_timeout"),
         ("none.yaml", "none.yaml"),
     ] {

@@ -166,7 +166,7 @@ fn limits_that_cannot_be() {
     shot!(lab.run(&["up", "--memory", "100M"]), @"
     exit code: 2
     --- standard error
-    error: a limit of 100 MiB is below what a node is planned to come to, 248 MiB
+    error: a limit of 100 MiB is below the planned memory of a node, 248 MiB
     hint: use --memory 249M or more, or a smaller --heap
     ");
     shot!(lab.run(&["up", "--memory", "lots"]), @r#"
@@ -191,7 +191,7 @@ fn a_prefix_is_it_and_a_number() {
     exit code: 2
     --- standard error
     error: there is no cluster named dev and a number
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
     lab.done(&["up", "dev1"]);
     lab.done(&["up", "developer"]);

@@ -52,19 +52,19 @@ fn other_workloads_and_parameters_are_refused_with_the_nearest() {
     shot!(say("nb cql-keyvalue main-cycles=10k"), @r#"
     exit code: 2
     --- standard error
-    error: NoSQLBench's cql-keyvalue does not run here: of its workloads cql-iot does
+    error: NoSQLBench's cql-keyvalue is not supported: of its workloads, only cql-iot is
     hint: helenus run kv; or helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
     "#);
     shot!(say("nb cql-iot main_cycle=10k"), @r#"
     exit code: 2
     --- standard error
     error: cql-iot has no parameter "main_cycle"
-    hint: did you mean main-cycles=? helenus workload show iot tells them
+    hint: did you mean main-cycles=? helenus workload show iot lists them
     "#);
     shot!(say("nb cql-iot cyclerate=fast"), @r#"
     exit code: 2
     --- standard error
-    error: cyclerate=fast: operations a second, such as 100 or 2k, is wanted
+    error: cyclerate=fast: it must be operations per second, such as 100 or 2k
     hint: as in helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 async=100
     "#);
     shot!(say("nb cql-iot main-cycles=10k"), @r#"

@@ -210,8 +210,8 @@ fn workloads_that_there_are_not() {
     shot!(bare().run(&["run", "standrad1", "--ops", "write=1"]), @r#"
     exit code: 2
     --- standard error
-    error: "standrad1" is no built-in workload
-    hint: did you mean standard1? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
+    error: "standrad1" is not a built-in workload
+    hint: did you mean standard1? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file: standrad1.yaml
     "#);
     shot!(bare().run(&["run", "iot", "--phase", "maim"]), @r#"
     exit code: 2
@@ -292,7 +292,7 @@ fn rates_and_positions_that_are_none() {
     shot!(with(&["--positions", "gauss(1..5"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'gauss(1..5' for '--positions <HOW>': "gauss(1..5" is no distribution: write it as uniform(min..max)
+    error: invalid value 'gauss(1..5' for '--positions <HOW>': "gauss(1..5" is not a distribution: write it as uniform(min..max)
 
     For more information, try '--help'.
     "#);

@@ -36,13 +36,13 @@ fn no_cluster_at_all() {
     exit code: 2
     --- standard error
     error: no such cluster: c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
     shot!(lab.run(&["bench", "--cluster", "c"]), @"
     exit code: 2
     --- standard error
     error: no such cluster: c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
 }
 
@@ -53,13 +53,13 @@ fn rm_of_nothing() {
     exit code: 2
     --- standard error
     error: no such cluster: c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
     shot!(lab.run(&["rm", ".."]), @"
     exit code: 2
     --- standard error
     error: no such cluster: ..
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
     assert_eq!(lab.run(&["rm", ""]).code, "2");
 }

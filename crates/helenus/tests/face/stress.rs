@@ -53,20 +53,20 @@ fn help_of_the_line() {
 
       threads>=…                 Threads of the first run (4)
                                  a whole number
-      threads<=…                 Threads that are not exceeded (1000)
+      threads<=…                 Most threads (1000)
                                  a whole number
-      auto                       More threads until the rate grows no more
+      auto                       Add threads until the rate stops growing
       threads=…                  Operations in flight at once
                                  a whole number
-      throttle=…                 At most so many operations a second; the latency shown is the service time (0/s)
-                                 operations a second, as in 1000/s
-      fixed=…                    So many operations a second by a schedule; the latency shown is the response time (0/s)
-                                 operations a second, as in 1000/s
+      throttle=…                 At most this many operations per second; the latency shown is the service time (0/s)
+                                 operations per second, as in 1000/s
+      fixed=…                    Open loop at this many operations per second; the latency shown is the response time (0/s)
+                                 operations per second, as in 1000/s
     ");
     shot!(TestLab::new().run(&["stress", "help", "wirte"]), @r#"
     exit code: 1
     --- standard error
-    error: "wirte" is no command of cassandra-stress: it is one of read, write, mixed, counter_write, counter_read, user, help, print, legacy, version
+    error: "wirte" is not a command of cassandra-stress: use one of read, write, mixed, counter_write, counter_read, user, help, print, legacy, version
     hint: did you mean write?
     "#);
 }
@@ -97,7 +97,7 @@ fn what_is_refused_has_its_cure() {
     shot!(TestLab::new().run(&["stress", "write", "n=5", "–pop", "seq=1..5"]), @"
     exit code: 1
     --- standard error
-    error: the line was copied with a dash where a hyphen is meant
+    error: the line was copied with a dash instead of a hyphen
     hint: helenus stress write n=5 -pop seq=1..5
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=5", "-schema", "replication(strategy=NetworkTopologyStratergy,DC1=3)"]), @r#"
@@ -110,24 +110,24 @@ fn what_is_refused_has_its_cure() {
     exit code: 1
     --- standard error
     error: -rate does not take "cl=ONE": it takes threads>=…, threads<=…, auto, threads=…, throttle=…, fixed=…
-    hint: cl=ONE stands behind the command, before the first group
+    hint: cl=ONE goes after the command, before the first group
     "#);
     shot!(TestLab::new().run(&["stress", "write", "n=5", "--dry-run"]), @"
     exit code: 1
     --- standard error
-    error: no such group of options: --dry-run; there are -pop, -insert, -col, -rate, -mode, -errors, -schema, -node, -log, -transport, -port, -graph, -tokenrange, -jmx, -credentials-file, -reporting
-    hint: flags of helenus stand before the command: helenus stress --dry-run write n=1000
+    error: no such group of options: --dry-run; known: -pop, -insert, -col, -rate, -mode, -errors, -schema, -node, -log, -transport, -port, -graph, -tokenrange, -jmx, -credentials-file, -reporting
+    hint: flags of helenus go before the command: helenus stress --dry-run write n=1000
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=<number of rows>"]), @"
     exit code: 1
     --- standard error
-    error: <number of rows> is a place to fill in
-    hint: write a value in its place
+    error: <number of rows> is a placeholder
+    hint: replace it with a value
     ");
     shot!(TestLab::new().run(&["stress", "write", "n=5", "-mode", "thrift"]), @"
     exit code: 1
     --- standard error
-    error: -mode thrift is gone: no server speaks Thrift any more
+    error: -mode thrift is no longer supported: servers no longer support Thrift
     hint: leave -mode thrift out, or write -mode native cql3
     ");
     shot!(TestLab::new().run(&["stress", "user", "profile=/nowhere.yaml", "ops(insert=1)"]), @"

@@ -125,14 +125,14 @@ fn rates() {
     shot!(bare().run(&["bench", "--rate", "fast"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'fast' for '--rate <RATE>': "fast" is not a rate: write operations a second, such as 2000, 2k or 2000/s
+    error: invalid value 'fast' for '--rate <RATE>': "fast" is not a rate: write operations per second, such as 2000, 2k or 2000/s
 
     For more information, try '--help'.
     "#);
     shot!(bare().run(&["bench", "--rate", "0"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '0' for '--rate <RATE>': "0" is not a rate: write operations a second, such as 2000, 2k or 2000/s
+    error: invalid value '0' for '--rate <RATE>': "0" is not a rate: write operations per second, such as 2000, 2k or 2000/s
 
     For more information, try '--help'.
     "#);
@@ -208,7 +208,7 @@ fn lines_that_are_nearly_right_carry_their_cure() {
         ("up c --dry-run --jvm Xss1m", "write --jvm=-Xss1m"),
         (
             "up c --dry-run --rtt 20ms",
-            "give it two, such as -n 3:3 --rtt 20ms",
+            "add another, such as -n 3:3 --rtt 20ms",
         ),
         ("up c --dry-run --release 5.9", "the nearest is"),
         ("bench --threads 0", "--in-flight"),
@@ -271,19 +271,19 @@ fn set_with_a_key_that_helenus_decides() {
     shot!(bare().run(&["up", "--set", "cluster_name=x"]), @"
     exit code: 2
     --- standard error
-    error: cluster_name is decided by Helenus and cannot be set
+    error: cluster_name is set by Helenus and cannot be changed
     hint: the cluster's name is the NAME of `helenus up NAME`
     ");
     shot!(bare().run(&["up", "--set", "num_tokens=4"]), @"
     exit code: 2
     --- standard error
-    error: num_tokens is decided by Helenus and cannot be set
+    error: num_tokens is set by Helenus and cannot be changed
     hint: use --tokens
     ");
     shot!(bare().run(&["up", "--set", "listen_address=127.0.0.1"]), @"
     exit code: 2
     --- standard error
-    error: listen_address is decided by Helenus and cannot be set
+    error: listen_address is set by Helenus and cannot be changed
     hint: leave it out; `helenus up --dry-run` shows the value
     ");
 }
@@ -310,13 +310,13 @@ fn tokens() {
     exit code: 2
     --- standard error
     error: a node has 1 to 256 tokens, not 0
-    hint: use --tokens 1, the quickest, or 16, the stock value
+    hint: use --tokens 1, the fastest, or 16, the stock value
     ");
     shot!(bare().run(&["up", "--tokens", "257"]), @"
     exit code: 2
     --- standard error
     error: a node has 1 to 256 tokens, not 257
-    hint: use --tokens 1, the quickest, or 16, the stock value
+    hint: use --tokens 1, the fastest, or 16, the stock value
     ");
 }
 
@@ -339,7 +339,7 @@ fn more_memory_than_the_machine_has() {
     let said = bare().run(&["up", "--heap", "60000G"]);
     assert_eq!(said.code, "2", "{said}");
     assert!(said.err.starts_with("error: 1 × "), "{said}");
-    assert!(said.err.contains(" are free for them\n"), "{said}");
+    assert!(said.err.contains(" are free\n"), "{said}");
     // The largest is this machine's.
     assert!(
         said.err.contains("hint: the largest that fits: --heap "),
@@ -406,13 +406,13 @@ fn phases_that_find_no_rows() {
     shot!(bare().run(&["bench", "--phases", "read"]), @"
     exit code: 2
     --- standard error
-    error: a read phase needs rows, and no write phase before it writes any
+    error: a read phase needs rows, and no earlier write phase writes any
     hint: put write first in --phases, or give --population and the --seed of the run that wrote the rows
     ");
     shot!(bare().run(&["bench", "--phases", "mixed,write"]), @"
     exit code: 2
     --- standard error
-    error: a mixed phase needs rows, and no write phase before it writes any
+    error: a mixed phase needs rows, and no earlier write phase writes any
     hint: put write first in --phases, or give --population and the --seed of the run that wrote the rows
     ");
     shot!(bare().run(&["bench", "--phases", "reed"]), @"
@@ -585,7 +585,7 @@ fn a_heap_said_twice() {
     shot!(bare().run(&["up", "--jvm", "-Xmx1G"]), @"
     exit code: 2
     --- standard error
-    error: -Xmx1G would say the heap a second time
+    error: -Xmx1G conflicts with the heap that Helenus sets
     hint: use --heap / --new-heap
     ");
 }
@@ -638,7 +638,7 @@ fn nodetool_without_words() {
     exit code: 2
     --- standard error
     error: no such cluster: c
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
 }
 

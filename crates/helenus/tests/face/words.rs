@@ -21,9 +21,9 @@ fn presets() {
     --- standard output
     preset  heap                                what for
     tiny    64M, 12M of it young                a node in a 64 MB heap: many on one machine, up in seconds
-    doc001  64M, 12M of it young                the settings of 2013 in a 64 MB heap: what tiny is measured against
+    doc001  64M, 12M of it young                the settings of 2013 in a 64 MB heap, to compare tiny with
     dev     500M, 200M of it young              a developer's node in a 500 MB heap, otherwise near stock
-    bench   a quarter of memory, 512M to 2048M  full JIT and memory by the machine: what one measures
+    bench   a quarter of memory, 512M to 2048M  full JIT, memory by the machine: for measurements
 
     `helenus presets show NAME` tells every setting with its reason.
     ");

@@ -35,9 +35,9 @@ exit code: 0
 --- standard output
 workload     phases                what it is about
 standard1    –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
-counter1     rampup, main          cassandra-stress's counters: five to a key of 10 bytes
-kv           rampup, main          one value a key
-timeseries   rampup, main          series that get one point each in turn; the newest points are read
+counter1     rampup, main          cassandra-stress's counters: five per key of 10 bytes
+kv           rampup, main          one value per key
+timeseries   rampup, main          series that each get one point in turn; the newest points are read
 iot          rampup, main, verify  NoSQLBench's cql-iot: sensors of machines, read by machine and sensor
 ip2location  ingest                ranges of addresses written out one by one, each with country, region and city
 ycsb-a       load, run             YCSB A: half reads, half updates
@@ -57,11 +57,11 @@ fn show() {
     shot!(lab.run(&["workload", "show", "kv", "--param", "value_size=1000"]), @"
     exit code: 0
     --- standard output
-    kv: one value a key
+    kv: one value per key
 
     parameter    value  what it does
     rf           auto   replicas in each data centre; auto is up to 3, as many as it has nodes
-    keys         1M     keys that there are
+    keys         1M     number of keys
     key_size     16     letters of a key
     value_size   1000   bytes of a value
     read_ratio   1      weight of reads in main
@@ -214,19 +214,19 @@ fn check_names_file_line_and_key() {
     insta::assert_snapshot!(all.join(""), @r#"
     error: users.yaml: line 9: columnspec.clusters: no such key
     hint: the nearest key is cluster; keys here are name, size, population, cluster
-    error: users.yaml: line 8: columnspec of shop.users names the column "dayy", which shop.users has not
+    error: users.yaml: line 8: columnspec of shop.users names the column "dayy", which shop.users does not have
     hint: the nearest column is "day"
     error: users.yaml: line 6: table_definition: "sat" holds no types; the nearest is set
-    error: users.yaml: line 17: query "by_id": it cannot be told what bind marker 1 stands for
+    error: users.yaml: line 17: query "by_id": cannot determine which column bind marker 1 is for
     hint: compare the marker with a column, insert it into one, or name it after one (:column)
     error: users.yaml: line 13: insert of shop.users may write 100000 rows at once (1 partitions of 100000 rows, select fixed(1)/1); a batch holds 65535
     hint: make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows
-    error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users has not
-    hint: the columns are those of table_definition, or of the table that is there
+    error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users does not have
+    hint: the columns are those of table_definition, or of the existing table
     error: users.yaml: it has no table_definition to check it with
     hint: `helenus workload new` drafts a profile of a table that is there, with its definition
     error: users.yaml: line 2: not YAML: mapping values are not allowed in this context at line 2 column 70
-    hint: write a statement below its key, behind a |: a colon within it ends its text
+    hint: write a statement below its key, after a |: a colon inside it would end its text
     "#);
     shot!(lab.run(&["workload", "check", "none.yaml"]), @"
     exit code: 2
@@ -236,8 +236,8 @@ fn check_names_file_line_and_key() {
     shot!(lab.run(&["workload", "check", "ioy"]), @r#"
     exit code: 2
     --- standard error
-    error: "ioy" is no built-in workload
-    hint: did you mean iot? there are standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
+    error: "ioy" is not a built-in workload
+    hint: did you mean iot? known: standard1, counter1, kv, timeseries, iot, ip2location, ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f; a profile is a file, such as ioy.yaml
     "#);
     shot!(lab.run(&["workload", "show", "iot", "--param", "source=1"]), @r#"
     exit code: 2
@@ -256,8 +256,8 @@ fn check_tells_what_a_server_would_refuse() {
     lab.write("large.yaml", &large.replace("UNLOGGED", "LOGGED"));
     let said = lab.run(&["workload", "check", "large.yaml", "--rows", "0"]);
     insta::assert_snapshot!(said.err, @"
-    caution: one insert makes a batch of up to 224 KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB unless it is told otherwise
-    caution: logged batches over several partitions are written to a log of batches first: UNLOGGED is cheaper
+    caution: one insert makes a batch of up to 224 KiB over several partitions: a server refuses those above its batch_size_fail_threshold, 50 KiB by default
+    caution: logged batches over several partitions are written to the batch log first: UNLOGGED is cheaper
     ");
 }
 

@@ -91,10 +91,10 @@ fn a_difference_of_half_is_found_and_crosses_its_bar() {
     assert!(told.contains(plan) && told.contains("; seed 3"), "{told}");
     let text = lab.run(&["compare", "cmp1"]);
     let headline = made["conclusion"]["headline"].as_str().expect("a headline");
-    let first = "bar p50>+5% is crossed (B's response p50 ";
+    let first = "threshold p50>+5% is crossed (B's response p50 ";
     assert!(headline.starts_with(first), "{headline}");
     assert_eq!(text.out.lines().next(), Some(headline), "{text}");
-    assert_eq!(made["conclusion"]["badge"], "a bar is crossed");
+    assert_eq!(made["conclusion"]["badge"], "a threshold is crossed");
     // Each side's runs can be named again, and are paired as they were run.
     let runs = |side: &str| -> String {
         let runs = made[side]["runs"].as_array().expect("runs");
@@ -173,7 +173,7 @@ fn a_bar_that_the_runs_cannot_answer_does_not_take_the_pairs_with_it() {
     let (code, made, told) = compared(&lab, &["--pairs", "1", "--fail-on", "p99.9>+5%"]);
     assert_eq!(code, "2", "{told}");
     assert_eq!(made["pairs"].as_array().map(Vec::len), Some(1), "{made:#}");
-    let said = "is about p99.9, which these runs do not have in common\"";
+    let said = "is about p99.9, which not all of these runs have\"";
     assert!(told.contains(said), "{told}");
 }
 

@@ -242,7 +242,7 @@ fn a_machine_s_disk_is_not_filled() {
     shot!(lab.run(&["fault", "c", "disk-full", "node1"]), @"
     exit code: 2
     --- standard error
-    error: node1 has no disk of limited size: nobody else's is filled
+    error: node1 has no disk of limited size, and other disks are never filled
       | disk-full node1
       |           ^^^^^
     hint: bring the cluster up with one for each node: helenus up --disk 512M

@@ -509,13 +509,13 @@ fn too_few_blocks_are_told_and_may_be_made_enough_once() {
     shot!(lab.run(&longer("7")), @"
     exit code: 2
     --- standard error
-    error: 6 blocks are planned: their answer may be known, and must not decide whether there are more
+    error: 6 blocks are planned: their answer may be known, and it must not decide whether to run more
     hint: begin another with as many from the first: --anew --repeats 7; or `until` in its file
     ");
     shot!(lab.run(&longer("5")), @"
     exit code: 2
     --- standard error
-    error: 6 blocks are planned, and none is taken back
+    error: 6 blocks are already planned, and blocks cannot be removed
     hint: Ctrl-C when enough has run; the answer so far: helenus experiment report e1
     ");
     all_once_in_order(&lab, "body", 6 * 6);

@@ -200,7 +200,7 @@ fn words_that_are_no_fault_are_pointed_at() {
     shot!(lab.run(&["fault", "c", "puase", "node1"]), @r#"
     exit code: 2
     --- standard error
-    error: there is no fault "puase"
+    error: no such fault: "puase"
       | puase node1
       | ^^^^^
     hint: did you mean pause?
@@ -208,7 +208,7 @@ fn words_that_are_no_fault_are_pointed_at() {
     shot!(lab.run(&["fault", "c", "partition", "node1"]), @"
     exit code: 2
     --- standard error
-    error: nothing lies between these nodes: the cluster lives on loopback
+    error: there is no link between these nodes: the cluster runs on loopback
       | partition node1
       |           ^^^^^
     hint: bring one up with distance: helenus up wan -n 1:1:1 --rtt 20ms
@@ -217,7 +217,7 @@ fn words_that_are_no_fault_are_pointed_at() {
     shot!(lab.run(&[&run[..], &["--fault", "at 1s for 5s kill node7"]].concat()), @"
     exit code: 2
     --- standard error
-    error: there is no node7 in this cluster
+    error: this cluster has no node7
       | kill node7
       |      ^^^^^
     hint: did you mean node1?
@@ -225,10 +225,10 @@ fn words_that_are_no_fault_are_pointed_at() {
     shot!(lab.run(&[&run[..], &["--dry-run", "--fault", "at 1 kill node1"]].concat()), @r#"
     exit code: 2
     --- standard error
-    error: "1" is no time: it needs a unit, such as 10s
+    error: "1" is not a time: it needs a unit, such as 10s
       | at 1 kill node1
       |    ^
-    hint: write it as 'at 10s for 20s partition DC3', or without for where it lasts to the end
+    hint: write it as 'at 10s for 20s partition DC3'; without for, it lasts to the end
     "#);
     let planned = lab.done(&[&run[..], &["--dry-run", "--fault", "at 1s kill 1"]].concat());
     assert!(planned.contains("fault: at 1s kill node1\n"), "{planned}");

@@ -64,7 +64,7 @@ fn a_jdk_that_the_release_cannot_run_on() {
     shot!(said, @"
     exit code: 3
     --- standard error
-    error: JDK 25.0.1 (Lab) at [LAB]/jdk-25.0.1 was given, but Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, and there is none any more since JDK 24; it supports 11 and 17
+    error: JDK 25.0.1 (Lab) at [LAB]/jdk-25.0.1 was given, but Cassandra 5.0.9 cannot run on JDK 25: it installs a SecurityManager when it starts, which JDK 24 removed; it supports 11 and 17
     hint: suitable:
     ");
     shot!(lab.run(&["up", "c", "--java-home", "/nowhere"]), @"

@@ -57,7 +57,7 @@ fn each_cell_is_a_run_in_a_keyspace_of_its_own() {
     // TWO of one replica is told, and not run.
     let illegal: Vec<&Value> = made["illegal"].as_array().expect("a list").iter().collect();
     assert_eq!(illegal.len(), 2, "{made:#}");
-    assert_eq!(illegal[0]["why"], "TWO wants 2 replicas, and a row has 1");
+    assert_eq!(illegal[0]["why"], "TWO needs 2 replicas, and a row has 1");
     // Two levels, one of them twice, two workloads, two repeats.
     let history = lab.json(&["history"]);
     let runs = history["runs"].as_array().expect("runs");
@@ -121,7 +121,7 @@ fn more_in_flight_than_threads_is_told_before_anything_runs() {
     let told = lab.done(&flat_out);
     assert!(
         told.contains(
-            "crowded: write at ONE, links, flat out, 4096 in flight: 4096 requests wait at once"
+            "crowded: write at ONE, links, closed loop, 4096 in flight: 4096 requests wait at once"
         ),
         "{told}"
     );
@@ -196,7 +196,7 @@ fn a_dry_run_says_what_each_level_waits_for() {
     shot!(lab.run(&unknown), @"
     exit code: 2
     --- standard error
-    error: the cluster lives on loopback, where there is no distance to set
+    error: the cluster runs on loopback, which has no distance to set
     hint: bring one up with links: helenus up wan -n 3:3 --rtt 40ms
     ");
     shot!(lab.run(&["levels", "--cluster", "c", "--client-dc", "DC2"]), @r#"

@@ -176,12 +176,12 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     exit code: 2
     --- standard error
     error: "a b" cannot name a rack: use 1 to 40 letters, digits, - and _, a letter first
-    hint: a rack looks like rack2
+    hint: a rack has a name like rack2
     "#);
     shot!(lab.run(&["node", "add", "c", "--keyspace", "app"]), @r#"
     exit code: 2
     --- standard error
-    error: there is no keyspace "app"
+    error: no such keyspace: "app"
     hint: the cluster has no keyspace of yours yet
     "#);
     shot!(lab.run(&["node", "decommission", "c"]), @"

@@ -66,7 +66,7 @@ fn an_unpacked_3_11_is_refused_where_no_jdk_fits() {
         &seventeen,
     ]);
     assert_eq!(said.code, "3", "{said}");
-    let why = "Cassandra 3.11.5 cannot run on JDK 17: it reaches into java.io, which is closed since JDK 16; it supports 8";
+    let why = "Cassandra 3.11.5 cannot run on JDK 17: it uses internals of java.io, which are closed since JDK 16; it supports 8";
     assert!(said.err.contains(why), "{said}");
 }
 
@@ -84,7 +84,7 @@ fn a_patch_is_told_only_what_its_own_classes_know() {
     shot!(plan("4.1.5", "native_transport_timeout=5s"), @"
     exit code: 2
     --- standard error
-    error: Cassandra 4.1.5 cannot be told native_transport_timeout: 5s
+    error: Cassandra 4.1.5 does not support native_transport_timeout: 5s
     hint: the key came with 4.1.6; leave it out, or use a newer release
     ");
     let dry = lab.done(&["up", "c", "--cassandra", "5.0.2", "--dry-run"]);
@@ -141,7 +141,7 @@ fn a_release_is_set_in_its_own_words_whatever_name_was_given() {
         @"
     exit code: 2
     --- standard error
-    error: Cassandra 4.0.19 cannot be told cdc_block_writes: true
+    error: Cassandra 4.0.19 does not support cdc_block_writes: true
     hint: the key came with 4.1; leave it out, or use a newer release
     "
     );

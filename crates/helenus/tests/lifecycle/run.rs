@@ -76,7 +76,7 @@ fn several_processes_do_what_one_does_and_are_told_as_one() {
     shot!(lab.run(&["run", "kv", "--cluster", "c", "--in-flight", "2", "--processes", "3"]), @"
     exit code: 2
     --- standard error
-    error: 3 generator processes want as many operations in flight each, and there are 2
+    error: 3 generator processes need at least as many operations in flight, and there are 2
     hint: use --processes 2 or less, or more operations in flight
     ");
 }
@@ -140,8 +140,8 @@ fn a_replication_factor_that_the_keyspace_does_not_have_is_refused_before_the_fi
     shot!(lab.run(&[&["run"], &words[..], &write, &three].concat()), @"
     exit code: 2
     --- standard error
-    error: keyspace keyspace1 is there with replication {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}
-    hint: the flag changes no keyspace that is there: run ALTER KEYSPACE keyspace1 WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}; where it holds data, follow with `nodetool repair -full keyspace1`; or drop what was made since with `helenus reset c`; or leave --replication-factor out
+    error: keyspace keyspace1 already exists with replication {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}, and --replication-factor asks for {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}
+    hint: the flag does not change an existing keyspace: run ALTER KEYSPACE keyspace1 WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 3}; if it holds data, follow with `nodetool repair -full keyspace1`; or drop what was created since with `helenus reset c`; or leave --replication-factor out
     ");
     let bench = ["--rate", "100", "--duration", "1s", "--phases", "write"];
     let others = [

@@ -77,7 +77,7 @@ fn flags_that_contradict_each_other_are_refused_before_anything_is_made() {
     shot!(lab.run(&["up", "c", "--auth", "--set", set]), @"
     exit code: 2
     --- standard error
-    error: authenticator is decided by Helenus and cannot be set
+    error: authenticator is set by Helenus and cannot be changed
     hint: leave it out; `helenus up --dry-run` shows the value
     ");
     assert!(!lab.cluster("c").exists());

@@ -161,7 +161,8 @@ fn programs_read_json_and_what_was_never_written_is_a_failure() {
     assert_eq!(told["runs"][0]["threads"], 1);
     assert!(said.err.contains("missing_row"), "{said}");
     assert!(
-        said.err.contains("what is read must have been written"),
+        said.err
+            .contains("rows must be written before they are read"),
         "{said}"
     );
     // What is ignored is counted, and the run goes on.
@@ -263,7 +264,7 @@ fn a_failure_is_told_with_its_own_cure() {
         "{said}"
     );
     // It paused between its tries: that is no fault of the generator's.
-    for wrong in ["must have been written", "by its own fault"] {
+    for wrong in ["must be written before", "by its own fault"] {
         assert!(!said.err.contains(wrong), "{said}");
     }
     let line = [

@@ -77,7 +77,7 @@ fn a_cluster_goes_to_5_0_back_to_4_1_and_through_all_modes() {
     exit code: 2
     --- standard error
     error: node1 runs 5.0.9 in storage compatibility mode NONE: 4.1.10 cannot read its files
-    hint: a cluster can go back as long as all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
+    hint: a cluster can be downgraded only while all nodes are in CASSANDRA_4 (`helenus upgrade NAME --to 5.0 --until CASSANDRA_4`); restore a baseline of the older release
     ");
     lab.done(&["rm", "c"]);
     lab.leave();
@@ -141,7 +141,7 @@ fn an_upgrade_that_was_cut_off_goes_on_and_nobody_else_is_stopped_meanwhile() {
     shot!(lab.run(&["upgrade", "c", "--to", "4.1.5"]), @"
     exit code: 2
     --- standard error
-    error: not every node of the cluster runs; down: node2
+    error: not all nodes of the cluster are running; down: node2
     hint: start them first (`helenus start NAME`): one node is down at a time, the others serve
     ");
     lab.done(&["rm", "c"]);

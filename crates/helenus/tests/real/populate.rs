@@ -181,7 +181,7 @@ fn counters_do_not_go_on(home: &Home) {
     child.wait().expect("gone");
     let said = home.helenus(&words);
     assert_eq!(said.code, 2, "{said}");
-    assert!(said.stderr.contains("counters cannot go on"), "{said}");
+    assert!(said.stderr.contains("counters cannot be resumed"), "{said}");
 }
 
 fn profiles_are_written_and_checked(home: &Home) {

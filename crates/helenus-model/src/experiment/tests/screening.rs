@@ -62,19 +62,19 @@ fn a_file_asks_for_so_many_restarts_each_with_all_live_levels_twice() {
     let few = FILE.replace("restarts = 12", "restarts = 4");
     assert_eq!(
         refused(&few),
-        "line 4: a screening of these factors needs 5 restarts a block, and 4 are asked for (write restarts = 5 or more, \
+        "line 4: a screening of these factors needs 5 restarts per block, and 4 were requested (write restarts = 5 or more, \
          or leave it out)"
     );
     let until = FILE.replace("repeats = 2", "until = \"5%\"");
     assert_eq!(
         refused(&until),
-        "line 3: until cannot size a screening: its intervals stand on restarts, not on blocks (fix the number of blocks with \
-         repeats)"
+        "line 3: until cannot size a screening: its intervals are computed from restarts, not from blocks (set the number of \
+         blocks with repeats)"
     );
     let full = FILE.replace("\"screening\"", "\"full\"");
     assert_eq!(
         refused(&full),
-        "line 4: restarts is the size of a screening design (write design = \"screening\", or leave it out)"
+        "line 4: restarts sets the size of a screening design only (write design = \"screening\", or leave it out)"
     );
 }
 

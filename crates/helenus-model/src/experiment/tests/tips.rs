@@ -71,7 +71,7 @@ heap = "dies"
     let told = settled(RunState::Planned, None);
     assert_eq!(told, (Kept::NotRunYet, format!("{own} runs are left")));
     let told = settled(RunState::Done, None);
-    let none = format!("{own} of {own} runs do not count");
+    let none = format!("{own} of {own} runs are invalid");
     assert_eq!(told, (Kept::NoNumbers, none));
     let disk = Experiment {
         needs_disk: true,

@@ -19,6 +19,6 @@ fn a_warm_load_may_go_on_until_it_is_level() {
     assert_eq!(at_most.as_secs(), 120);
     let refused = |text: &str| refused(&warm(text));
     insta::assert_snapshot!(refused("until = \"levl\""), @r#"line 15: nodes cannot be warmed until "levl" (did you mean level?)"#);
-    insta::assert_snapshot!(refused("at_most = \"2m\""), @r#"line 15: at_most is how long `until` may take (write until = "level" beside it)"#);
+    insta::assert_snapshot!(refused("at_most = \"2m\""), @r#"line 15: at_most limits how long `until` may take (add until = "level")"#);
     insta::assert_snapshot!(refused("until = \"level\"\nat_most = \"2\""), @r#"line 16: "2" is not a duration: write a number with ms, s, m, h or d, such as 30s"#);
 }

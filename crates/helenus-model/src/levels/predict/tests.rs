@@ -52,7 +52,7 @@ fn a_client_without_replicas_of_its_own_waits_for_the_nearest() {
     let error = far.write(Consistency::LocalQuorum).expect_err("illegal");
     assert_eq!(
         error.to_string(),
-        "LOCAL_QUORUM wants replicas in DC3, and no row has any there"
+        "LOCAL_QUORUM needs replicas in DC3, and no row has any there"
     );
 }
 
@@ -60,7 +60,7 @@ fn a_client_without_replicas_of_its_own_waits_for_the_nearest() {
 fn levels_that_cannot_be_are_told() {
     let two = scene(1, &[(1, 0), (1, 20)]);
     let error = two.write(Consistency::Three).expect_err("illegal");
-    assert_eq!(error.to_string(), "THREE wants 3 replicas, and a row has 2");
+    assert_eq!(error.to_string(), "THREE needs 3 replicas, and a row has 2");
     assert_eq!(two.read(Consistency::Any), Err(Illegal::ReadAtAny));
 }
 

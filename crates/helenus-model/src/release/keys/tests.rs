@@ -117,9 +117,9 @@ fn refusals_carry_their_cure() {
     read_request_timeout_in_ms does not take 10s | it takes a bare value in its own unit; read_request_timeout takes a duration such as 10s, in ms, s, m, h, d; the default is 5000ms
     cassandra.yaml has no key "audit_logging_options.enable" | did you mean audit_logging_options.enabled?
     audit_logging_options.enabled does not take maybe | it takes true or false; the default is false
-    "memtable.configurations.default" reaches into memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
+    "memtable.configurations.default" is inside memtable.configurations, which takes a map to a class name, or a map with class_name and parameters | set it whole: memtable.configurations={name: value}
     authenticator does not take {"class":"A"} | it takes a class name, or a map with class_name and parameters
-    server_encryption_options.legacy_ssl_storage_port_enabled is given twice, once under an old name | give server_encryption_options.legacy_ssl_storage_port_enabled once
+    server_encryption_options.legacy_ssl_storage_port_enabled is set twice, once under an old name | give server_encryption_options.legacy_ssl_storage_port_enabled once
     "#
     );
 }

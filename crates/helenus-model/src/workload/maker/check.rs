@@ -92,7 +92,7 @@ pub(super) fn read(
     Check::Match
 }
 
-/// A page of a scan: what is there must be right; what is not there cannot be told.
+/// A page of a scan: what is there must be right; what is not there is not known.
 pub(super) fn scanned(
     filled: &Filled,
     plain: bool,

@@ -41,7 +41,7 @@ pub(in crate::workload) enum Part {
     Field(usize),
 }
 
-/// Where a marker stands, beside what it gets.
+/// Where a marker is, beside what it gets.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::workload) struct Marked {
     pub(in crate::workload) slot: Slot,
@@ -65,7 +65,7 @@ pub(in crate::workload) struct Reader<'a> {
     pub(in crate::workload) tokens: Vec<Token>,
 }
 
-/// What stands at a place: columns or a type, before it is known what is wanted of it.
+/// What is at a place: columns or a type, before it is known what is wanted of it.
 #[derive(Debug, Clone)]
 enum Expected {
     Column(usize, Part),

@@ -61,7 +61,7 @@ impl Plan {
     /// Reads a statement.
     ///
     /// # Errors
-    /// Number (from 1) and name of a marker whose column cannot be told.
+    /// Number (from 1) and name of a marker whose column is not known.
     pub(super) fn new(
         cql: &str,
         same_row: bool,
@@ -320,7 +320,7 @@ fn effect(
     }
 }
 
-/// The columns of an INSERT; none where they cannot be told (JSON).
+/// The columns of an INSERT; none where they are not known (JSON).
 fn inserted(reader: &Reader<'_>) -> Option<BTreeSet<usize>> {
     let open = reader.tokens.iter().position(|t| t.is("("))?;
     let close = reader.tokens.iter().position(|t| t.is(")"))?;

@@ -386,11 +386,11 @@ fn what_cannot_be_understood_is_refused() {
         with("cluster: uniform(1..6)", "cluster: uniform(1..1b)"),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-    columnspec of ks.t names the column "tex", which ks.t has not (the nearest column is "te")
-    query "from": it cannot be told what bind marker 3 stands for (compare the marker with a column, insert it into one, or name it after one (:column))
+    columnspec of ks.t names the column "tex", which ks.t does not have (the nearest column is "te")
+    query "from": cannot determine which column bind marker 3 is for (compare the marker with a column, insert it into one, or name it after one (:column))
     insert of ks.t may write 540000 rows at once (3 partitions of 180000 rows, select fixed(1)/1); a batch holds 65535 (make partitions, select or the columns' cluster smaller: fixed(1)/N writes one N-th of the rows)
     column "te" of ks.t: uniform(0..1b) is too large, at most 67108864 (give the column a smaller size)
-    key column "p1" of ks.t is a 'some.Class': no values can be made for it (give the column a type of CQL's own)
+    key column "p1" of ks.t is a 'some.Class': no values can be made for it (give the column a native CQL type)
     column "c1" of ks.t: cluster uniform(1..1b) is too large, at most 10000000 (give the column a smaller size)
     "#);
     let scan = format!("{EVERY_TYPE}\ntoken_range_queries: {{all: {{columns: 'a, nn'}}}}\n");
@@ -542,8 +542,8 @@ insert: {{{insert}}}
     let same = rows.windows(2).filter(|two| two[0][0] == two[1][0]).count();
     assert!(same < rows.len() / 3, "{same}");
     let refused = |insert: &str| Profile::read(&text(insert)).unwrap_err().to_string();
-    insta::assert_snapshot!(refused("stretches: 3"), @"line 8: insert.stretches: write how many at once, of which length: 24 of zipf(1..4096)");
-    insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"line 8: insert.stretches: a stretch has one row at least");
+    insta::assert_snapshot!(refused("stretches: 3"), @"line 8: insert.stretches: write how many at once, and of which length: 24 of zipf(1..4096)");
+    insta::assert_snapshot!(refused("stretches: 3 of uniform(0..9)"), @"line 8: insert.stretches: a stretch has at least one row");
     insta::assert_snapshot!(refused("stretches: 3 of fixed(2), turns: 4"), @"line 8: insert.stretches: partitions take turns or stay for stretches, not both");
 }
 

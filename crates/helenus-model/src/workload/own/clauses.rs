@@ -191,7 +191,7 @@ fn words(tokens: &[Token], at: Range<usize>) -> String {
     text
 }
 
-/// What an INSERT or UPDATE writes into which column; none where its columns cannot be told.
+/// What an INSERT or UPDATE writes into which column; none where its columns are not known.
 pub(super) fn assignments(tokens: &[Token]) -> Option<Vec<Assignment>> {
     match verb(tokens) {
         Verb::Insert => inserted(tokens),

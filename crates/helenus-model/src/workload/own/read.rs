@@ -50,7 +50,7 @@ impl Reading {
         let all = conditions(words);
         let unmet = all.iter().find(|one| !met(one, kept, fills));
         let why = match unmet {
-            _ if !kept.leaves => Some("a write leaves no row for sure".to_owned()),
+            _ if !kept.leaves => Some("a write may leave no row".to_owned()),
             _ if all.is_empty() => Some("no condition names the row".to_owned()),
             Some(unmet) => Some(format!("`{}` may leave out what was written", unmet.text)),
             None => None,
@@ -80,8 +80,7 @@ impl Reading {
             unchecked.push(left.join(", "));
         }
         if kept.takes {
-            unchecked
-                .push("rows that are not there: they may have expired or be deleted".to_owned());
+            unchecked.push("missing rows: they may have expired or been deleted".to_owned());
         }
         (reading, unchecked)
     }

@@ -315,7 +315,7 @@ fn keys_that_come_again_get_the_same_row_again() {
 #[test]
 fn what_expires_or_is_deleted_is_not_missed() {
     let query = "SELECT payload FROM shop.orders WHERE tenant = ? AND id = ?";
-    let said = "rows that are not there: they may have expired or be deleted";
+    let said = "missing rows: they may have expired or been deleted";
     let insert = "INSERT INTO shop.orders (tenant, id, payload) VALUES (?, ?, ?) USING TTL ?";
     let expiring = pair(ORDERS, insert, query);
     assert_eq!(expiring.written(0)[3], CqlValue::Int(86_400));

@@ -81,7 +81,7 @@ impl Profile {
             key: String::new(),
             why: error.to_string(),
             hint: error.0.contains("mapping values").then(|| {
-                "write a statement below its key, behind a |: a colon within it ends its text"
+                "write a statement below its key, after a |: a colon inside it would end its text"
                     .to_owned()
             }),
             others: Vec::new(),
@@ -89,7 +89,7 @@ impl Profile {
         let root = root.ok_or_else(|| ProfileError {
             line: 1,
             key: String::new(),
-            why: "there is nothing in it".to_owned(),
+            why: "it is empty".to_owned(),
             hint: None,
             others: Vec::new(),
         })?;
@@ -118,7 +118,7 @@ impl Profile {
         for name in profile.token_range_queries.keys() {
             if profile.queries.contains_key(name) {
                 let scans = top.get("token_range_queries").unwrap_or(&root);
-                let why = format!("{name:?} is in queries too: operations need names of their own");
+                let why = format!("{name:?} is in queries too: each operation needs its own name");
                 return Err(wrong(scans, "token_range_queries", why));
             }
         }
@@ -255,7 +255,7 @@ impl<'a> Map<'a> {
         any_case: bool,
     ) -> Result<Self, ProfileError> {
         if !matches!(node.value, NodeValue::Mapping(_)) {
-            return Err(wrong(node, path, "keys with values are wanted here"));
+            return Err(wrong(node, path, "this must be keys with values"));
         }
         let map = Self {
             node,
@@ -296,13 +296,13 @@ impl<'a> Map<'a> {
         };
         let text = node
             .text()
-            .ok_or_else(|| wrong(node, self.key(name), "a text is wanted here"))?;
+            .ok_or_else(|| wrong(node, self.key(name), "this must be a text"))?;
         Ok(Some(text.to_owned()).filter(|text| !text.trim().is_empty()))
     }
 
     fn needed(&self, name: &str) -> Result<String, ProfileError> {
         let text = self.text(name)?;
-        text.ok_or_else(|| wrong(self.node, self.key(name), "this key is needed"))
+        text.ok_or_else(|| wrong(self.node, self.key(name), "this key is required"))
     }
 
     /// A value that is read from its text.
@@ -376,11 +376,11 @@ fn texts(top: &Map<'_>, name: &str) -> Result<Vec<String>, ProfileError> {
         return Ok(Vec::new());
     };
     let NodeValue::Sequence(all) = &node.value else {
-        return Err(wrong(node, name, "a list of statements is wanted here"));
+        return Err(wrong(node, name, "this must be a list of statements"));
     };
     let text = |node: &Node| {
         let text = node.text().map(str::to_owned);
-        text.ok_or_else(|| wrong(node, name, "a statement is wanted here"))
+        text.ok_or_else(|| wrong(node, name, "this must be a statement"))
     };
     all.iter().map(text).collect()
 }
@@ -412,7 +412,7 @@ fn defined(
         return Err(wrong(
             node,
             key,
-            format!("a CREATE {} is wanted here", kinds[0].to_uppercase()),
+            format!("this must be a CREATE {}", kinds[0].to_uppercase()),
         ));
     }
     let at = if words.get(2).is_some_and(|t| t.is("if")) {
@@ -455,7 +455,7 @@ fn table_of(profile: &Profile, top: &Map<'_>) -> Result<(), ProfileError> {
         at.line += line - 1;
         at.why.clone_from(why);
         at.hint = why
-            .contains("is no type")
+            .contains("is not a type")
             .then(|| "user types are created in extra_definitions".to_owned());
     }
     Err(at)
@@ -470,7 +470,7 @@ fn columns(top: &Map<'_>) -> Result<BTreeMap<String, ColumnSpec>, ProfileError> 
         return Err(wrong(
             node,
             "columnspec",
-            "a list is wanted here, each entry with - before it",
+            "this must be a list, each entry with - before it",
         ));
     };
     for entry in all {
@@ -490,7 +490,7 @@ fn columns(top: &Map<'_>) -> Result<BTreeMap<String, ColumnSpec>, ProfileError> 
             return Err(wrong(
                 entry,
                 "columnspec",
-                format!("column {name:?} is there twice"),
+                format!("column {name:?} is listed twice"),
             ));
         }
     }
@@ -515,7 +515,7 @@ fn insert(top: &Map<'_>) -> Result<InsertSpec, ProfileError> {
         return Err(wrong(
             node,
             "insert.turns",
-            "at least one partition takes turns",
+            "at least one partition must take turns",
         ));
     }
     let stretches = map.read("stretches")?;
@@ -584,7 +584,7 @@ fn scans(top: &Map<'_>) -> Result<BTreeMap<String, TokenRangeSpec>, ProfileError
         let map = Map::new(value, &path, &SCAN, false)?;
         let page_size: Option<u32> = map.read("page_size")?;
         if page_size == Some(0) {
-            return Err(wrong(value, path, "page_size is at least 1"));
+            return Err(wrong(value, path, "page_size must be at least 1"));
         }
         let columns = match map.get("columns").map(|node| &node.value) {
             Some(NodeValue::Sequence(all)) => Some(
@@ -616,11 +616,7 @@ fn named<'a>(top: &Map<'a>, name: &str) -> Result<Vec<(&'a Node, &'a Node)>, Pro
         return Ok(Vec::new());
     };
     if !matches!(node.value, NodeValue::Mapping(_)) {
-        return Err(wrong(
-            node,
-            name,
-            "names with what belongs to them are wanted here",
-        ));
+        return Err(wrong(node, name, "this must be names with their values"));
     }
     let map = Map {
         node,

@@ -201,24 +201,24 @@ fn errors_have_line_key_and_the_nearest_name() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     line 22: columnspec.sise: no such key (the nearest key is size; keys here are name, size, population, cluster)
     line 20: columspec: no such key (the nearest key is columnspec; keys here are specname, keyspace, keyspace_definition, table, table_definition, extra_definitions, columnspec, insert, queries, token_range_queries)
-    line 23: columnspec.Shop.population: "unifrom" is no distribution (the nearest is uniform): it is one of uniform, fixed, seq, exp, gaussian, extreme, zipf, steps, qextreme, gauss, normal, norm, extr, qextr
+    line 23: columnspec.Shop.population: "unifrom" is not a distribution (the nearest is uniform): it is one of uniform, fixed, seq, exp, gaussian, extreme, zipf, steps, qextreme, gauss, normal, norm, extr, qextr
     line 23: columnspec.Shop.population: "uniform(10..1)": the form is uniform(min..max) (min is above max)
     line 30: insert.consistencyLevel: "quorom" is not known (the nearest is QUORUM; it is one of ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE)
-    line 27: insert.batchtype: a text is wanted here
+    line 27: insert.batchtype: this must be a text
     line 34: queries.one.fields: "onerow" is not known (it is one of samerow, multirow)
     line 5: keyspace_definition: it creates "shop", but keyspace is "show"
-    line 9: table_definition: "dat" is no type; the nearest is date (user types are created in extra_definitions)
-    line 16: table_definition: the key names "att", which is no column
+    line 9: table_definition: "dat" is not a type; the nearest is date (user types are created in extra_definitions)
+    line 16: table_definition: the key names "att", which is not a column
     line 16: table_definition: there is no PRIMARY KEY
-    line 8: table_definition: a CREATE TABLE is wanted here
-    line 19: extra_definitions: "txet" is no type; the nearest is text (user types are created in extra_definitions)
+    line 8: table_definition: this must be a CREATE TABLE
+    line 19: extra_definitions: "txet" is not a type; the nearest is text (user types are created in extra_definitions)
     line 6: tabel: no such key (the nearest key is table; keys here are specname, keyspace, keyspace_definition, table, table_definition, extra_definitions, columnspec, insert, queries, token_range_queries)
     line 32: queries.insert: this name is that of the operation insert
     line 35: not YAML: "one" is there twice (first in line 32) at line 35 column 3
-    line 40: token_range_queries: "one" is in queries too: operations need names of their own
-    line 24: columnspec: column "Shop" is there twice
+    line 40: token_range_queries: "one" is in queries too: each operation needs its own name
+    line 24: columnspec: column "Shop" is listed twice
     line 35: not YAML: while parsing a block collection, did not find expected '-' indicator at line 35 column 3
-    line 28: insert.select: "fixed(1)/0": behind the slash stands a whole number above 0, as in fixed(1)/2 or fixed(2)/10M
+    line 28: insert.select: "fixed(1)/0": after the slash comes a whole number above 0, as in fixed(1)/2 or fixed(2)/10M
     "#);
 }
 
