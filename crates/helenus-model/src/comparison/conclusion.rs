@@ -144,8 +144,8 @@ impl Comparison {
         };
         (family > 0).then(|| {
             format!(
-                "Claims are made of {family} rows only, at 5 % over all of them (Holm), and their intervals hold \
-                 together in 95 of 100 cases (Bonferroni); all other rows are exploratory, each with its own 95 % \
+                "Claims are made of {family} rows only, at 5 % over all of them (Holm), with simultaneous 95 % \
+                 intervals (Bonferroni); all other rows are exploratory, each with its own 95 % \
                  interval.{ever}"
             )
         })

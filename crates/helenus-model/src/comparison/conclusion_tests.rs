@@ -121,7 +121,7 @@ fn what_survives_correction_is_named_and_nothing_else() {
     let words: Vec<&str> = found.rows.iter().map(|row| row.finding().words()).collect();
     assert_eq!(words, ["B higher", "exploratory", "not significant"]);
     assert_eq!(found.rows[1].claim, Claim::None);
-    insta::assert_snapshot!(found.rule().unwrap(), @"Claims are made of 2 rows only, at 5 % over all of them (Holm), and their intervals hold together in 95 of 100 cases (Bonferroni); all other rows are exploratory, each with its own 95 % interval.");
+    insta::assert_snapshot!(found.rule().unwrap(), @"Claims are made of 2 rows only, at 5 % over all of them (Holm), with simultaneous 95 % intervals (Bonferroni); all other rows are exploratory, each with its own 95 % interval.");
 }
 
 #[test]

@@ -110,8 +110,8 @@ impl Analysis {
         let (family, measure) = (self.family, self.measure.words());
         (family > 0).then(|| {
             format!(
-                "claims are made of {measure} only, at 5 % over all {family} contrasts of it (Holm), whose intervals \
-                 hold together in 95 of 100 cases (Bonferroni); which settings may be the best is tested separately at \
+                "claims are made of {measure} only, at 5 % over all {family} contrasts of it (Holm), with \
+                 simultaneous 95 % intervals (Bonferroni); which settings may be the best is tested separately at \
                  5 %; effects on other measures are exploratory, each with its own 95 % interval, and each combination's \
                  threshold is judged separately"
             )

@@ -1,0 +1,179 @@
+//! RETIRED PHRASES: what the program's texts and its documents no longer say, with what they say instead.
+//! Refuses single words: they are good elsewhere.
+
+use fs_err as fs;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use syn::visit::{self, Visit};
+
+/// Phrases in small letters, each with what takes its place.
+const RETIRED: &[(&str, &str)] = &[
+    ("a cluster of yours", "your cluster"),
+    ("asked after the runs", "set after the runs"),
+    ("be believed", "valid, or invalid"),
+    ("begin anew", "start again"),
+    ("can be told", "say what is known, or: is conclusive"),
+    ("cannot be told", "inconclusive"),
+    ("cannot tell", "is inconclusive"),
+    ("clusters of yours", "your clusters"),
+    ("could not be told", "inconclusive"),
+    ("flat out", "closed loop"),
+    ("is there already", "already exists"),
+    ("is told twice", "is given twice"),
+    ("measured stretch", "measurement window"),
+    ("nobody knows", "may or may not"),
+    ("numbers one can believe", "numbers you can trust"),
+    ("of interest to nobody", "say what it is"),
+    ("patience with", "how long to wait for"),
+    ("sure difference", "significant difference"),
+    ("the same settings twice", "A/A control"),
+    ("told apart", "no significant difference, or: distinguished"),
+    ("were spoilt", "are invalid"),
+    ("where nobody says", "by default"),
+    ("where nobody sets", "unless set"),
+    ("would say", "conflicts with"),
+];
+
+/// Names that hold a retired phrase and stay: keys, flags and headings that other programs read.
+const STAYS: &[&str] = &["cannot_tell"];
+
+/// Looks for them; fails where there is one.
+pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
+    let found = found(&root())?;
+    for one in &found {
+        println!("{one}");
+    }
+    println!("{} retired phrases", found.len());
+    Ok(match found.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_owned()
+}
+
+/// Each as `file: phrase (instead: ...): text around it`.
+fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    let mut see = |path: &Path, text: &str| {
+        let shown = path.strip_prefix(root).unwrap_or(path).display();
+        for (phrase, instead, around) in retired(text) {
+            found.push(format!("{shown}: {phrase:?} (write: {instead}): …{around}…"));
+        }
+    };
+    for path in files(&root.join("crates"), "rs")? {
+        let shown = path.strip_prefix(root)?.display().to_string();
+        let is_test = ["/tests/", "tests.rs", "/fake_node"];
+        if !shown.contains("/src/") || is_test.iter().any(|part| shown.contains(part)) {
+            continue;
+        }
+        let mut texts = Texts {
+            with_docs: shown.contains("/cli"),
+            ..Texts::default()
+        };
+        texts.visit_file(&syn::parse_file(&fs::read_to_string(&path)?)?);
+        texts.all.iter().for_each(|text| see(&path, text));
+    }
+    let mut pages = files(&root.join("docs"), "md")?;
+    pages.retain(|path| !path.starts_with(root.join("docs/design")));
+    pages.extend(["README.md", "GLOSSARY.md"].map(|name| root.join(name)));
+    for path in pages {
+        see(&path, &fs::read_to_string(&path)?);
+    }
+    Ok(found)
+}
+
+/// The retired phrases of a text, each with its stand-in and a few words around it.
+fn retired(text: &str) -> Vec<(&'static str, &'static str, String)> {
+    let plain: Vec<&str> = text.split(['\n', ' ', '\\']).filter(|w| !w.is_empty()).collect();
+    let plain = plain.join(" ").to_lowercase();
+    let plain = STAYS.iter().fold(plain, |text, stays| text.replace(stays, ""));
+    let mut found = Vec::new();
+    for (phrase, instead) in RETIRED {
+        for (at, _) in plain.match_indices(phrase) {
+            let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            let before = plain[..at].chars().next_back();
+            let after = plain[at + phrase.len()..].chars().next();
+            if !letter(before) && !letter(after) {
+                let begin = plain[..at].char_indices().rev().nth(30).map_or(0, |(i, _)| i);
+                let around: String = plain[begin..].chars().take(60 + phrase.len()).collect();
+                found.push((*phrase, *instead, around));
+            }
+        }
+    }
+    found
+}
+
+/// Files of this ending below a folder, in order.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(files(&path, ending)?);
+        } else if path.extension().is_some_and(|own| own == ending) {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// What a source file may print: its literals, and of flags the documentation, which is their help.
+#[derive(Default)]
+struct Texts {
+    with_docs: bool,
+    all: Vec<String>,
+}
+
+impl<'ast> Visit<'ast> for Texts {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        let is_test = |attribute: &syn::Attribute| {
+            let list = attribute.meta.require_list();
+            attribute.path().is_ident("cfg") && list.is_ok_and(|l| l.tokens.to_string() == "test")
+        };
+        if !module.attrs.iter().any(is_test) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if self.with_docs || !attribute.path().is_ident("doc") {
+            visit::visit_attribute(self, attribute);
+            if let syn::Meta::List(list) = &attribute.meta {
+                self.all.push(list.tokens.to_string());
+            }
+        }
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.all.push(text.value());
+    }
+
+    fn visit_macro(&mut self, made: &'ast syn::Macro) {
+        self.all.push(made.tokens.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_says_a_retired_phrase() {
+        let found = found(&root()).expect("reads");
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+
+    #[test]
+    fn phrases_are_found_across_lines_and_not_within_words() {
+        let found = |text: &str| retired(text).len();
+        assert_eq!(found("They cannot be\n  told apart."), 2);
+        assert_eq!(found("as a second \\\n   flat out run"), 1);
+        assert_eq!(found("the cannot_tell answer, a flat outing"), 0);
+    }
+}
