@@ -62,7 +62,9 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let mut see = |path: &Path, text: &str| {
         let shown = path.strip_prefix(root).unwrap_or(path).display();
         for (phrase, instead, around) in retired(text) {
-            found.push(format!("{shown}: {phrase:?} (write: {instead}): …{around}…"));
+            found.push(format!(
+                "{shown}: {phrase:?} (write: {instead}): …{around}…"
+            ));
         }
     };
     for path in files(&root.join("crates"), "rs")? {
@@ -89,9 +91,14 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
 
 /// The retired phrases of a text, each with its stand-in and a few words around it.
 fn retired(text: &str) -> Vec<(&'static str, &'static str, String)> {
-    let plain: Vec<&str> = text.split(['\n', ' ', '\\']).filter(|w| !w.is_empty()).collect();
+    let plain: Vec<&str> = text
+        .split(['\n', ' ', '\\'])
+        .filter(|w| !w.is_empty())
+        .collect();
     let plain = plain.join(" ").to_lowercase();
-    let plain = STAYS.iter().fold(plain, |text, stays| text.replace(stays, ""));
+    let plain = STAYS
+        .iter()
+        .fold(plain, |text, stays| text.replace(stays, ""));
     let mut found = Vec::new();
     for (phrase, instead) in RETIRED {
         for (at, _) in plain.match_indices(phrase) {
@@ -99,7 +106,11 @@ fn retired(text: &str) -> Vec<(&'static str, &'static str, String)> {
             let before = plain[..at].chars().next_back();
             let after = plain[at + phrase.len()..].chars().next();
             if !letter(before) && !letter(after) {
-                let begin = plain[..at].char_indices().rev().nth(30).map_or(0, |(i, _)| i);
+                let begin = plain[..at]
+                    .char_indices()
+                    .rev()
+                    .nth(30)
+                    .map_or(0, |(i, _)| i);
                 let around: String = plain[begin..].chars().take(60 + phrase.len()).collect();
                 found.push((*phrase, *instead, around));
             }

@@ -325,6 +325,9 @@ pub(crate) struct Bench {
     pub(crate) place: BenchPlace,
     #[command(flatten)]
     pub(crate) load: LoadFlags,
+    /// Print confidence intervals, service times and the generator's own use, too
+    #[arg(long)]
+    pub(crate) detail: bool,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

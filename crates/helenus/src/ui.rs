@@ -52,6 +52,7 @@ pub(crate) struct Ui {
     format: OutputFormat,
     quiet: bool,
     live: bool,
+    detail: bool,
     /// The first failure to write to standard output; nothing is written after it.
     failed: Arc<OnceLock<io::Error>>,
 }
@@ -62,6 +63,7 @@ impl Ui {
             format: global.format,
             quiet: global.quiet,
             live: io::stderr().is_terminal() && !global.quiet,
+            detail: false,
             failed: Arc::default(),
         }
     }
@@ -73,6 +75,19 @@ impl Ui {
             live: false,
             ..self.clone()
         }
+    }
+
+    /// The same, with all that is known of a result where that is asked for.
+    pub(crate) fn detailed(&self, detail: bool) -> Self {
+        Self {
+            detail,
+            ..self.clone()
+        }
+    }
+
+    /// Whether all that is known of a result is asked for.
+    pub(crate) fn detail(&self) -> bool {
+        self.detail
     }
 
     /// Whether programs read the result.

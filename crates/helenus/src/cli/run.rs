@@ -62,6 +62,9 @@ pub(crate) struct Run {
     pub(crate) place: BenchPlace,
     #[command(flatten)]
     pub(crate) load: RunFlags,
+    /// Print confidence intervals, service times and the generator's own use, too
+    #[arg(long)]
+    pub(crate) detail: bool,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -50,7 +50,7 @@ pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    carry_out(&request, hands, ui)
+    carry_out(&request, hands, &ui.detailed(flags.detail))
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.

@@ -26,7 +26,7 @@ pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     if flags.dry_run {
         return render::dry_run(&request, hands, ui);
     }
-    bench::carry_out(&request, hands, ui)
+    bench::carry_out(&request, hands, &ui.detailed(flags.detail))
 }
 
 pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {

@@ -342,7 +342,7 @@ fn up() {
 
 #[test]
 fn bench() {
-    shot!(TestLab::new().run(&["bench", "--help"]), @r#"
+    shot!(TestLab::new().run(&["bench", "--help"]), @r"
     exit code: 0
     --- standard output
     Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
@@ -352,7 +352,7 @@ fn bench() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -364,7 +364,7 @@ fn bench() {
               - dev:    500 MB heap
               - bench:  Full JIT, memory by the machine
               - doc001: The settings of 2013 in 64 MB: what tiny is measured against
-              
+
               [default: bench]
 
       -v, --verbose...
@@ -379,7 +379,7 @@ fn bench() {
     Cluster:
       -n, --nodes <N>
               Nodes, or 5:5:5 for three data centres
-              
+
               [default: 1]
 
           --dc <NAME=N>
@@ -391,7 +391,7 @@ fn bench() {
 
           --cassandra <RELEASE>
               A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -408,7 +408,7 @@ fn bench() {
 
           --tokens <N>
               Tokens a node: 1 is the quickest, 16 the stock value
-              
+
               [default: 1]
 
           --set <KEY=VALUE>
@@ -432,7 +432,7 @@ fn bench() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-              
+
               [default: 3m]
 
           --memory <SIZE>
@@ -467,7 +467,7 @@ fn bench() {
 
           --port <PORT>
               CQL port of --hosts
-              
+
               [default: 9042]
 
           --i-may-write-to <CLUSTER_NAME>
@@ -506,12 +506,12 @@ fn bench() {
 
           --in-flight <N>
               Most operations in flight at once
-              
+
               [default: 64]
 
           --processes <N>
               Generator processes that share rate, slots and operations: for what one cannot load
-              
+
               [default: 1]
 
           --duration <TIME>
@@ -535,7 +535,7 @@ fn bench() {
 
           --cl <CL>
               Consistency level of every operation
-              
+
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
@@ -563,12 +563,12 @@ fn bench() {
               Possible values:
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
-              
+
               [default: poisson]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own
-              
+
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -577,7 +577,7 @@ fn bench() {
 
           --max-errors <SHARE>
               Share of failed operations above which the number is invalid
-              
+
               [default: 0.001]
 
           --schema <FILE>
@@ -592,6 +592,9 @@ fn bench() {
           --tag <WORD>
               A word to find the run by
 
+          --detail
+              Print confidence intervals, service times and the generator's own use, too
+
           --dry-run
               Show the plan, start nothing
 
@@ -604,5 +607,5 @@ fn bench() {
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 
     A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.
-    "#);
+    ");
 }

@@ -89,12 +89,12 @@ fn examples_of_run() {
 
           --in-flight <N>
               Most operations in flight at once
-              
+
               [default: 64]
 
           --processes <N>
               Generator processes that share rate, slots and operations: for what one cannot load
-              
+
               [default: 1]
 
           --duration <TIME>
@@ -121,13 +121,13 @@ fn examples_of_run() {
 
           --cl <CL>
               Consistency level of operations that bring none of their own
-              
+
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
           --serial-cl <CL>
               Serial consistency of conditional statements that bring none of their own
-              
+
               [possible values: SERIAL, LOCAL_SERIAL]
 
           --client-dc <DC>
@@ -154,12 +154,12 @@ fn examples_of_run() {
               Possible values:
               - constant: Evenly spaced
               - poisson:  Independent, exponentially spaced
-              
+
               [default: poisson]
 
           --pacing <PACING>
               How the generator waits; spin wants a core of its own
-              
+
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -169,7 +169,7 @@ fn examples_of_run() {
 
           --max-errors <SHARE>
               Share of failed operations above which the number is invalid
-              
+
               [default: 0.001]
 
           --ledger [<FILE|auto>]
@@ -177,6 +177,9 @@ fn examples_of_run() {
 
           --tag <WORD>
               A word to find the run by
+
+          --detail
+              Print confidence intervals, service times and the generator's own use, too
 
           --dry-run
               Show the plan, start nothing

@@ -313,7 +313,7 @@ fn links_that_were_set_for_a_run_are_put_back_even_where_it_fails() {
     let unknown = lab.run(&[&run[..], &["--rtt", "DC1:DC4=4ms"]].concat());
     assert_eq!(unknown.code, "2", "{unknown}");
     assert!(
-        unknown.err.contains("no data centre named DC4"),
+        unknown.err.contains("no such data centre: DC4"),
         "{unknown}"
     );
     assert_eq!(links(), before);

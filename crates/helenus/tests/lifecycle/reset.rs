@@ -9,7 +9,7 @@ fn an_unknown_cluster_is_told_with_the_nearest_name() {
     lab.run(&["up", "dev"]);
     let said = lab.run(&["reset", "dve"]);
     assert_eq!(said.code, "2", "{said}");
-    assert!(said.err.contains("no cluster named dve"), "{said}");
+    assert!(said.err.contains("no such cluster: dve"), "{said}");
     assert!(said.err.contains("dev"), "{said}");
 }
 

@@ -131,35 +131,49 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         helenus: &request.version,
         command: &request.command,
     };
-    ui.result(&report, || text(&report));
+    ui.result(&report, || text(&report, ui.detail()));
 }
 
-fn text(report: &Report<'_>) -> String {
+fn text(report: &Report<'_>, detail: bool) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}\n", headline(report));
-    text.push_str(&result(report.result, report.faults, report.run.as_deref()));
+    let run = report.run.as_deref();
+    text.push_str(&result(report.result, report.faults, run, detail));
     text
 }
 
 /// A result as tables with its doubts: what `bench` prints at its end, and `history show` later.
-pub(crate) fn result(result: &RunResult, seen: &[FaultSeen], run: Option<&str>) -> String {
-    let mut text = latencies(&result.phases);
-    text.push_str(&above_offered(&result.phases));
+/// Without `detail` a row an operation: its response times, or its service times where it has no schedule.
+pub(crate) fn result(
+    result: &RunResult,
+    seen: &[FaultSeen],
+    run: Option<&str>,
+    detail: bool,
+) -> String {
+    let mut text = latencies(&result.phases, detail);
+    if detail {
+        text.push_str(&above_offered(&result.phases));
+    } else {
+        let more = run.map_or("--detail".to_owned(), |run| {
+            format!("helenus history show {run}")
+        });
+        let _infallible = writeln!(text, "intervals and service times: {more}");
+    }
     text.push_str(&touched(&result.phases));
     text.push_str(&failures(&result.phases));
     for one in &result.unchecked {
         let _infallible = writeln!(text, "not checked in {}: {}", one.operation, one.what);
     }
-    text.push_str(&steadiness(&result.phases));
+    text.push_str(&steadiness(&result.phases, detail));
     text.push_str(&super::distance::table(&result.phases));
     text.push_str(&faults::table(seen));
     let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
-        text.push('\n');
+        text.push_str(if detail { "\n" } else { "" });
         text.push_str(&doubts);
     }
     let generator = generator(result);
-    if !generator.is_empty() {
+    if detail && !generator.is_empty() {
         let _infallible = writeln!(text, "\ngenerator: {}", generator.join(", "));
     }
     let _infallible = writeln!(
@@ -207,12 +221,31 @@ fn above_offered(phases: &[PhaseResult]) -> String {
 }
 
 /// What was found of each phase's level, where somebody looked.
-fn steadiness(phases: &[PhaseResult]) -> String {
+fn steadiness(phases: &[PhaseResult], detail: bool) -> String {
     let mut text = String::new();
+    let steady = |phase: &&PhaseResult| {
+        let found = phase.steadiness.as_ref();
+        found.is_some_and(|found| found.state == SteadyState::Steady)
+            && phase.against_steady().is_none()
+    };
+    let together: Vec<&str> = match detail {
+        true => Vec::new(),
+        false => phases
+            .iter()
+            .filter(steady)
+            .map(|phase| phase.name.as_str())
+            .collect(),
+    };
+    if !together.is_empty() {
+        let _infallible = writeln!(text, "steady: {}", together.join(", "));
+    }
     for phase in phases {
         let Some(found) = &phase.steadiness else {
             continue;
         };
+        if together.contains(&phase.name.as_str()) {
+            continue;
+        }
         let word = match (found.state, phase.against_steady()) {
             (SteadyState::Steady, None) => "was steady".to_owned(),
             (SteadyState::Steady, Some(doubt)) => {
@@ -282,7 +315,7 @@ fn client(cluster: &ClusterFacts<'_>, coordinators: Option<&str>) -> String {
 }
 
 /// One block of rows a phase: service and response time side by side.
-fn latencies(phases: &[PhaseResult]) -> String {
+fn latencies(phases: &[PhaseResult], detail: bool) -> String {
     let mut table = Table::new(&[
         "phase", "op", ">offered", ">done", ">failed", ">op/s", "time", ">p50", ">p95", ">p99",
         ">p99.9", ">max",
@@ -295,11 +328,11 @@ fn latencies(phases: &[PhaseResult]) -> String {
                 phase,
                 if alone { "" } else { name },
                 operation,
-                alone,
+                (alone, detail),
             );
         }
         if !alone {
-            rows(&mut table, phase, "all", &phase.total, true);
+            rows(&mut table, phase, "all", &phase.total, (true, detail));
         }
     }
     let all_failed = |phase: &PhaseResult| {
@@ -311,8 +344,9 @@ fn latencies(phases: &[PhaseResult]) -> String {
         false => "",
     };
     format!(
-        "{}times in ms; – is a percentile with fewer than 10 samples above it{failed}\n",
-        table.render()
+        "{}times in ms; – is a percentile with fewer than 10 samples above it{failed}{}",
+        table.render(),
+        if detail { "\n" } else { "; " }
     )
 }
 
@@ -371,14 +405,21 @@ fn failures(phases: &[PhaseResult]) -> String {
     text
 }
 
-fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResult, whole: bool) {
+fn rows(
+    table: &mut Table,
+    phase: &PhaseResult,
+    name: &str,
+    one: &OperationResult,
+    (whole, detail): (bool, bool),
+) {
     let rate = if whole {
         count(phase.achieved_per_s)
     } else {
         String::new()
     };
     let mut first = true;
-    for (kind, d) in one.times() {
+    let kinds = if detail { usize::MAX } else { 1 };
+    for (kind, d) in one.times().take(kinds) {
         let mut cells = if first {
             vec![
                 phase.name.clone(),
@@ -394,7 +435,7 @@ fn rows(table: &mut Table, phase: &PhaseResult, name: &str, one: &OperationResul
         cells.push(kind.to_owned());
         cells.extend(percentiles(d));
         table.row(cells);
-        if let Some(confidence) = &d.confidence {
+        if let Some(confidence) = d.confidence.as_ref().filter(|_| detail) {
             let mut cells = vec![String::new(); 6];
             cells.push("  95 %".to_owned());
             cells.extend(ranges(confidence));

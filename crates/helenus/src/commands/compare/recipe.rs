@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Flags that make no sense in a file that is started again and again on clusters of its own.
-const NOT_HERE: [&str; 10] = [
+const NOT_HERE: [&str; 11] = [
     "cluster",
     "hosts",
     "port",
@@ -18,6 +18,7 @@ const NOT_HERE: [&str; 10] = [
     "user",
     "password-from",
     "dry-run",
+    "detail",
     "format",
     "quiet",
     "verbose",

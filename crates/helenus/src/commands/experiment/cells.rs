@@ -37,8 +37,9 @@ const RTT: &str = "rtt";
 const USE_NUMA: &str = "-XX:+UseNUMA";
 
 /// Flags that make no sense in a file whose clusters come and go.
-const NOT_HERE: [&str; 10] = [
-    "cluster", "hosts", "port", "dry-run", "format", "quiet", "verbose", "help", "seed", "put-back",
+const NOT_HERE: [&str; 11] = [
+    "cluster", "hosts", "port", "dry-run", "detail", "format", "quiet", "verbose", "help", "seed",
+    "put-back",
 ];
 
 /// Keys that say how long a load is: one of them in `[warm]` takes the place of all in `[workload]`.

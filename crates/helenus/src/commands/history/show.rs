@@ -326,6 +326,7 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
             result,
             &shown.faults,
             Some(&summary.id.to_string()),
+            true,
         )),
         None => text.push_str(&(ended(summary, None) + "\n")),
     }

@@ -66,7 +66,7 @@ fn failures_are_told_with_the_first_of_the_most_frequent() {
 #[test]
 fn operations_that_all_failed_have_no_percentiles() {
     let failed = phase(&[(FailureKind::Unavailable, 1200)]);
-    insta::assert_snapshot!(latencies(&[failed]), @"
+    insta::assert_snapshot!(latencies(&[failed], true), @"
     phase  op  offered  done  failed  op/s  time  p50  p95  p99  p99.9  max
     write        1,200     0   1,200     0          –    –    –      –    –
     times in ms; – is a percentile with fewer than 10 samples above it, or of operations none of which completed
@@ -110,12 +110,32 @@ fn a_phase_in_which_a_node_died_is_not_called_steady() {
         state: SteadyState::Steady,
         ..helenus_model::steady::judge(&[], 5.0, true)
     });
-    assert_eq!(steadiness(&[one.clone()]), "write was steady\n");
+    let alone = [one.clone()];
+    assert_eq!(steadiness(&alone, true), "write was steady\n");
+    let two = [one.clone(), one.clone()];
+    assert_eq!(steadiness(&two, false), "steady: write, write\n");
     let outside = OutsideFacts {
         nodes_died: vec!["node1".to_owned()],
         ..OutsideFacts::default()
     };
     one.doubts = judge(&PhaseFacts::default(), &outside);
     let said = "write kept one level of service times, but a node died or restarted (node1)\n";
-    assert_eq!(steadiness(&[one]), said);
+    assert_eq!(steadiness(&[one.clone()], true), said);
+    assert_eq!(steadiness(&[one], false), said);
+}
+
+#[test]
+fn a_row_an_operation_unless_all_is_asked_for() {
+    let mut one = OperationInterval {
+        offered: 2000,
+        completed: 2000,
+        ..OperationInterval::default()
+    };
+    for _ in 0..2000 {
+        one.service.record(600_000);
+        one.response.record(700_000);
+    }
+    let phases = [of(one)];
+    let rows = |detail| latencies(&phases, detail).lines().count();
+    assert_eq!((rows(false), rows(true)), (3, 4));
 }
