@@ -53,7 +53,7 @@ pub(crate) fn standing(path: &Path) -> Result<Standing, CommandError> {
     let text = format!("cannot write {}: it is {other}", path.display());
     let hint = match other {
         "a folder" => "name a file in it",
-        _ => "name a regular file, or one that is not there yet",
+        _ => "name a regular file, or a new one",
     };
     Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()))
 }
@@ -144,7 +144,7 @@ fn replace(path: &Path, data: &[u8], mode: Option<std::fs::Permissions>) -> io::
 /// Names the file that was asked for, not the one beside it.
 fn unwritable(path: &Path, error: &io::Error) -> CommandError {
     let why = match error.kind() {
-        io::ErrorKind::NotFound => "its folder is not there".to_owned(),
+        io::ErrorKind::NotFound => "its folder does not exist".to_owned(),
         _ => {
             // fs_err names the file that it was about: what follows are the kernel's words.
             let text = error.to_string();
@@ -154,7 +154,7 @@ fn unwritable(path: &Path, error: &io::Error) -> CommandError {
     };
     let text = format!("cannot write {}: {why}", path.display());
     CommandError::new(code::ENVIRONMENT, text)
-        .hint("name a file in a folder that is there and yours to write".to_owned())
+        .hint("name a file in an existing folder that you can write to".to_owned())
         .or_no_space()
 }
 
@@ -197,7 +197,7 @@ mod tests {
         }
         let (code, text) = said(write(&folder.path().join("no/such"), b"x"));
         assert_eq!(code, code::ENVIRONMENT, "{text}");
-        assert!(text.ends_with("its folder is not there"), "{text}");
+        assert!(text.ends_with("its folder does not exist"), "{text}");
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn hold(
     }
     drop(progress);
     if !hands.fault_holds(&flags.name, entry.id)? {
-        ui.caution("something else undid it before its end, nobody knows when");
+        ui.caution("something else undid it before its end, at an unknown time");
     }
     heal_ids(&flags.name, &[entry.id], flags.ready_within, hands, ui)?;
     if hands.cancel.is_set() {
@@ -210,7 +210,7 @@ pub(crate) fn caution(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<()
     let name = &state.plan.name;
     for one in standing(state, hands)?.iter().filter(|one| one.holds) {
         ui.caution(&format!(
-            "{} holds in {name}, and in all that is measured now: `helenus heal {name} {}` ends it",
+            "{} holds in {name}, and affects all that is measured now: `helenus heal {name} {}` ends it",
             one.words, one.fault.target
         ));
     }

@@ -40,9 +40,9 @@ struct Told {
     streamed: Streamed,
     /// How long it took.
     seconds: f64,
-    /// As the cluster told it before.
+    /// As the cluster reported it before.
     before: Report,
-    /// As it tells it now; in a dry run what it would tell.
+    /// As it reports it now; in a dry run as it would.
     after: Report,
     #[serde(skip)]
     cql_port: u16,
@@ -147,7 +147,7 @@ fn add(flags: &NodeAdd, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
 
 fn remove(flags: &NodeRemove, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     if flags.assassinate {
-        ui.caution("nobody streams what the node had: copies are missing until `helenus nodetool NAME repair`");
+        ui.caution("what the node had is not streamed: replicas are missing until `helenus nodetool NAME repair`");
         return leave(&flags.leave, Leave::Assassinate, hands, ui);
     }
     leave(&flags.leave, Leave::Remove, hands, ui)

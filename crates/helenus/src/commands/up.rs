@@ -161,7 +161,7 @@ pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
     let nearest = release.nearest_patches().into_iter();
     let nearest: Vec<&str> = nearest.take(3).collect();
     ui.caution(&format!(
-        "this helenus knows no Cassandra {version} (the nearest are {}), and no jars of it are fetched or recorded: {fetch} proves that it exists",
+        "this helenus does not know Cassandra {version} (the nearest are {}), and no jars of it are fetched or recorded: {fetch} proves that it exists",
         nearest.join(", ")
     ));
 }
@@ -377,7 +377,7 @@ fn otherwise(plan: &ClusterPlan) -> String {
         return text;
     }
     let version = &plan.release;
-    format!("\nwhat Cassandra {version} writes otherwise than the preset:\n{text}")
+    format!("\nsettings of Cassandra {version} that differ from the preset:\n{text}")
 }
 
 /// Turns events into a moving line and into notes.
@@ -413,7 +413,7 @@ impl<'a> Watcher<'a> {
                 ..
             } => {
                 if let Some(passed_over) = passed_over {
-                    self.ui.note(&format!("note: passed over {passed_over}"));
+                    self.ui.note(&format!("note: skipped {passed_over}"));
                 }
                 if let Some(caution) = caution {
                     self.ui.caution(caution);
@@ -423,7 +423,7 @@ impl<'a> Watcher<'a> {
                 }
             }
             Event::Inexact { version, facts } => self.ui.caution(&format!(
-                "Cassandra {version} is taken for {facts}, whose keys and JDKs are known"
+                "Cassandra {version} is treated as {facts}, whose keys and JDKs are known"
             )),
             Event::Planned(_) => {}
             Event::Training => self
@@ -442,11 +442,11 @@ impl<'a> Watcher<'a> {
             Event::NotLimited { why } => self
                 .ui
                 .caution(&format!("the limits of its nodes are not enforced: {why}")),
-            Event::Network { data_centers } => self
-                .progress
-                .say(format!("the network of {data_centers} data centres is there")),
+            Event::Network { data_centers } => self.progress.say(format!(
+                "the network of {data_centers} data centres is there"
+            )),
             Event::Rebuilt { nodes } => self.ui.caution(&format!(
-                "the cluster's network had gone: {} in what was left of it ended, to start in a new one",
+                "the cluster's network was gone: {} left in it stopped, to start in a new one",
                 plural(*nodes, "node")
             )),
             Event::Started { nodes } => {

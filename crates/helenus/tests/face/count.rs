@@ -137,7 +137,7 @@ fn flags_that_do_not_go_together() {
     shot!(lab.run(&["count", "k.t", "--all", "--by", "node"]), @"
     exit code: 2
     --- standard error
-    error: --all tells every partition
+    error: --all lists every partition
     hint: add --by partition
     ");
     shot!(lab.run(&["count", "k.t", "--all", "--by", "partition", "--format", "json"]), @r#"
@@ -190,8 +190,8 @@ fn no_cluster_and_no_workload() {
     shot!(lab.run(&["check-data", "standard1", "--seed", "1"]), @"
     exit code: 2
     --- standard error
-    error: how many partitions were written?
-    hint: say --population N, as the run that wrote them
+    error: --population is missing: how many partitions were written?
+    hint: use --population N, as the run that wrote them
     ");
     shot!(lab.run(&["check-data", "standard1", "--population", "5"]), @"
     exit code: 2
@@ -429,10 +429,7 @@ fn an_interrupt_tells_what_is_known_and_how_to_go_on() {
             .contains(" % of the ring in k.t of scripted at ONE"),
         "{said}"
     );
-    assert!(
-        said.err.contains("hint: --resume goes on with it"),
-        "{said}"
-    );
+    assert!(said.err.contains("hint: --resume continues it"), "{said}");
     let refused = lab.run(&words);
     assert_eq!(refused.code, "2", "{refused}");
     let resumed = lab.json(&[&words[..], &["--resume"]].concat());

@@ -252,19 +252,19 @@ fn no_history_yet() {
     shot!(lab.run(&["history"]), @"
     exit code: 0
     --- standard output
-    there is no run yet; `helenus bench` makes one
+    no run yet; `helenus bench` makes one
     ");
     assert_eq!(lab.done(&["history", "list"]), lab.done(&["history"]));
     shot!(lab.run(&["history", "--comparisons"]), @"
     exit code: 0
     --- standard output
-    there is no comparison yet; `helenus compare` makes one
+    no comparison yet; `helenus compare` makes one
     ");
     shot!(lab.run(&["history", "--format", "json"]), @r#"
     exit code: 0
     --- standard output
     {
-      "answer": "there is no run yet; `helenus bench` makes one",
+      "answer": "no run yet; `helenus bench` makes one",
       "format": "helenus.history/1",
       "runs": [],
       "comparisons": []

@@ -71,8 +71,8 @@ fn other_workloads_and_parameters_are_refused_with_the_nearest() {
     shot!(say("nb cql-iot main-cycles=10k"), @r#"
     exit code: 2
     --- standard error
-    error: the line has no hosts=, and no cluster of yours runs
-    hint: helenus up c, or name hosts behind hosts=
+    error: the line has no hosts=, and none of your clusters runs
+    hint: helenus up c, or name hosts with hosts=
     "#);
 }
 

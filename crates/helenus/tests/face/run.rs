@@ -394,7 +394,7 @@ fn plans_of_populate() {
     --- standard output
     kv into c: 1,000,000 partitions, about 1,000,000 rows, seed 1
     5,000 partitions a second, 64 in flight, from partition 0
-    write time-out, compactors and compaction throughput are raised meanwhile, and put back
+    write time-out, compactors and compaction throughput are raised meanwhile, and restored
     everything is read back
     nothing was started (--dry-run)
     ");
@@ -437,6 +437,6 @@ fn populates_that_cannot_be() {
     shot!(lab.run(&["populate", "--put-back", "--cluster", "c"]), @"
     exit code: 0
     --- standard output
-    nothing was to be put back
+    nothing to restore
     ");
 }

@@ -47,7 +47,7 @@ ycsb-d       load, run             YCSB D: 95 % reads of the latest, 5 % inserts
 ycsb-e       load, run             YCSB E: 95 % short scans, 5 % inserts
 ycsb-f       load, run             YCSB F: reads, and reads followed by updates, half and half
 
-`helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.
+`helenus workload show NAME` shows parameters and profile; a file in cassandra-stress's YAML runs as well.
 ");
 }
 
@@ -224,7 +224,7 @@ fn check_names_file_line_and_key() {
     error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users has not
     hint: the columns are those of table_definition, or of the table that is there
     error: users.yaml: it has no table_definition to check it with
-    hint: `helenus workload new` drafts a profile of a table that is there, with its definition
+    hint: `helenus workload new` drafts a profile of an existing table, with its definition
     error: users.yaml: line 2: not YAML: mapping values are not allowed in this context at line 2 column 70
     hint: write a statement below its key, behind a |: a colon within it ends its text
     "#);
@@ -274,8 +274,8 @@ fn new_says_what_it_would_read() {
     shot!(lab.run(&["workload", "new", "--from", "c", "--table", "users"]), @r#"
     exit code: 2
     --- standard error
-    error: "users" is no table
-    hint: write KEYSPACE.TABLE, quoted where CQL wants quotes: '"Shop".users'
+    error: "users" is not a table
+    hint: write KEYSPACE.TABLE, quoted where CQL needs quotes: '"Shop".users'
     "#);
     shot!(lab.run(&["workload", "new", "--from", "d", "--table", "shop.users"]), @"
     exit code: 2

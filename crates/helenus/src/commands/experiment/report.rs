@@ -40,7 +40,7 @@ struct Shown<'a> {
     answer: Vec<String>,
     /// Machines and releases that it was measured on, in words.
     measured_on: &'a [String],
-    /// Effects, bars and tips; none where too little has run.
+    /// Effects, thresholds and tips; none if too little has run.
     analysis: Option<&'a Analysis>,
     /// Its runs, planned, done and not.
     runs: &'a [PlannedRun],
@@ -174,7 +174,7 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
         };
         if outfile::standing(path)? == Standing::File && !is_table() {
             let text = format!(
-                "{} is there, and is no table of this experiment",
+                "{} already exists, and is not a table of this experiment",
                 path.display()
             );
             return Err(CommandError::new(code::USAGE, text)
