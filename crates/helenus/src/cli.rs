@@ -41,7 +41,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Version with the commit, as `helenus --version` tells it.
+/// Version with the commit, as `helenus --version` prints it.
 pub(crate) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("HELENUS_COMMIT"), ")");
 

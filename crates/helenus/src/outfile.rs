@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long the reader of a named pipe may take to come.
 const READER_WITHIN: Duration = Duration::from_secs(3);
 
-/// What stands where something is to be written.
+/// What exists where something is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// Nothing.
@@ -24,10 +24,10 @@ pub(crate) enum Standing {
     Output,
 }
 
-/// What stands at `path`.
+/// What exists at `path`.
 ///
 /// # Errors
-/// A folder, a socket or a block device; or the kernel does not tell.
+/// A folder, a socket or a block device; or the kernel cannot say.
 pub(crate) fn standing(path: &Path) -> Result<Standing, CommandError> {
     let there = match fs::metadata(path) {
         Ok(there) => there,

@@ -79,7 +79,7 @@ pub(crate) struct Count {
     pub(crate) read: ReadFlags,
 }
 
-/// What a count is told by.
+/// What a count is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ByArg {
     Partition,

@@ -78,7 +78,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// A cluster of yours
+    /// One of your clusters
     #[arg(long = "from", value_name = "CLUSTER")]
     pub(crate) cluster: String,
     /// Keyspace and table, as CQL names them

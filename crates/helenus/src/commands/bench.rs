@@ -465,7 +465,7 @@ pub(crate) fn level(arg: LevelArg) -> Consistency {
 pub(crate) struct Live<'a> {
     ui: &'a Ui,
     nodes: usize,
-    /// What stands before the words of each line.
+    /// What precedes the words of each line.
     prefix: String,
     watcher: Option<Watcher<'a>>,
     progress: Option<crate::ui::Progress>,
@@ -482,7 +482,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Sets what stands before the words of each line from now on.
+    /// Sets what precedes the words of each line from now on.
     pub(crate) fn prefix(&mut self, words: String) {
         self.prefix = words;
     }

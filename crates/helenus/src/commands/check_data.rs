@@ -19,7 +19,7 @@ use helenus_model::workload::findings::Difference;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is told of a whole check.
+/// The result of a whole check.
 #[derive(Debug, Serialize)]
 struct Checked {
     format: Format,

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Largest partitions that are named where nobody says.
+/// Largest partitions that are named by default.
 const TOP: usize = 10;
 
 pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// An experiment's file, read.
 #[derive(Clone)]
 struct File {
-    /// As it is told.
+    /// As it is printed.
     shown: String,
     folder: PathBuf,
     text: String,
@@ -246,7 +246,7 @@ fn command() -> String {
     command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
-/// Runs what is left, and tells the answer where nothing is.
+/// Runs what is left, and prints the answer if nothing is.
 fn sit(
     request: &ExperimentRequest,
     id: ExperimentId,

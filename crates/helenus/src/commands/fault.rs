@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How often a wait looks whether the person wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A fault as it is told.
+/// A fault as it is printed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Told {
     /// In the words that make it.
@@ -217,7 +217,7 @@ pub(crate) fn caution(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<()
     Ok(())
 }
 
-/// A line for each fault that holds, below what else is told of a cluster.
+/// A line for each fault that holds, below what else is printed of a cluster.
 pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
     let mut text = String::new();
     for one in faults.iter().filter(|one| one.holds) {

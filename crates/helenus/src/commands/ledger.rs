@@ -105,7 +105,7 @@ fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     Ok(if report.lost() == 0 { 0 } else { code::BAR })
 }
 
-/// The cluster that is read: the one that was written to, where nobody says another.
+/// The cluster that is read: by default the one that was written to.
 fn place(flags: &Check, file: &LedgerFile, hands: &Hands) -> Result<ScanPlace, CommandError> {
     let own = file.head.plan.ledger.as_ref();
     let own = own.and_then(|ledger| ledger.cluster.as_ref());

@@ -98,7 +98,7 @@ fn uncrowded(
     crowded::at_ease(at, |(_, planned)| !planned.crowded.is_empty())
 }
 
-/// What remains to be told, then the table, then how it ended.
+/// What remains to be reported, then the table, then how it ended.
 fn ended(
     finished: LevelsFinished,
     illegal: Vec<NotRun>,
@@ -142,7 +142,7 @@ fn ended(
     }
 }
 
-/// The table and, where it is wanted, the page; 5 where every run of a row must not be believed.
+/// The table and, if asked for, the page; 5 if every run of a row is invalid.
 fn show(
     runs: Vec<CellRun>,
     illegal: Vec<NotRun>,

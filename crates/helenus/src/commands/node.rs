@@ -95,7 +95,7 @@ impl Told {
     }
 }
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Serialize)]
 struct Place {
     /// Its name.
@@ -268,7 +268,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The cluster as it would be told when a planned change has been made.
+/// The cluster as it would be reported after a planned change.
 fn expected(before: &ClusterView, planned: &Change) -> ClusterView {
     let of = |node: &NodePlan| {
         let address = IpAddr::from(node.address);

@@ -43,7 +43,7 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     Ok(if whole { 0 } else { code::BAR })
 }
 
-/// How one that was interrupted goes on; nothing where it had not begun to write.
+/// How to resume an interrupted one; nothing if it had not started to write.
 fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
     let again = match request.anew {
         true => "the same command without --anew resumes it",
@@ -176,7 +176,7 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
         filling: Journal,
         /// Rows, about.
         rows: u64,
-        /// Partition that it begins with.
+        /// Partition that it starts with.
         from: u64,
         /// Partitions a second; none is as fast as --in-flight allows.
         rate_per_s: Option<f64>,

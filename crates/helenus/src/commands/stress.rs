@@ -144,7 +144,7 @@ fn carry_out(
     bench::recorded(u8::from(failed), "the run", not_recorded)
 }
 
-/// What a person must see while it goes on: a cluster that is not theirs.
+/// What a person must see while it runs: a cluster that is not theirs.
 fn live(event: &StressEvent<'_>, ui: &Ui) {
     match event {
         StressEvent::Lab(LabEvent::Foreign(sight)) => {

@@ -136,7 +136,7 @@ pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui
     }
 }
 
-/// Tells of a patch that was never fetched here: a dry run fetches nothing, so nobody has looked whether there is one.
+/// Notes a patch that was never fetched here: a dry run fetches nothing, so it may or may not exist.
 pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
     let Source::Known(name) = source else { return };
     let Ok(release) = Release::find(name) else {
@@ -352,7 +352,7 @@ fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
     own.unwrap_or_default() + &disk.unwrap_or_default()
 }
 
-/// What the release writes otherwise than the preset says, or cannot be told.
+/// Settings that differ from the preset on this release, or that it does not have.
 fn otherwise(plan: &ClusterPlan) -> String {
     let Ok(release) = Release::facts_for(&plan.release) else {
         return String::new();
@@ -442,9 +442,9 @@ impl<'a> Watcher<'a> {
             Event::NotLimited { why } => self
                 .ui
                 .caution(&format!("the limits of its nodes are not enforced: {why}")),
-            Event::Network { data_centers } => self.progress.say(format!(
-                "the network of {data_centers} data centres is there"
-            )),
+            Event::Network { data_centers } => self
+                .progress
+                .say(format!("the network of {data_centers} data centres is up")),
             Event::Rebuilt { nodes } => self.ui.caution(&format!(
                 "the cluster's network was gone: {} left in it stopped, to start in a new one",
                 plural(*nodes, "node")

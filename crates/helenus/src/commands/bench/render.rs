@@ -272,7 +272,7 @@ fn presets(presets: &[(PresetName, Heap)]) -> String {
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// Where the client stood, or, where nothing is far from anything, whose nodes coordinated.
+/// Where the client ran, or, without distance, whose nodes coordinated.
 fn client(cluster: &ClusterFacts<'_>, coordinators: Option<&str>) -> String {
     match (cluster.client_in, coordinators) {
         (Some(name), _) => format!(", client in {name}"),
@@ -501,7 +501,7 @@ struct DryRun<'a> {
     place: String,
     /// The workload.
     workload: String,
-    /// Data centre in which the client would stand and whose nodes would coordinate; absent unless set.
+    /// Data centre of the client, whose nodes would coordinate; absent unless set.
     client_data_center: Option<&'a str>,
     /// What is run.
     shape: &'a Shape,

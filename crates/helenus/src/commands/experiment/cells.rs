@@ -49,9 +49,9 @@ const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Where keys of a file stand.
 pub(super) struct Place<'a> {
-    /// The file, as it is told.
+    /// The file, as it is printed.
     pub(super) file: &'a str,
-    /// Where paths in it begin.
+    /// The folder of its relative paths.
     pub(super) folder: &'a Path,
 }
 

@@ -50,7 +50,7 @@ struct Status {
     format: Format,
     #[serde(flatten)]
     one: One,
-    /// How long what is left takes, about, in seconds.
+    /// About how long the rest takes, in seconds.
     left_s: u64,
     /// The runs.
     runs: Vec<ShownRun>,

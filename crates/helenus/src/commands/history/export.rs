@@ -91,7 +91,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
     Ok(0)
 }
 
-/// The form that was asked for, or the one that the file's name tells.
+/// The form that was asked for, or the one of the file's name.
 fn form(flags: &Export) -> Result<FormArg, CommandError> {
     if let Some(form) = flags.form {
         return Ok(form);

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Time around a cell's measurement window: two changes of the schema and what a run needs to begin.
 const AROUND_A_CELL: Duration = Duration::from_secs(5);
 
-/// `helenus.levels-plan/1`: what `--dry-run` tells.
+/// `helenus.levels-plan/1`: what `--dry-run` prints.
 #[derive(Serialize)]
 struct LevelsPlan<'a> {
     format: Format,
@@ -188,7 +188,7 @@ fn plan_text(plan: &LevelsPlan<'_>) -> String {
     text
 }
 
-/// `100/s`, or `100/s and flat out, 50 in flight`.
+/// The loads in words, joined by "and".
 pub(super) fn loads(all: &[Load]) -> String {
     let each: Vec<String> = all.iter().map(|load| load.words()).collect();
     each.join(" and ")

@@ -115,7 +115,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Writes the page and tells what could not be written.
+    /// Writes the page and reports what could not be written.
     pub(super) fn end(self, title: &str) -> Result<(), CommandError> {
         if let Some(path) = self
             .stress
