@@ -200,7 +200,7 @@ fn resume(
     let mut history = open(hands)?;
     let (stored, file) = self::stored(&history, name)?;
     if stored.running && !dry_run {
-        let text = format!("{} runs already", stored.id);
+        let text = format!("{} is already running", stored.id);
         return Err(CommandError::new(code::USAGE, text)
             .hint(format!("helenus experiment status {}", stored.id)));
     }

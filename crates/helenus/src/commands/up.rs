@@ -446,7 +446,7 @@ impl<'a> Watcher<'a> {
                 .progress
                 .say(format!("the network of {data_centers} data centres is up")),
             Event::Rebuilt { nodes } => self.ui.caution(&format!(
-                "the cluster's network was gone: {} left in it stopped, to start in a new one",
+                "the cluster's network was gone: stopped {} left in it, to start again in a new one",
                 plural(*nodes, "node")
             )),
             Event::Started { nodes } => {

@@ -65,7 +65,7 @@ fn list(ui: &Ui) {
         workloads: built_in::ALL.iter().map(line).collect(),
     };
     ui.result(&listed, || {
-        let mut table = Table::new(&["workload", "phases", "what it is about"]);
+        let mut table = Table::new(&["workload", "phases", "description"]);
         for line in &listed.workloads {
             let phases = if line.phases.is_empty() {
                 "–".to_owned()

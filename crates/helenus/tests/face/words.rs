@@ -19,7 +19,7 @@ fn presets() {
     shot!(TestLab::new().run(&["presets"]), @"
     exit code: 0
     --- standard output
-    preset  heap                                what for
+    preset  heap                                purpose
     tiny    64M, 12M of it young                a node in a 64 MB heap: many on one machine, up in seconds
     doc001  64M, 12M of it young                the settings of 2013 in a 64 MB heap: what tiny is measured against
     dev     500M, 200M of it young              a developer's node in a 500 MB heap, otherwise near stock

@@ -33,7 +33,7 @@ fn list() {
     shot!(TestLab::new().run(&["workload", "list"]), @"
 exit code: 0
 --- standard output
-workload     phases                what it is about
+workload     phases                description
 standard1    –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
 counter1     rampup, main          cassandra-stress's counters: five to a key of 10 bytes
 kv           rampup, main          one value a key

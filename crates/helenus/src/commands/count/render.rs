@@ -68,7 +68,7 @@ fn total(report: &CountReport) -> String {
             .iter()
             .map(|(name, times)| format!("{times} {}", name.replace('_', " ")));
         let each: Vec<String> = each.collect();
-        text.push_str(&format!("asked again: {}\n", each.join(", ")));
+        text.push_str(&format!("retried: {}\n", each.join(", ")));
     }
     if let Some(checksum) = &report.checksum {
         text.push_str(&format!("checksum {checksum}\n"));
@@ -242,7 +242,7 @@ mod tests {
         insta::assert_snapshot!(text(&report()), @"
         1,205 rows in 41.5 % of the ring in k.t of c at ONE
         2.5 s, 400 rows/s, 1,234 requests, 205 of them before an interruption
-        asked again: 1 overloaded, 2 timed out
+        retried: 1 overloaded, 2 timed out
         checksum 00000000000000ff
 
         4 partitions, 301.2 rows each on average

@@ -321,7 +321,7 @@ impl<'a> Shell<'a> {
             match self.session.trace(&id)? {
                 Some(rows) => self.trace(&id, &rows),
                 None => self.ui.caution(&format!(
-                    "the trace is not stored yet: SHOW SESSION {}",
+                    "the trace is not stored yet; try SHOW SESSION {} later",
                     uuid_text(&id)
                 )),
             }

@@ -91,7 +91,7 @@ impl<'a> Live<'a> {
                 self.ended(*planned, RunState::Died);
                 let first = why.lines().next().unwrap_or_default();
                 self.ui
-                    .caution(&format!("{} dies: {first}", self.words(*planned)));
+                    .caution(&format!("{} died: {first}", self.words(*planned)));
             }
             ExperimentEvent::More {
                 blocks,
