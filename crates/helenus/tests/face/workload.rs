@@ -354,7 +354,7 @@ Examples:
     Options:
           --format <FORMAT>   Text for people, or JSON for programs [default: text] [possible values:
                               text, json]
-          --from <CLUSTER>    A cluster of yours
+          --from <CLUSTER>    One of your clusters
           --table <KS.TABLE>  Keyspace and table, as CQL names them
       -v, --verbose...        More detail on standard error; twice for everything. The log file always
                               has it
