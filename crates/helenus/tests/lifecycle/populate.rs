@@ -115,7 +115,10 @@ fn an_interrupt_remembers_how_far_it_was() {
     assert!((1000..10_000).contains(&before), "{before}");
     let hint = "hint: the same command again resumes it: ";
     assert!(said.err.contains(hint), "{said}");
-    assert!(said.err.contains(" of 10,000 partitions are written"), "{said}");
+    assert!(
+        said.err.contains(" of 10,000 partitions are written"),
+        "{said}"
+    );
     let rest = lab.json(&words);
     // Nothing that was acknowledged is sent again: an interrupt ends with a note.
     assert_eq!(
@@ -179,5 +182,5 @@ fn a_write_that_never_gets_in_ends_it_with_its_reason() {
     let said = lab.run(&fill);
     assert_eq!(said.code, "4", "{said}");
     assert!(said.err.contains("a write failed 2 times"), "{said}");
-    assert!(said.err.contains("0 of 500 partitions are written"), "{said}");
+    assert!(said.err.contains("0 of 500 partitions are in"), "{said}");
 }
