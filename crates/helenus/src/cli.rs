@@ -41,21 +41,21 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Version with the commit, as `helenus --version` tells it.
+/// Version with the commit, as `helenus --version` prints it.
 pub(crate) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("HELENUS_COMMIT"), ")");
 
-/// Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe.
+/// Bring up real Apache Cassandra in seconds, and measure it with numbers you can trust.
 #[derive(Debug, Parser)]
 #[command(name = "helenus", version = VERSION, max_term_width = 100, propagate_version = false)]
 #[command(after_help = "Examples:
-  helenus bench                          up, write, read, mixed, result, rm: the whole line
+  helenus bench                          the whole sequence: up, write, read, mixed, report, rm
   helenus up c -n 3                      three nodes named c/node1 … c/node3
   helenus cql c -e 'SELECT * FROM system.local'
   helenus rm --all
 
-Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
-6 undecided, 130 interrupted.")]
+Exit codes: 0 done, 1 threshold crossed or check failed, 2 usage, 3 environment, 4 cluster,
+5 invalid, 6 inconclusive, 130 interrupted.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -93,10 +93,10 @@ pub(crate) struct Global {
     /// Text for people, or JSON for programs.
     #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,
-    /// More detail on standard error; twice for everything. The log file has it always.
+    /// More detail on standard error; twice for everything. The log file always has it.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Nothing on standard error but errors.
+    /// Print only errors on standard error.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -118,9 +118,9 @@ pub(crate) fn parse_host(text: &str) -> Result<IpAddr, String> {
     }
     text.parse().map_err(|_| match text.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => {
-            format!("write the address alone, and the port behind --port: --hosts {host} --port {port}")
+            format!("write the address alone, and the port with --port: --hosts {host} --port {port}")
         }
-        _ => format!("{text:?} is no address: write one such as 10.0.0.1, for the nodes name each other by addresses"),
+        _ => format!("{text:?} is not an IP address: write one such as 10.0.0.1, because nodes name each other by addresses"),
     })
 }
 
@@ -137,29 +137,29 @@ pub(crate) enum Verb {
     /// Bring up a cluster and wait until it is ready
     #[command(alias = "create")]
     Up(Up),
-    /// Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
+    /// Bring up an ephemeral cluster (or use yours), measure write, read and mixed, and remove it
     Bench(Box<Bench>),
-    /// Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
+    /// Run your own or a built-in workload: closed loop, at a rate, along a ramp or in steps
     Run(Box<run::Run>),
-    /// Fill a cluster of yours with a workload's data; goes on where it was cut off
+    /// Fill your cluster with a workload's data; resumes after an interruption
     Populate(Box<run::Populate>),
-    /// A line of cassandra-stress, as it stands
+    /// Run a command line of cassandra-stress as it is
     Stress(stress::Stress),
-    /// A line of NoSQLBench's cql-iot, as it stands
+    /// Run a command line of NoSQLBench's cql-iot as it is
     Nb(nb::Nb),
-    /// Workloads: built-in ones, profiles checked, a profile drafted from a table
+    /// Workloads: list the built-in ones, check a profile, draft one from a table
     Workload(workload::Workload),
     /// Two sides of runs: what differs, by how much, and how sure that is
     Compare(compare::Compare),
-    /// Consistency levels against distance: each measured beside what the model predicts
+    /// Consistency levels at distances: measured latency beside the model's prediction
     Levels(Box<levels::Levels>),
-    /// A matrix of settings from one file: planned, run unattended, answered
+    /// Plan, run and report a matrix of settings from one file, unattended
     Experiment(experiment::ExperimentVerb),
-    /// What was measured: list, show, tag, prune, export
+    /// The stored runs: list, show, tag, prune, export
     History(Box<history::History>),
     /// A run or a comparison as one HTML file that opens without a network
     Report(report::Report),
-    /// Stop a cluster or a node gently; its data stays
+    /// Stop a cluster or a node with a clean shutdown; its data stays
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
     Start(Start),
@@ -171,13 +171,13 @@ pub(crate) enum Verb {
     /// The clusters of this user, with their processes and memory
     #[command(alias = "ls")]
     List(many::List),
-    /// A cluster as `nodetool status` tells it, from data
+    /// The output of `nodetool status`, computed from data read over CQL
     Status(Status),
     /// Data centres, racks and the distance between them: check a file, show it
     Topology(topology::TopologyVerb),
-    /// The links between data centres: show, measure, change while they work
+    /// The links between data centres: show, measure, change while in use
     Link(topology::Link),
-    /// Run a program where a client of a data centre, or a node, stands
+    /// Run a program in the network of a data centre's client, or of a node
     Exec(topology::Exec),
     /// A node's log
     Logs(Logs),
@@ -185,27 +185,27 @@ pub(crate) enum Verb {
     Kill(OneNode),
     /// Pause a node with SIGSTOP
     Pause(OneNode),
-    /// Let a paused node go on
+    /// Resume a paused node with SIGCONT
     Resume(OneNode),
-    /// Nodes that come and go: add, decommission, remove, replace
+    /// Change the nodes: add, decommission, remove, replace
     Node(node::NodeVerb),
-    /// A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+    /// Inject a fault into nodes or links (kill, pause, slow, lose, partition), or list the faults
     Fault(fault::FaultFlags),
-    /// Undo faults: nodes are started or go on, links are as they were
+    /// Undo faults: start or resume the nodes, restore the links
     Heal(fault::Heal),
-    /// Back to the state after `up`, or after the last baseline, with no restart
+    /// Return to the state after `up` or the last baseline, without a restart
     Reset(reset::Reset),
-    /// A saved state of a cluster, to start from again, here or in another cluster of equal tokens
+    /// Save a cluster's state, and restore it here or in another cluster with equal tokens
     Baseline(baseline::Baseline),
-    /// The rows of a table, by ranges of tokens: in all, by partition, by node, along the ring
+    /// Count a table's rows by token ranges: in total, by partition, by node, along the ring
     Count(Box<count::Count>),
-    /// Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
+    /// Compare a workload's tables with what was written; exit code 1 if rows are missing or wrong
     CheckData(Box<count::CheckData>),
-    /// Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
+    /// Find lost acknowledged writes of a run with --ledger; exit code 1 if any is lost
     Ledger(ledger::Ledger),
-    /// The release's own nodetool against a node; JMX is opened for it, with a password
+    /// Run the release's own nodetool on a node; JMX is opened for it, with a password
     Nodetool(Nodetool),
-    /// Open a node's JMX, and say how jconsole and other clients get in
+    /// Open a node's JMX, and print how jconsole and other clients connect
     Jmx(Jmx),
     /// Run CQL statements, or an interactive shell
     #[command(alias = "cql")]
@@ -216,11 +216,11 @@ pub(crate) enum Verb {
     Guard(guard::Guard),
     /// Cassandra releases: known, cached, runnable here
     Releases(Releases),
-    /// Presets and the reason of each of their settings
+    /// Presets, with the reason for each setting
     Presets(Presets),
-    /// What this machine has and lacks, with the cure of each
+    /// Check this machine: what it has and lacks, with the cure
     Doctor,
-    /// Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs, tags
+    /// Print shell completions: commands, flags, clusters, nodes, runs, tags
     Completions(Completions),
     /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
     #[command(name = "__cqlsh", hide = true)]
@@ -268,30 +268,30 @@ pub(crate) enum Verb {
   helenus up                             one tiny node: cluster c1
   helenus up c -n 3 --preset dev         three nodes of 500 MB
   helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-  helenus up c --cassandra 4.1           another release; helenus releases tells which
+  helenus up c --cassandra 4.1           another release; helenus releases lists them
   helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
   helenus up c --memory 600M --cpus 0.5  hard limits of each node
   helenus up c --disk-read 100M --disk-iops 1000
-                                         a slower disk than there is
+                                         a slower disk than the machine has
   helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
   helenus up c --like prod/cassandra.yaml --dry-run
-                                         what would be as in production, and what not
-  helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
-  helenus up c --auth --tls              who has no password and trusts another authority stays out
+                                         what would be as in production, and what would not
+  helenus up c --schema app.cql          with your keyspaces; replication is adapted to the nodes
+  helenus up c --auth --tls              with passwords and encrypted connections
   helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
   helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
   helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started")]
 pub(crate) struct Up {
     /// Name of the cluster [default: the first of c1, c2, … that is free]
     pub(crate) name: Option<String>,
-    /// Settings to start from; `helenus presets` tells them
+    /// Settings to start from; `helenus presets` lists them
     /// [default: tiny]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetArg>,
-    /// A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink sizes, tell every difference
+    /// A production cassandra.yaml (3.11 or later): keep its settings, shrink sizes, report every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
-    /// CQL statements to run once the nodes are ready; `reset` comes back to this schema
+    /// CQL statements to run once the nodes are ready; `reset` returns to this schema
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
     /// Show the plan, start nothing
@@ -307,14 +307,14 @@ pub(crate) struct Up {
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  helenus bench                          an ephemeral node, standard1 at half of what it can do
+  helenus bench                          an ephemeral node, standard1 at half of its capacity
   helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
   helenus bench --cluster c --phases read --population 30000 --seed 7
   helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
   helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \\
                 --query 'SELECT * FROM ks.t WHERE id = ?'
 
-A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.")]
+A disqualifying doubt makes the run invalid: exit code 5.")]
 pub(crate) struct Bench {
     /// Settings of the ephemeral cluster
     #[arg(long, value_enum, default_value_t = PresetArg::Bench)]
@@ -337,7 +337,7 @@ pub(crate) struct Bench {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Where")]
 pub(crate) struct BenchPlace {
-    /// A cluster of yours, by name
+    /// One of your clusters, by name
     #[arg(long, value_name = "NAME", conflicts_with = "hosts", conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) cluster: Option<String>,
     /// Addresses of a cluster; one that Helenus did not bring up must be named with --i-may-write-to
@@ -346,7 +346,7 @@ pub(crate) struct BenchPlace {
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
-    /// The exact cluster_name of --hosts: writes to a cluster that is not yours
+    /// The exact cluster_name of --hosts: allows writes to a cluster that is not yours
     #[arg(long, value_name = "CLUSTER_NAME", requires = "hosts")]
     pub(crate) i_may_write_to: Option<String>,
     #[command(flatten)]
@@ -363,54 +363,54 @@ pub(crate) struct LoadFlags {
     /// Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
     #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "closed")]
     pub(crate) rate: Option<f64>,
-    /// No schedule: as fast as the slots allow; there is no response time then
+    /// Closed loop: as fast as --in-flight allows, without response times
     #[arg(long)]
     pub(crate) closed: bool,
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
-    /// Generator processes that share rate, slots and operations: for what one cannot load
+    /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
-    /// Measured stretch of each phase [default: 12s]
+    /// Measurement window of each phase [default: 12s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Operations of each phase's measured stretch instead of a time, such as 1000000; no warm-up unless it is given
+    /// Operations in each phase's measurement window instead of a time, such as 1000000; no warm-up unless set
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the measured stretch while
-    /// the numbers still settle [default: auto; 3s where a --duration is given, which then is kept to the second]
+    /// Warm-up before each measurement window, recorded separately; auto is 3s, and extends into the window while the
+    /// numbers still settle [default: auto; 3s with --duration, which is then kept exactly]
     #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
     pub(crate) warmup: Option<Warmup>,
-    /// Rows that the workload is about [default: as many as the write phase writes]
+    /// Rows of the workload [default: as many as the write phase writes]
     #[arg(long, value_name = "N")]
     pub(crate) population: Option<u64>,
-    /// The read phase takes the rows in order, each once before any comes again, instead of any row
+    /// The read phase reads the rows in order, each once before any repeats, instead of at random
     #[arg(long)]
     pub(crate) in_order: bool,
     /// Consistency level of every operation
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
-    /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
+    /// Data centre of the client, whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
     /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
-    /// the links of a cluster of yours are put back afterwards
+    /// the links of your cluster are restored afterwards
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
-    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
-    /// says]
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the workload's keyspace
+    /// is created; an existing keyspace must have the same [default: up to 3, as many as it has nodes, or as your own
+    /// file sets]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
-    /// A fault on the run's time line, counted from the first measured stretch, such as
+    /// A fault on the run's time line, counted from the first measurement window, such as
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
-    /// How arrivals are spread at the rate
+    /// How arrivals are spread over time
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
-    /// How the generator waits; spin wants a core of its own
+    /// How the generator waits; spin needs a core of its own
     #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
     pub(crate) pacing: PacingArg,
     /// Root seed of the run [default: random, and printed]
@@ -419,16 +419,16 @@ pub(crate) struct LoadFlags {
     /// Share of failed operations above which the number is invalid
     #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
-    /// Statements that create your keyspace and tables (a file)
+    /// File with the statements that create your keyspace and tables
     #[arg(long, value_name = "FILE", requires = "insert")]
     pub(crate) schema: Option<PathBuf>,
-    /// Your insert: values are made by column type
+    /// Your insert: values are generated from the column types
     #[arg(long, value_name = "CQL")]
     pub(crate) insert: Option<String>,
     /// Your query: its bind markers get what the insert wrote
     #[arg(long, value_name = "CQL", requires = "insert")]
     pub(crate) query: Option<String>,
-    /// A word to find the run by
+    /// A tag to find the run by
     #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,
 }
@@ -520,7 +520,7 @@ pub(crate) struct Targeted {
     /// NAME or NAME/NODE [default: the only cluster]
     #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
     pub(crate) target: Option<String>,
-    /// Say what would be done, do nothing
+    /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -531,10 +531,10 @@ pub(crate) struct Stop {
     pub(crate) targeted: Targeted,
     #[command(flatten)]
     pub(crate) all_of: many::AllOf,
-    /// Patience with a node that does not stop by itself; it is killed then
+    /// How long to wait for a node to stop; then it is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) within: Duration,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -548,7 +548,7 @@ pub(crate) struct Start {
     /// Longest wait until all running nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -566,19 +566,19 @@ pub(crate) struct Rm {
         conflicts_with_all = ["all", "prefix"]
     )]
     pub(crate) names: Vec<String>,
-    /// The clusters of a prefix: it, and a number
+    /// The clusters named PREFIX and a number
     #[arg(long, value_name = "PREFIX", conflicts_with = "all")]
     pub(crate) prefix: Option<String>,
     /// Every cluster of this user, and everything that an interrupted command left
     #[arg(long)]
     pub(crate) all: bool,
-    /// Their baselines too, which stay otherwise
+    /// Their baselines too; by default they stay
     #[arg(long)]
     pub(crate) with_baselines: bool,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be deleted, delete nothing
+    /// Show what would be deleted, delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -604,7 +604,7 @@ pub(crate) struct Logs {
     /// NAME or NAME/NODE [default: the only cluster, its first node]
     #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
     pub(crate) target: Option<String>,
-    /// Go on with what is written from now on, until Ctrl-C
+    /// Follow the log until Ctrl-C
     #[arg(short, long)]
     pub(crate) follow: bool,
     /// The last lines only
@@ -617,10 +617,10 @@ pub(crate) struct OneNode {
     /// NAME/NODE
     #[arg(value_name = "NAME/NODE")]
     pub(crate) target: String,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be done, do nothing
+    /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -633,7 +633,7 @@ pub(crate) struct Nodetool {
     /// NAME or NAME/NODE
     #[arg(value_name = "NAME[/NODE]")]
     pub(crate) target: String,
-    /// nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
+    /// nodetool's own arguments; -h, -p, -u, -pw and -pwf may come before its command
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
@@ -652,10 +652,10 @@ pub(crate) enum ReleasesVerb {
         /// A series such as 5.0, or any published patch such as 4.1.5
         #[arg(default_value = "5.0")]
         release: String,
-        /// Leave the archive to the first start
+        /// Do not make the archive; the first start does
         #[arg(long)]
         no_archive: bool,
-        /// Say what would be fetched, fetch nothing
+        /// Show what would be fetched, fetch nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -679,12 +679,12 @@ pub(crate) enum PresetsVerb {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  source <(helenus completions bash)     in ~/.bashrc, so that it is as new as the program
+  source <(helenus completions bash)     in ~/.bashrc: always matches the program
   source <(helenus completions zsh)      in ~/.zshrc, after compinit
   helenus completions fish | source      in ~/.config/fish/config.fish
 
 The shell asks helenus, which must be on PATH, for each completion: clusters, nodes, runs, tags,
-workloads and releases are those of the moment. Nothing is written or started for it.")]
+workloads and releases are always current. Nothing is written or started for it.")]
 pub(crate) struct Completions {
     /// Shell
     #[arg(value_enum)]

@@ -6,7 +6,7 @@ use helenus_cluster::lifecycle::with_causes;
 use helenus_model::format::Format;
 use std::fmt::Write as _;
 
-/// Exit codes, as `helenus --help` and docs/errors.md tell them.
+/// Exit codes, as in `helenus --help` and docs/errors.md.
 pub(crate) mod code {
     /// What was looked at is not as it should be.
     pub(crate) const BAR: u8 = 1;
@@ -16,7 +16,7 @@ pub(crate) mod code {
     pub(crate) const ENVIRONMENT: u8 = 3;
     /// A node would not start, stay up or stop.
     pub(crate) const CLUSTER: u8 = 4;
-    /// It ran, and must not be believed.
+    /// It ran, and its numbers are not valid.
     pub(crate) const INVALID: u8 = 5;
     /// Interrupted, and cleaned up.
     pub(crate) const INTERRUPTED: u8 = 130;

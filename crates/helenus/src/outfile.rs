@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long the reader of a named pipe may take to come.
 const READER_WITHIN: Duration = Duration::from_secs(3);
 
-/// What stands where something is to be written.
+/// What exists where something is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// Nothing.
@@ -24,10 +24,10 @@ pub(crate) enum Standing {
     Output,
 }
 
-/// What stands at `path`.
+/// What exists at `path`.
 ///
 /// # Errors
-/// A folder, a socket or a block device; or the kernel does not tell.
+/// A folder, a socket or a block device; or the kernel cannot say.
 pub(crate) fn standing(path: &Path) -> Result<Standing, CommandError> {
     let there = match fs::metadata(path) {
         Ok(there) => there,
@@ -53,7 +53,7 @@ pub(crate) fn standing(path: &Path) -> Result<Standing, CommandError> {
     let text = format!("cannot write {}: it is {other}", path.display());
     let hint = match other {
         "a folder" => "name a file in it",
-        _ => "name a regular file, or one that is not there yet",
+        _ => "name a regular file, or a new one",
     };
     Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()))
 }
@@ -144,7 +144,7 @@ fn replace(path: &Path, data: &[u8], mode: Option<std::fs::Permissions>) -> io::
 /// Names the file that was asked for, not the one beside it.
 fn unwritable(path: &Path, error: &io::Error) -> CommandError {
     let why = match error.kind() {
-        io::ErrorKind::NotFound => "its folder is not there".to_owned(),
+        io::ErrorKind::NotFound => "its folder does not exist".to_owned(),
         _ => {
             // fs_err names the file that it was about: what follows are the kernel's words.
             let text = error.to_string();
@@ -154,7 +154,7 @@ fn unwritable(path: &Path, error: &io::Error) -> CommandError {
     };
     let text = format!("cannot write {}: {why}", path.display());
     CommandError::new(code::ENVIRONMENT, text)
-        .hint("name a file in a folder that is there and yours to write".to_owned())
+        .hint("name a file in an existing folder that you can write to".to_owned())
         .or_no_space()
 }
 
@@ -197,7 +197,7 @@ mod tests {
         }
         let (code, text) = said(write(&folder.path().join("no/such"), b"x"));
         assert_eq!(code, code::ENVIRONMENT, "{text}");
-        assert!(text.ends_with("its folder is not there"), "{text}");
+        assert!(text.ends_with("its folder does not exist"), "{text}");
     }
 
     #[test]

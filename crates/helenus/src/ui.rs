@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A printed value that tells what came of its command.
+/// A printed value with the outcome of its command.
 pub(crate) trait Answers: Serialize {
     /// The outcome in one plain sentence: the first line of the text, where that is a sentence.
     fn answer(&self) -> String;
@@ -152,7 +152,7 @@ impl Ui {
         (error.kind() != io::ErrorKind::BrokenPipe).then(|| {
             let text = format!("cannot write to standard output: {error}");
             CommandError::new(code::ENVIRONMENT, text).hint(
-                "what was printed is cut off; a run is in the history all the same (`helenus history show @newest`), \
+                "the output is incomplete; a run is in the history (`helenus history show @newest`), \
                  anything else is printed again by the same command"
                     .to_owned(),
             )
@@ -166,7 +166,7 @@ impl Ui {
         }
     }
 
-    /// A caution, told even when piped.
+    /// A caution, printed even when piped.
     pub(crate) fn caution(&self, text: &str) {
         if !self.quiet {
             let yellow = owo_colors::Style::new().yellow();
@@ -184,7 +184,7 @@ impl Ui {
         let _reader_gone = write!(anstream::stderr(), "{text}");
     }
 
-    /// A line that moves while something takes time; invisible when nobody looks.
+    /// A line that moves while something takes time; invisible without a terminal.
     pub(crate) fn progress(&self, text: &str) -> Progress {
         let bar = if self.live {
             ProgressBar::new_spinner()

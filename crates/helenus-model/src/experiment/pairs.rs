@@ -75,7 +75,7 @@ impl Experiment {
         let label = self.label(levels);
         let stage = match planned.stage {
             Stage::Main => "",
-            Stage::Twin => ", the same again",
+            Stage::Twin => ", A/A control",
             Stage::Again => ", measured again",
         };
         format!("block {number}, {label}{stage}")

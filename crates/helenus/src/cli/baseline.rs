@@ -11,10 +11,10 @@ use std::time::Duration;
   helenus baseline restore c loaded      the cluster as it was then
   helenus baseline restore c loaded --into d
   helenus baseline list
-  helenus baseline verify c loaded       reads every byte; exit code 1 where one differs
+  helenus baseline verify c loaded       reads every byte; exit code 1 if one differs
   helenus baseline rm c loaded
 
-Baselines stay when their cluster is removed, unless `helenus rm --with-baselines` says otherwise.")]
+Baselines stay when their cluster is removed, except with `helenus rm --with-baselines`.")]
 pub(crate) struct Baseline {
     #[command(subcommand)]
     pub(crate) verb: BaselineVerb,
@@ -24,7 +24,7 @@ pub(crate) struct Baseline {
 pub(crate) enum BaselineVerb {
     /// Save a cluster as it is now
     Save(Save),
-    /// Bring a baseline back, into its own cluster or another of equal tokens
+    /// Restore a baseline, into its own cluster or another with equal tokens
     Restore(Restore),
     /// The baselines of this user, with their sizes
     #[command(alias = "ls")]
@@ -39,7 +39,7 @@ pub(crate) enum BaselineVerb {
     Rm {
         #[command(flatten)]
         named: Named,
-        /// Say what would be deleted, delete nothing
+        /// Show what would be deleted, delete nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -51,7 +51,7 @@ pub(crate) struct Named {
     /// Cluster that was saved
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// The word that it was saved under
+    /// The tag that it was saved under
     #[arg(value_name = "TAG")]
     pub(crate) tag: String,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Patience {
     /// Leave the cluster stopped
     #[arg(long)]
     pub(crate) leave_stopped: bool,
-    /// Patience with a node that does not stop by itself
+    /// How long to wait for a node to stop
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) within: Duration,
     /// Longest wait until all nodes are ready again
@@ -76,7 +76,7 @@ pub(crate) struct Patience {
   helenus baseline save c loaded --replace --leave-stopped
   helenus baseline save c loaded --dry-run
 
-A cluster that does not run is started for it: its schema is told by its nodes.")]
+A stopped cluster is started for it: its nodes report the schema.")]
 pub(crate) struct Save {
     #[command(flatten)]
     pub(crate) named: Named,
@@ -88,10 +88,10 @@ pub(crate) struct Save {
     pub(crate) settle_within: Duration,
     #[command(flatten)]
     pub(crate) patience: Patience,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be saved, do nothing
+    /// Show what would be saved, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -103,15 +103,15 @@ pub(crate) struct Save {
   helenus baseline restore c loaded --into d --replace
   helenus baseline restore c loaded --dry-run
 
-Into its own cluster everything comes back, system tables included; what was written since is gone. Into another
-cluster the keyspaces are made anew and get the data of the node with the same tokens.")]
+In its own cluster everything is restored, system tables included; later writes are gone. In
+another cluster the keyspaces are created again and get the data of the node with the same tokens.")]
 pub(crate) struct Restore {
     #[command(flatten)]
     pub(crate) named: Named,
-    /// Cluster to bring it to [default: the one that was saved]
+    /// Cluster to restore it into [default: the one that was saved]
     #[arg(long, value_name = "CLUSTER")]
     pub(crate) into: Option<String>,
-    /// Drop keyspaces of another cluster that are in the way
+    /// Drop conflicting keyspaces of another cluster
     #[arg(long)]
     pub(crate) replace: bool,
     /// Empty the page cache of the data files before the nodes start
@@ -119,10 +119,10 @@ pub(crate) struct Restore {
     pub(crate) drop_cache: bool,
     #[command(flatten)]
     pub(crate) patience: Patience,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be restored, do nothing
+    /// Show what would be restored, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -18,7 +18,7 @@ pub(crate) struct ClusterFlags {
     /// A data centre and its nodes, instead of -n; may be repeated
     #[arg(long, value_name = "NAME=N", conflicts_with = "nodes")]
     pub(crate) dc: Vec<String>,
-    /// Nodes in each data centre, beside the others, that own no data and only coordinate; runs go through them
+    /// Coordinator-only nodes to add in each data centre: they hold no data, and runs go through them
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) coordinators: u32,
     /// A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
@@ -36,7 +36,7 @@ pub(crate) struct ClusterFlags {
     /// Young generation of each node, such as 200M
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) new_heap: Option<Bytes>,
-    /// Tokens a node: 1 is the quickest, 16 the stock value
+    /// Tokens of each node: 1 starts fastest, 16 is Cassandra's default
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) tokens: u32,
     /// A key of cassandra.yaml; nested keys with dots; may be repeated
@@ -45,13 +45,13 @@ pub(crate) struct ClusterFlags {
     /// A flag for the JVM, after all others; may be repeated
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     pub(crate) jvm: Vec<String>,
-    /// Ask for user and password: a superuser of the cluster's own, its password in the state folder
+    /// Require user and password: the cluster gets a superuser, its password is in the state folder
     #[arg(long)]
     pub(crate) auth: bool,
-    /// Encrypt connections, of clients and between nodes; certificates in the state folder
+    /// Encrypt connections of clients and between nodes; certificates are in the state folder
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Ask each client for a certificate, too
+    /// Require a certificate of each client, too
     #[arg(long, requires = "tls")]
     pub(crate) client_auth: bool,
     /// Start without a class-data archive (slower; for comparisons)
@@ -60,10 +60,10 @@ pub(crate) struct ClusterFlags {
     /// Longest wait until all nodes are ready
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) ready_within: Duration,
-    /// Hard limit of each node's memory, page cache and all, such as 600M
+    /// Hard limit of each node's memory, page cache included, such as 600M
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) memory: Option<Bytes>,
-    /// Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+    /// Processors of each node, such as 0.5; the JVM and Cassandra see that many
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
     /// Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Where")]
 pub(crate) struct ReadPlace {
-    /// A cluster of yours, by name [default: HELENUS_CLUSTER, or the only one]
+    /// One of your clusters, by name [default: HELENUS_CLUSTER, or the only one]
     #[arg(long, value_name = "NAME", conflicts_with = "hosts")]
     pub(crate) cluster: Option<String>,
     /// Addresses of any cluster: nothing is written to it
@@ -48,29 +48,29 @@ pub(crate) struct ReadFlags {
   helenus count shop.orders --by partition --all > partitions.csv
   helenus count shop.orders --by token-range
   helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --in-flight 1 --rate 20k
-  helenus count shop.orders --resume     go on with a count that was cut off
+  helenus count shop.orders --resume     resume an interrupted count
 
-Nothing is written. A request that is too much for a node is asked again in smaller parts.")]
+Nothing is written. A request that is too large for a node is sent again in smaller parts.")]
 pub(crate) struct Count {
     /// The table
     #[arg(value_name = "KEYSPACE.TABLE")]
     pub(crate) table: String,
-    /// What to tell beside the total: sizes of partitions, rows of each node's primary ranges, rows along the ring
+    /// What to report beside the total: sizes of partitions, rows of each node's primary ranges, rows along the ring
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) by: Option<ByArg>,
     /// How many of the largest partitions to name [default: 10]
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) top: Option<usize>,
-    /// Every partition with its rows, as CSV on standard output, in no order
+    /// Every partition with its rows, as CSV on standard output, unordered
     #[arg(long, conflicts_with = "resume")]
     pub(crate) all: bool,
     /// Fetch every row and sum up its hash: equal contents have equal checksums
     #[arg(long)]
     pub(crate) checksum: bool,
-    /// Go on with a count that was cut off
+    /// Resume an interrupted count
     #[arg(long, conflicts_with = "fresh")]
     pub(crate) resume: bool,
-    /// Forget a count that was cut off
+    /// Discard an interrupted count
     #[arg(long = "anew", alias = "fresh")]
     pub(crate) fresh: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct Count {
     pub(crate) read: ReadFlags,
 }
 
-/// What a count is told by.
+/// What a count is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ByArg {
     Partition,
@@ -93,8 +93,8 @@ pub(crate) enum ByArg {
   helenus check-data users.yaml --population 20000 --seed 7 --cluster c --differences 50
   helenus check-data iot --param sources=1000 --population 10000 --seed 7 --cluster c
 
-Every row is read once and compared with what seed and position say; nothing is written. Rows that the
-workload never writes are told, and are no failure.
+Every row is read once and compared with what seed and position give; nothing is written.
+Rows that the workload never writes are reported, and are not a failure.
 
 Exit codes: 0 all is there, 1 something is missing or wrong, 130 interrupted.")]
 pub(crate) struct CheckData {

@@ -15,10 +15,10 @@ pub(crate) struct Doors {
         requires = "hosts"
     )]
     pub(crate) user: Option<String>,
-    /// Where the password is: a variable's name, or the path of a 0600 file
+    /// Where the password is: an environment variable, or the path of a 0600 file
     #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
     pub(crate) password_from: Option<String>,
-    /// Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+    /// Encrypt connections to --hosts, and trust these certificate authorities (PEM)
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub(crate) tls_ca: Option<PathBuf>,
     /// A client certificate (PEM) for --hosts that ask for one

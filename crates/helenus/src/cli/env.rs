@@ -13,7 +13,7 @@ pub(crate) struct EnvFlags {
     /// NAME or NAME/NODE [default: the only cluster, its first node]
     #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
     pub(crate) target: Option<String>,
-    /// Whom it is for
+    /// What the output is for
     #[arg(long = "as", value_enum, default_value_t = EnvAs::Shell, value_name = "READER")]
     pub(crate) reader: EnvAs,
 }

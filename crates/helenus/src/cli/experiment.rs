@@ -33,14 +33,14 @@ impl Asked {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExperimentWhat {
-    /// Read a file and say what is wrong with it
+    /// Check a file, and show what is wrong with it
     #[command(after_help = "Examples:
   helenus experiment check heap.toml     its factors and combinations, or the line that is wrong")]
     Check {
         /// An experiment in TOML
         file: PathBuf,
     },
-    /// Say what would run, in which order, how long it takes and what it needs; start nothing
+    /// Show what would run, in which order, how long it takes and what it needs; start nothing
     #[command(after_help = "Examples:
   helenus experiment plan heap.toml
   helenus experiment plan heap.toml --repeats 12
@@ -53,47 +53,47 @@ Combinations that do not fit the machine are named with the reason.")]
         #[command(flatten)]
         asked: Asked,
     },
-    /// Run an experiment to its end and tell the answer
+    /// Run an experiment to its end, and print the answer
     #[command(after_help = "Examples:
   helenus experiment run heap.toml
   helenus experiment run heap.toml --seed 7 --repeats 12
   helenus experiment run heap.toml --anew
-                                         a second time, whatever became of the first
+                                         a second time, even if the first has not ended
 
-Two experiments on one machine run one after the other. Whatever ends this one, Ctrl-C, kill -9 or a
-lost machine: `helenus experiment resume` goes on with the next run.")]
+Two experiments on one machine run one after the other. After any interruption (Ctrl-C, kill -9, a
+reboot), `helenus experiment resume` continues with the next run.")]
     Run {
         /// An experiment in TOML
         file: PathBuf,
         #[command(flatten)]
         asked: Asked,
-        /// Begin again, even where one of this name has not ended
+        /// Start again, even if one of this name has not ended
         #[arg(long)]
         anew: bool,
         /// As `plan`
         #[arg(long)]
         dry_run: bool,
     },
-    /// Go on with an experiment that was cut off
+    /// Resume an interrupted experiment
     #[command(after_help = "Examples:
   helenus experiment resume heap.toml
   helenus experiment resume e3
   helenus experiment resume e3 --repeats 6
-                                         more blocks than it was begun with
+                                         more blocks than it started with
 
-Nothing is claimed of fewer than 6 blocks. From there on none are added: an answer that is known must
+Fewer than 6 blocks allow no claim. From 6 on none can be added: an answer that is known must
 not decide whether there are more.")]
     Resume {
         /// A file, the name in it, or a name such as e3
         experiment: String,
-        /// Blocks in all, where it was begun with fewer than a claim needs
+        /// Blocks in total, if it started with fewer than a claim needs
         #[arg(long, value_name = "N")]
         repeats: Option<usize>,
-        /// Say how far it is, start nothing
+        /// Show its progress, start nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// What has run, what runs, what failed, how long it will take
+    /// Progress: what has run, what runs, what failed, how long it will take
     #[command(after_help = "Examples:
   helenus experiment status              all of them
   helenus experiment status heap         one, with its failed runs")]
@@ -101,27 +101,27 @@ not decide whether there are more.")]
         /// A file, the name in it, or a name such as e3
         experiment: Option<String>,
     },
-    /// What an experiment says so far: the answer, effects, bars, all runs
+    /// The results so far: the answer, effects, thresholds, all runs
     #[command(after_help = "Examples:
   helenus experiment report heap.toml
   helenus experiment report e3 --markdown heap.md --csv heap.csv --html heap.html
   helenus experiment report e3 --bar 'p99 < 300ms at 100/s' --bar 'p99 < 300ms at 200/s'
-                                         another question to the numbers that are there
+                                         other thresholds for the same runs
 
 A BAR is [PHASE.][response.|service.]MEASURE (<|>) BOUND [at LEVEL, ...], as in the file's `bars`.")]
     Report {
         /// A file, the name in it, or a name such as e3
         experiment: String,
-        /// Ask this instead of the file's bars; may be repeated
+        /// Threshold to check instead of the file's; may be repeated
         #[arg(long = "bar", value_name = "BAR", alias = "fail-on")]
         bars: Vec<String>,
-        /// Write it as Markdown, too
+        /// Also write it as Markdown
         #[arg(long, value_name = "FILE")]
         markdown: Option<PathBuf>,
-        /// Write the numbers of all runs, too
+        /// Also write the numbers of all runs
         #[arg(long, value_name = "FILE")]
         csv: Option<PathBuf>,
-        /// Write it as one HTML file that opens without a network, too
+        /// Also write it as one HTML file that opens without a network
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
     },

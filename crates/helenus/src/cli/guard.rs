@@ -9,9 +9,9 @@ use clap::Args;
   helenus guard c
   helenus guard --hosts \"$CASSANDRA_CONTACT_POINTS\" --port \"$CASSANDRA_PORT\" || exit 1
 
-Exit codes: 0 every address is of one cluster of yours, 1 something is foreign, 3 nobody answers.")]
+Exit codes: 0 all addresses belong to one of your clusters, 1 one is foreign, 3 nobody answers.")]
 pub(crate) struct Guard {
-    /// A cluster of yours, by name: does it answer at its addresses, and nobody else?
+    /// One of your clusters, by name: does it, and nothing else, answer at its addresses?
     #[arg(
         value_name = "NAME",
         required_unless_present = "hosts",
@@ -42,7 +42,7 @@ fn host(text: &str) -> Result<String, String> {
     };
     let of = NOT_CQL.iter().find(|(known, _)| *known == port);
     let cure = |port| {
-        format!("write the host alone, and the port behind --port: --hosts {host} --port {port}")
+        format!("write the host alone, and the port with --port: --hosts {host} --port {port}")
     };
     Err(match of {
         Some((_, of)) => format!(

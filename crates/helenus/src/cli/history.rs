@@ -39,7 +39,7 @@ pub(crate) struct ListFlags {
     /// Only runs of this workload, such as standard1
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
-    /// Only the newest so many
+    /// Only the newest N
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u32>,
     /// The comparisons instead of the runs
@@ -52,13 +52,13 @@ pub(crate) struct ListFlags {
 pub(crate) enum StateArg {
     /// It is under way
     Running,
-    /// Whoever ran it was killed
+    /// Its process was killed
     Broken,
     /// It ended as it should
     Complete,
-    /// A person stopped it
+    /// It was interrupted, as by Ctrl-C
     Interrupted,
-    /// It ended, and must not be believed
+    /// It ended, and is not valid
     Invalid,
 }
 
@@ -73,9 +73,9 @@ pub(crate) enum HistoryVerb {
         #[arg(value_name = "RUN")]
         name: String,
     },
-    /// Give runs a word to find them by, or take it away
+    /// Tag runs, or remove a tag
     Tag(Tag),
-    /// Remove runs for good
+    /// Delete runs
     Prune(Prune),
     /// Runs as JSON, CSV or an HdrHistogram interval log
     Export(Export),
@@ -93,10 +93,10 @@ pub(crate) struct Tag {
     /// A word such as before-upgrade
     #[arg(value_name = "TAG")]
     pub(crate) tag: String,
-    /// Take the tag away
+    /// Remove the tag
     #[arg(long)]
     pub(crate) remove: bool,
-    /// Say what would be done, do nothing
+    /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -109,16 +109,16 @@ pub(crate) struct Tag {
   helenus history prune --older-than 30d --keep 50
   helenus history prune r12 r15 cmp3
 
-What is removed meets every condition. A run that is under way is never removed, and none of an
-experiment or comparison that is; a tagged one only with --tagged, or when it or its tag is named.")]
+A run is removed if it meets every condition. Runs under way are never removed, nor those of an
+experiment or comparison under way; tagged ones only with --tagged, or by their name or tag.")]
 pub(crate) struct Prune {
     /// Runs and comparisons to remove: r12, a tag, r12..r20, cmp3
     #[arg(value_name = "RUN")]
     pub(crate) names: Vec<String>,
-    /// All but the newest so many
+    /// All but the newest N
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Those that began longer ago, such as 30d
+    /// Those that started longer ago, such as 30d
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) older_than: Option<Duration>,
     /// Those in this state
@@ -130,7 +130,7 @@ pub(crate) struct Prune {
     /// Tagged ones too
     #[arg(long)]
     pub(crate) tagged: bool,
-    /// Say what would be removed, remove nothing
+    /// Show what would be removed, remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -151,7 +151,7 @@ pub(crate) struct Export {
     /// Where to write; - for standard output
     #[arg(long, value_name = "FILE", default_value = "-", alias = "out")]
     pub(crate) to: PathBuf,
-    /// The form [default: by the end of FILE's name; json on standard output]
+    /// The form [default: by FILE's extension; json on standard output]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<FormArg>,
     /// JSON and CSV: the intervals of each run, not only its result
@@ -160,13 +160,13 @@ pub(crate) struct Export {
     /// HDR: only this phase, with plain tags
     #[arg(long, value_name = "PHASE")]
     pub(crate) phase: Option<String>,
-    /// HDR and intervals: the warm-up too, which no result counts
+    /// HDR and intervals: also the warm-up, which no result counts
     #[arg(long)]
     pub(crate) with_warmup: bool,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be written, write nothing
+    /// Show what would be written, write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

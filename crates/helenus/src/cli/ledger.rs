@@ -10,11 +10,11 @@ use std::num::NonZeroUsize;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
-                                         remembers each write, and what became of it
-  helenus ledger check @last             is everything there that was acknowledged?
-  helenus ledger show r7                 what became of the writes, without asking a node
+                                         records each write and its outcome
+  helenus ledger check @last             is every acknowledged write there?
+  helenus ledger show r7                 outcomes of the writes, without asking a node
 
-A RUN is r12, 12, @last or a tag; a FILE is what --ledger FILE has made.")]
+A RUN is r12, 12, @last or a tag; a FILE is one that --ledger FILE wrote.")]
 pub(crate) struct Ledger {
     #[command(subcommand)]
     pub(crate) verb: LedgerVerb,
@@ -22,9 +22,9 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerVerb {
-    /// Read every key back and tell which acknowledged writes are lost
+    /// Read every key back, and report which acknowledged writes are lost
     Check(Box<Check>),
-    /// What became of the writes, by level and outcome
+    /// The writes, by consistency level and outcome
     Show(Show),
 }
 
@@ -36,9 +36,9 @@ pub(crate) enum LedgerVerb {
   helenus ledger check writes.ledger --cluster c --rate 2000
   helenus ledger check r7 --lost 100 --format json
 
-A key is lost where a write of it was acknowledged at a level that the read must meet, and neither
-it nor anything newer is there. Without --cluster and --hosts the cluster is read that was written
-to. Reads at QUORUM and above repair the replicas that they find behind.
+A key is lost if a write of it was acknowledged at a level that the read must meet, and neither
+it nor anything newer is there. Without --cluster and --hosts, the cluster that was written to is
+read. Reads at QUORUM and above repair stale replicas.
 
 Exit codes: 0 nothing is lost, 1 something is, 4 a key cannot be read, 130 interrupted.")]
 pub(crate) struct Check {

@@ -14,18 +14,18 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   helenus up wan -n 3:3:3 --rtt 80ms --rtt DC1:DC2=20ms
   helenus levels --cluster wan --dry-run
-                                         what each level will wait for, before anything is run
+                                         what each level will wait for; runs nothing
   helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
   helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtt 10ms,40ms --repeats 3
   helenus levels --cluster wan --closed 50 --count 20000
-                                         flat out, as cassandra-stress runs
+                                         closed loop, as cassandra-stress runs
   helenus levels --from lv-7 --html levels.html
-                                         the table again out of the history, drawn
+                                         a stored table again, with charts
 
-Each cell gets a keyspace of its own, dropped afterwards. Links are put back at the end.
+Each cell gets a keyspace of its own, dropped afterwards. Links are restored at the end.
 --set inter_dc_tcp_nodelay=false on a second cluster shows what that setting costs.")]
 pub(crate) struct Levels {
-    /// The cluster of yours on which it runs
+    /// Your cluster on which it runs
     #[arg(
         long,
         value_name = "NAME",
@@ -33,7 +33,7 @@ pub(crate) struct Levels {
         required_unless_present = "from"
     )]
     pub(crate) cluster: Option<String>,
-    /// Show a comparison out of the history, run nothing: the tag of its runs
+    /// Show a stored comparison, run nothing: the tag of its runs
     #[arg(long, value_name = "TAG", conflicts_with_all = ["cells", "dry_run", "tag"])]
     pub(crate) from: Option<String>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(crate) struct Levels {
     /// The name of the comparison and the tag of its runs [default: lv- and the seed]
     #[arg(long, value_name = "WORD", value_parser = parse_tag, help_heading = "Outcome")]
     pub(crate) tag: Option<String>,
-    /// Draw it, too: one page that opens without a network
+    /// Also write it as one HTML page that opens without a network
     #[arg(long, value_name = "FILE", help_heading = "Outcome")]
     pub(crate) html: Option<PathBuf>,
     /// Show cells and predictions, run nothing
@@ -69,26 +69,26 @@ pub(crate) struct Cells {
     /// [default: 0ms,links; links where there is no distance]
     #[arg(long = "rtt", alias = "rtts", value_name = "RTT,…", value_delimiter = ',', value_parser = parse_distance)]
     pub(crate) rtts: Vec<Distance>,
-    /// Operations a second at a fixed rate [default: 100, or less where that many would wait for threads of the nodes; none
-    /// where --closed is given alone]
+    /// Operations a second of the open loop [default: 100, or less where that many would wait for threads of the nodes;
+    /// none with --closed alone]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
-    /// Flat out, with so many operations in flight; with --rate both are run
+    /// Closed loop, with so many operations in flight; with --rate both are run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) closed: Option<u32>,
     /// How often each cell is run, in another order each time
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: u32,
-    /// Measured stretch of each cell
+    /// Measurement window of each cell
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub(crate) duration: Duration,
-    /// Operations of the measured stretch instead of a time
+    /// Operations in the measurement window instead of a time
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// Warm-up before it
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
     pub(crate) warmup: Duration,
-    /// Copies of each row in each data centre, as many as it has nodes for
+    /// Replicas of each row in each data centre, as many as it has nodes for
     #[arg(long = "replication-factor", aliases = ["replication", "rf"], default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=250))]
     pub(crate) replication: u32,
     /// Data centre whose nodes coordinate [default: the first node's]
@@ -126,8 +126,8 @@ fn parse_level(text: &str) -> Result<Consistency, String> {
     known.ok_or_else(|| {
         let words = EVERY.map(word);
         match nearest(&asked, words) {
-            Some(near) => format!("there is no such level; did you mean {near}?"),
-            None => format!("there is no such level; known: {}", words.join(", ")),
+            Some(near) => format!("no such level; did you mean {near}?"),
+            None => format!("no such level; known: {}", words.join(", ")),
         }
     })
 }
@@ -140,7 +140,7 @@ mod tests {
     fn levels_are_known_by_cql_s_names() {
         assert_eq!(parse_level("each_quorum"), Ok(Consistency::EachQuorum));
         let error = parse_level("LOCAL_QUORUN").expect_err("unknown");
-        assert_eq!(error, "there is no such level; did you mean LOCAL_QUORUM?");
+        assert_eq!(error, "no such level; did you mean LOCAL_QUORUM?");
         assert!(parse_level("xyz").is_err_and(|e| e.contains("known: ANY, LOCAL_ONE")));
     }
 }

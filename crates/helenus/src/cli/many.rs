@@ -7,14 +7,14 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Many clusters")]
 pub(crate) struct Many {
-    /// So many clusters, each with its own directories, addresses, logs and limits
+    /// Number of clusters, each with its own directories, addresses, logs and limits
     #[arg(long, value_name = "N", requires = "prefix", conflicts_with_all = ["name", "dc", "coordinators"],
           value_parser = clap::value_parser!(u32).range(1..=254))]
     pub(crate) count: Option<u32>,
     /// They are named PREFIX1, PREFIX2 …
     #[arg(long, value_name = "PREFIX", requires = "count")]
     pub(crate) prefix: Option<String>,
-    /// Nodes that start at a time [default: two for each processor]
+    /// Nodes that start at the same time [default: two for each processor]
     #[arg(long, value_name = "N", requires = "count",
           value_parser = clap::value_parser!(u32).range(1..=254))]
     pub(crate) at_once: Option<u32>,
@@ -23,7 +23,7 @@ pub(crate) struct Many {
 /// All clusters of a prefix, instead of one by name.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AllOf {
-    /// The clusters of a prefix: it, and a number
+    /// The clusters named PREFIX and a number
     #[arg(long, value_name = "PREFIX", conflicts_with = "target")]
     pub(crate) prefix: Option<String>,
 }
@@ -35,10 +35,10 @@ pub(crate) struct AllOf {
   helenus list --memory                  planned against measured, by kind
   helenus list --prefix dev --format json")]
 pub(crate) struct List {
-    /// Memory by kind: what was planned and what is there
+    /// Memory by kind, planned and measured
     #[arg(short, long)]
     pub(crate) memory: bool,
-    /// Only the clusters of a prefix: it, and a number
+    /// Only the clusters named PREFIX and a number
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
 }

@@ -12,23 +12,23 @@ use clap::Args;
   helenus nb --dry-run cql-iot rampup-cycles=1k main-cycles=10k
 
 It runs the phases rampup and main of the workload iot (`helenus workload show iot`): cyclerate=
-is the rate, async= the operations in flight; --progress and -v are taken. Without hosts= it goes
-to the one cluster of yours that runs. At the end stand NoSQLBench's timers, such as
+is the rate, async= the operations in flight; --progress and -v are accepted. Without hosts= it
+runs on your only running cluster. At the end it prints NoSQLBench's timers, such as
 cqliot_default_main.cycles.responsetime.")]
 pub(crate) struct Nb {
-    /// A cluster of yours, where the line has no hosts=
+    /// One of your clusters, if the line has no hosts=
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// The exact name of a cluster that is not yours, behind hosts=
+    /// The exact name of a cluster that is not yours, named by hosts=
     #[arg(long, value_name = "CLUSTER NAME", conflicts_with = "cluster")]
     pub(crate) i_may_write_to: Option<String>,
-    /// A word to find the run by in the history
+    /// A tag to find the run by in the history
     #[arg(long, value_name = "WORD", value_parser = super::parse_tag)]
     pub(crate) tag: Option<String>,
     /// Show the plan, start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The words behind nb
+    /// The arguments of nb
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

@@ -15,31 +15,31 @@ pub(crate) struct NodeVerb {
 pub(crate) enum NodeWhat {
     /// Add a node: it bootstraps, streams its part and takes its place on the ring
     #[command(after_help = "Examples:
-  helenus node add c                     one more node as the others, in the smallest data centre
+  helenus node add c                     one more node like the others, in the smallest data centre
   helenus node add c --dc DC2 --rack rack3
   helenus node add c --dry-run           its address and tokens, and what each node would own
 
-It is no seed. Its tokens are cut from the nodes that own most of their data centre. It works while
-a run loads the cluster; the run tells of it.")]
+It is not a seed. It takes tokens from the nodes that own most of their data centre. It works while
+a run loads the cluster; the run reports it.")]
     Add(NodeAdd),
-    /// Let a node leave: it streams what it has to the others, and is deleted
+    /// Decommission a node: it streams its data to the others, and is deleted
     #[command(after_help = "Examples:
   helenus node decommission c/node4
   helenus node decommission c/node4 --keyspace app
                                          what each node owns of app, before and after
   helenus node decommission c/node3 --force
-                                         also where a keyspace has more replicas than nodes then
+                                         even if a keyspace then has more replicas than nodes
 
-The node must run. A decommission that was cut off goes on with the same command.")]
+The node must run. The same command resumes an interrupted decommission.")]
     Decommission(NodeLeave),
-    /// Remove a dead node: the others stream what it had, from the copies that are left
+    /// Remove a dead node: the others stream what it had, from the remaining replicas
     #[command(after_help = "Examples:
   helenus kill c/node2
   helenus node remove c/node2            nodetool removenode, from a node that runs
   helenus node remove c/node2 --assassinate
-                                         nobody streams: run nodetool repair afterwards
+                                         nothing is streamed: run nodetool repair afterwards
 
-A node whose bootstrap was cut off is removed in the same way.")]
+A node whose bootstrap was interrupted is removed in the same way.")]
     Remove(NodeRemove),
     /// Replace a dead node by a new one at its place on the ring
     #[command(after_help = "Examples:
@@ -48,7 +48,7 @@ A node whose bootstrap was cut off is removed in the same way.")]
   helenus node replace c/node2 --same-address
                                          node2 again, with an empty disk
 
-The data is streamed from the other copies. In a cluster with distances (--rtt) the address stays.")]
+The data is streamed from the other replicas. In a cluster with distances (--rtt) the address stays.")]
     Replace(NodeReplace),
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct NodeFlags {
     /// Longest wait without any progress
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     pub(crate) within: Duration,
-    /// Say what would be done, do nothing
+    /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct NodeAdd {
     /// Rack [default: the one of that data centre with the fewest nodes]
     #[arg(long, value_name = "RACK")]
     pub(crate) rack: Option<String>,
-    /// Also while a node is down
+    /// Even while a node is down
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -88,7 +88,7 @@ pub(crate) struct NodeLeave {
     /// NAME/NODE
     #[arg(value_name = "NAME/NODE")]
     pub(crate) target: String,
-    /// Also where a keyspace has more replicas than nodes then
+    /// Even if a keyspace then has more replicas than nodes
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(crate) struct NodeLeave {
 pub(crate) struct NodeRemove {
     #[command(flatten)]
     pub(crate) leave: NodeLeave,
-    /// Let gossip forget it at once: nobody streams, copies are missing until a repair
+    /// Remove it from gossip at once: nothing is streamed, replicas are missing until a repair
     #[arg(long)]
     pub(crate) assassinate: bool,
 }

@@ -22,10 +22,10 @@ pub(crate) struct Report {
     /// The Markdown summary to write; - for standard output [default: beside the HTML file]
     #[arg(long, value_name = "FILE.md|-")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Replace files even if they are no reports
+    /// Replace files even if they are not reports
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be written, write nothing
+    /// Show what would be written, write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -5,8 +5,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Tables that were there stay and are truncated where they hold anything, so statements prepared \
-on them go on. What was made since is dropped. Snapshots and hints go. No node is restarted.
+    after_help = "Existing tables stay, and are truncated if they hold data; statements prepared on them stay valid. \
+Whatever was created since is dropped. Snapshots and hints are deleted. No node is restarted.
 
 Examples:
   helenus reset c
@@ -17,10 +17,10 @@ pub(crate) struct Reset {
     /// Cluster [default: the only one]
     #[arg(env = "HELENUS_CLUSTER")]
     pub(crate) name: Option<String>,
-    /// Also while a run measures the cluster; it is disqualified
+    /// Even while a run measures the cluster; that run becomes invalid
     #[arg(long)]
     pub(crate) force: bool,
-    /// Say what would be changed, change nothing
+    /// Show what would be changed, change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -26,17 +26,17 @@ use std::time::Duration;
   helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c
   helenus run users.yaml,events.yaml --ops users.insert=1,events.insert=4 --in-flight 128
   helenus run kv --rate '1000..5000 over 60s'
-                                         the rate goes up along a line, and stays
+                                         the rate rises linearly, then stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
   helenus run kv --cluster wan --rate 200 --rtt 40ms
-                                         the links are so for this run, and put back
+                                         at this distance, which is undone afterwards
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
   helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
-                                         helenus ledger check @last tells what was lost
+                                         helenus ledger check @last reports what is lost
 
-Without a rate it is a closed loop: as fast as the slots allow, and without response times.")]
+Without a rate it is a closed loop: as fast as --in-flight allows, without response times.")]
 pub(crate) struct Run {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD")]
@@ -77,7 +77,7 @@ pub(crate) struct RunFlags {
     /// Operations a second: 2000, 2k, or '1000..5000 over 60s' [default: a closed loop]
     #[arg(long, value_name = "RATE", value_parser = parse_paced, conflicts_with = "rate_steps")]
     pub(crate) rate: Option<Paced>,
-    /// One phase at each of these rates, each as long as --step says
+    /// One phase at each of these rates, each as long as --step
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate, requires = "step", conflicts_with_all = ["duration", "count"])]
     pub(crate) rate_steps: Vec<f64>,
     /// Length of each of --rate-steps
@@ -86,67 +86,67 @@ pub(crate) struct RunFlags {
     /// Most operations in flight at once
     #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) in_flight: u32,
-    /// Generator processes that share rate, slots and operations: for what one cannot load
+    /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
-    /// Measured stretch [default: 12s, or the whole of a ramp]
+    /// Measurement window [default: 12s, or the whole of a ramp]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
-    /// Operations of the measured stretch instead of a time; no warm-up unless it is given
+    /// Operations in the measurement window instead of a time; no warm-up unless set
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Warm-up before the measured stretch, recorded apart; auto is 3s and goes on while the numbers still settle
-    /// [default: auto; 3s where a --duration is given, which then is kept to the second]
+    /// Warm-up before the measurement window, recorded separately; auto is 3s, and longer while the numbers still
+    /// settle [default: auto; 3s with --duration, which is then kept exactly]
     #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
     pub(crate) warmup: Option<Warmup>,
-    /// Partitions that the workload is about
+    /// Partitions of the workload
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) population: Option<u64>,
-    /// Which of them an operation takes: sequential, uniform, FROM..TO (TO itself not, the phase ends there), or a
+    /// Which of them an operation uses: sequential, uniform, FROM..TO (without TO; the phase ends there), or a
     /// distribution such as 'gaussian(0..1M)' [default: sequential where all operations write, else uniform]
     #[arg(long, value_name = "HOW", value_parser = parse_positions)]
     pub(crate) positions: Option<Positions>,
-    /// Rows of profiles that are read are compared with what must have been written
+    /// Compare the rows that are read (of profiles) with what must have been written
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Consistency level of operations that bring none of their own
+    /// Consistency level of operations that set none
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
-    /// Serial consistency of conditional statements that bring none of their own
+    /// Serial consistency of conditional statements that set none
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
-    /// Data centre in which the client stands, and whose nodes coordinate [default: the first node's]
+    /// Data centre of the client, whose nodes coordinate [default: the first node's]
     #[arg(long, value_name = "DC")]
     pub(crate) client_dc: Option<String>,
     /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
-    /// the links of a cluster of yours are put back afterwards
+    /// the links of your cluster are restored afterwards
     #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
     pub(crate) rtt: Vec<Distance>,
-    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
-    /// says]
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the workload's keyspace
+    /// is created; an existing keyspace must have the same [default: up to 3, as many as it has nodes, or as your own
+    /// file sets]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
-    /// A fault on the run's time line, counted from the first measured stretch, such as
+    /// A fault on the run's time line, counted from the first measurement window, such as
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
-    /// How arrivals are spread at the rate
+    /// How arrivals are spread over time
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
-    /// How the generator waits; spin wants a core of its own
+    /// How the generator waits; spin needs a core of its own
     #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
     pub(crate) pacing: PacingArg,
-    /// Root seed of the run [default: random, and printed]; what one run wrote another reads with its seed
+    /// Root seed of the run [default: random, and printed]; a run with the same seed reads what this one wrote
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Share of failed operations above which the number is invalid
     #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) max_errors: f64,
-    /// Remember each write and what became of it, in FILE or beside the history
+    /// Record each write and its outcome, in FILE or beside the history
     #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) ledger: Option<PathBuf>,
-    /// A word to find the run by
+    /// A tag to find the run by
     #[arg(long, value_name = "WORD", value_parser = parse_tag)]
     pub(crate) tag: Option<String>,
 }
@@ -154,22 +154,22 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   helenus populate standard1 --rows 1000000 --cluster c --seed 7
-                                         the same line again goes on where it was cut off
+                                         the same command again resumes it
   helenus populate users.yaml --partitions 20k --rate 5000 --cluster c
   helenus populate --put-back --cluster c
-                                         only the nodes' settings, after a crash
+                                         restores only the nodes' settings, after a crash
 
 Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
-more compactors and a higher compaction throughput; what they had is put back, also after a crash.
-In the end everything is flushed, compactions are over, and every row is read back.")]
+more compactors and a higher compaction throughput; this is undone, also after a crash.
+At the end everything is flushed, compactions have finished, and every row is read back.")]
 pub(crate) struct Populate {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD", required_unless_present = "put_back")]
     pub(crate) workload: Option<String>,
-    /// The cluster of yours that is filled
+    /// Your cluster, which is filled
     #[arg(long, value_name = "NAME", env = "HELENUS_CLUSTER")]
     pub(crate) cluster: String,
-    /// Rows, such as 1000000 or 1m; partitions are as many as it takes
+    /// Rows, such as 1000000 or 1m, in as many partitions as that takes
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "partitions", required_unless_present_any = ["partitions", "put_back"])]
     pub(crate) rows: Option<u64>,
     /// Partitions
@@ -181,7 +181,7 @@ pub(crate) struct Populate {
     /// A table option as CQL writes it, such as "compaction={'class': 'UnifiedCompactionStrategy'}"; may be repeated
     #[arg(long = "with", value_name = "OPTION=VALUE")]
     pub(crate) table_options: Vec<String>,
-    /// Partitions a second [default: as fast as the slots allow]
+    /// Partitions a second [default: as fast as --in-flight allows]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
     /// Most operations in flight at once
@@ -190,15 +190,15 @@ pub(crate) struct Populate {
     /// Consistency level of the writes
     #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
     pub(crate) cl: LevelArg,
-    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where the workload's keyspace is
-    /// made; one that is there with another is refused [default: up to 3, as many as it has nodes, or as your own file
-    /// says]
+    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the workload's keyspace
+    /// is created; an existing keyspace must have the same [default: up to 3, as many as it has nodes, or as your own
+    /// file sets]
     #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
     pub(crate) replication_factor: Option<ReplicationFactor>,
-    /// Seed of the data; reads and checks want the same
+    /// Seed of the data; reads and checks need the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How often a failed write is sent again before all ends
+    /// How often a failed write is sent again before the command gives up
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) tries: u32,
     /// Longest wait for compactions at the end
@@ -210,13 +210,13 @@ pub(crate) struct Populate {
     /// Do not read everything back at the end
     #[arg(long)]
     pub(crate) no_verify: bool,
-    /// Forget an unfinished one, and begin anew
+    /// Discard an unfinished one, and start again
     #[arg(long)]
     pub(crate) anew: bool,
-    /// Put back what a cut-off one has changed at the nodes, and do nothing else
+    /// Undo what an interrupted one has changed at the nodes, and do nothing else
     #[arg(long, conflicts_with_all = ["workload", "rows", "partitions", "anew"])]
     pub(crate) put_back: bool,
-    /// Say what would be done, do nothing
+    /// Show what would be done, do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -235,7 +235,7 @@ fn parse_paced(text: &str) -> Result<Paced, String> {
         let per_s = parse_rate(text).map_err(|e| e.to_string())?;
         return Ok(Paced { per_s, ramp: None });
     };
-    let form = || format!("{text:?} is no ramp: write it as '1000..5000 over 60s'");
+    let form = || format!("{text:?} is not a ramp: write it as '1000..5000 over 60s'");
     let (to, over) = rest.split_once(" over ").ok_or_else(form)?;
     let rate = |text: &str| parse_rate(text.trim()).map_err(|e| e.to_string());
     let over = parse_duration(over.trim()).map_err(|e| e.to_string())?;
@@ -253,7 +253,7 @@ fn parse_ops(text: &str) -> Result<(String, u32), String> {
     match weight.parse::<u32>() {
         Ok(weight) if !name.is_empty() => Ok((name.to_owned(), weight)),
         _ => Err(format!(
-            "{text:?} is no operation with its weight: write it as insert=3"
+            "{text:?} is not an operation with its weight: write it as insert=3"
         )),
     }
 }
@@ -269,7 +269,7 @@ fn parse_count(text: &str) -> Result<u64, String> {
     let number = number.and_then(|n| u64::try_from(n).ok());
     number
         .filter(|n| *n > 0)
-        .ok_or_else(|| format!("{text:?} is no number above 0, such as 1000000, 20k or 1m"))
+        .ok_or_else(|| format!("{text:?} is not a number above 0, such as 1000000, 20k or 1m"))
 }
 
 fn parse_positions(text: &str) -> Result<Positions, String> {
@@ -294,7 +294,7 @@ fn parse_positions(text: &str) -> Result<Positions, String> {
             wrap: false,
         }),
         _ => Err(format!(
-            "{text:?} is none of sequential, uniform, FROM..TO and a distribution such as gaussian(0..1M)"
+            "{text:?} is not sequential, uniform, FROM..TO or a distribution such as gaussian(0..1M)"
         )),
     }
 }

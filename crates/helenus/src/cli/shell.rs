@@ -14,7 +14,7 @@ pub(crate) struct Jmx {
     /// NAME or NAME/NODE [default: the only cluster, its first node]
     #[arg(value_name = "NAME[/NODE]", env = "HELENUS_CLUSTER")]
     pub(crate) target: Option<String>,
-    /// Say what would be opened, open nothing
+    /// Show what would be opened, open nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -13,23 +13,23 @@ use clap::Args;
   helenus stress print 'dist=gaussian(1..1M)'
   helenus stress help -rate
 
-Without -node it goes to the one cluster of yours that runs; --cluster chooses among several.
-Parentheses want quotes or backslashes in a shell. Rows, summary and exit codes are those of
+Without -node it runs on your only running cluster; --cluster chooses among several.
+Parentheses need quotes or backslashes in a shell. Rows, summary and exit codes are those of
 cassandra-stress 4.0; doubts go to standard error, runs into the history.")]
 pub(crate) struct Stress {
-    /// A cluster of yours, where the line has no -node
+    /// One of your clusters, if the line has no -node
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// The exact name of a cluster that is not yours, behind -node
+    /// The exact name of a cluster that is not yours, named by -node
     #[arg(long, value_name = "CLUSTER NAME", conflicts_with = "cluster")]
     pub(crate) i_may_write_to: Option<String>,
-    /// A word to find the runs by in the history
+    /// A tag to find the runs by in the history
     #[arg(long)]
     pub(crate) tag: Option<String>,
     /// Print what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The words behind cassandra-stress
+    /// The arguments of cassandra-stress
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

@@ -33,7 +33,7 @@ pub(crate) fn parse_nodes(text: &str) -> Result<Nodes, String> {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Topology")]
 pub(crate) struct TopologyArgs {
-    /// Racks in each data centre; nodes stand in them in turn
+    /// Racks in each data centre; nodes are placed in them in turn
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub(crate) racks: Option<u32>,
     /// Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be repeated
@@ -42,11 +42,11 @@ pub(crate) struct TopologyArgs {
     /// Measured distances: one-building, one-city, one-continent, three-continents
     #[arg(long, value_name = "PRESET", conflicts_with = "count")]
     pub(crate) links: Option<String>,
-    /// Who holds what crosses: queue (packet queues of the kernel, and an emulator that tells how exact it was), or netem
-    /// (the kernel's own, where it has it) [default: queue]
+    /// What delays the packets: queue (packet queues of the kernel, and an emulator that reports how exact it was), or
+    /// netem (the kernel's own, if it has it) [default: queue]
     #[arg(long, value_name = "HOLDER", conflicts_with = "count", value_parser = wan())]
     pub(crate) wan: Option<Wan>,
-    /// A file that says all of this, and settings by data centre and node
+    /// A file with all of this, and with settings by data centre and node
     #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "count", "dc", "racks", "coordinators", "rtt", "links", "wan"])]
     pub(crate) topology: Option<PathBuf>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct TopologyVerb {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TopologyWhat {
-    /// Read a file and say what is wrong with it
+    /// Check a file, and show what is wrong with it
     #[command(after_help = "Examples:
   helenus topology check wan.toml        its data centres and distances, or the line that is wrong")]
     Check {
@@ -88,10 +88,10 @@ pub(crate) enum TopologyWhat {
   helenus link wan --measure 1000        with 1,000 round trips between each two data centres
   helenus link wan DC1:DC2 --rtt 150ms --loss 0.1%
   helenus link wan DC1:DC3 --cut         nothing gets through, both ways
-  helenus link wan DC1:DC3 --join        it does again
+  helenus link wan DC1:DC3 --join        packets get through again
   helenus link wan DC1:DC2 --one-way --delay 60ms
 
-A change holds until the network ends, with the last node's stop; `start` makes the topology's own again.")]
+A change holds until the last node stops; `start` restores the links of the topology.")]
 pub(crate) struct Link {
     /// Cluster
     pub(crate) name: String,
@@ -107,7 +107,7 @@ pub(crate) struct Link {
     /// Time of one way
     #[arg(long, value_name = "TIME", value_parser = of(delay_us))]
     pub(crate) delay: Option<u64>,
-    /// How far a packet's delay may lie from that, evenly spread
+    /// How far a packet's delay may differ from that, evenly spread
     #[arg(long, value_name = "TIME", value_parser = of(delay_us))]
     pub(crate) jitter: Option<u64>,
     /// Share of packets that are lost
@@ -137,12 +137,12 @@ fn of<T>(read: fn(&str) -> Result<T, LinkError>) -> impl Fn(&str) -> Result<T, S
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  helenus exec wan/DC2 -- python3 app.py         where a client in DC2 stands
-  helenus exec wan/node4 -- ss -ti               at a node
+  helenus exec wan/DC2 -- python3 app.py         as a client in DC2
+  helenus exec wan/node4 -- ss -ti               in a node's network
   helenus exec wan -- bash                       in the first data centre
   helenus exec wan -- nodetool status            the cluster's own nodetool
 
-The program finds what `helenus env` prints in its environment: contact points, port, data centre,
+The program gets the variables that `helenus env` prints: contact points, port, data centre,
 paths, and nodetool and cqlsh on PATH.")]
 pub(crate) struct Exec {
     /// Cluster, and data centre or node [default: a client in the first data centre]

@@ -12,10 +12,10 @@ use std::time::Duration;
     after_help = "One node at a time is drained, stopped and started on the new release with its data; the others serve.
 To 5.0 all nodes go through the storage compatibility modes CASSANDRA_4, UPGRADING and NONE, with a
 rolling restart each, then their files are rewritten (upgradesstables). In CASSANDRA_4 the cluster can
-go back. An upgrade that was cut off goes on when it is asked for again.
+go back. The same command resumes an interrupted upgrade.
 
 Examples:
-  helenus upgrade c --to 5.0             from 4.0 or 4.1, whole
+  helenus upgrade c --to 5.0             from 4.0 or 4.1, all steps
   helenus upgrade c --to 5.0 --dry-run   the steps and the settings that change, nothing done
   helenus upgrade c --to 5.0 --until CASSANDRA_4
                                          the new release with the old formats
@@ -26,7 +26,7 @@ pub(crate) struct Upgrade {
     /// Cluster [default: the only one]
     #[arg(env = "HELENUS_CLUSTER")]
     pub(crate) name: Option<String>,
-    /// Release to end on [default: that of the upgrade that was cut off]
+    /// Release to upgrade to [default: that of the interrupted upgrade]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) to: Option<String>,
     /// Storage compatibility mode of 5.0 to stop in
@@ -38,7 +38,7 @@ pub(crate) struct Upgrade {
     /// Start without a class-data archive: slower
     #[arg(long)]
     pub(crate) no_archive: bool,
-    /// Patience with a node that does not stop by itself; it is killed then
+    /// How long to wait for a node to stop; then it is killed
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub(crate) within: Duration,
     /// Longest wait until all running nodes are ready, after each start

@@ -27,9 +27,9 @@ pub(crate) enum WorkloadVerb {
     #[command(after_help = "Examples:
   helenus workload show iot
   helenus workload show ycsb-a --param recordcount=1M
-  helenus workload show kv --yaml > mine.yaml       the profile alone, to go on from")]
+  helenus workload show kv --yaml > mine.yaml       the profile alone, to start from")]
     Show(Show),
-    /// A profile: its first error, or its operations, sizes and some of its rows
+    /// Check a profile: its first error, or its operations, sizes and some of its rows
     #[command(after_help = "Examples:
   helenus workload check users.yaml
   helenus workload check users.yaml events.yaml --rows 10
@@ -37,13 +37,13 @@ pub(crate) enum WorkloadVerb {
 
 Nothing is sent to any cluster. Exit codes: 0 it can be run, 2 it cannot.")]
     Check(Check),
-    /// A profile drafted from a table that is there: its columns, and sizes and ranges of a sample
+    /// Draft a profile from an existing table: its columns, and sizes and ranges of a sample
     #[command(after_help = "Examples:
   helenus workload new --from c --table shop.users > users.yaml
   helenus workload new --from c --table shop.users --partitions 1000 --output users.yaml
   helenus workload new --from c --table shop.users --dry-run
 
-Of the data only sizes, ranges and counts come into the profile; nothing is written to the cluster.")]
+The profile gets only sizes, ranges and counts of the data; nothing is written to the cluster.")]
     New(New),
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// A cluster of yours
+    /// One of your clusters
     #[arg(long = "from", value_name = "CLUSTER")]
     pub(crate) cluster: String,
     /// Keyspace and table, as CQL names them
@@ -93,10 +93,10 @@ pub(crate) struct New {
     /// Which partitions are read
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
-    /// Where it is written [default: standard output]
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Say what would be read, read nothing
+    /// Show what would be read, read nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

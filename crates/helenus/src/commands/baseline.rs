@@ -103,7 +103,7 @@ impl Answers for ListView {
 }
 
 /// Where there is none.
-const NONE: &str = "there is no baseline; `helenus baseline save NAME TAG` makes one";
+const NONE: &str = "no baseline yet; `helenus baseline save NAME TAG` makes one";
 
 #[derive(Serialize)]
 struct Verified {
@@ -500,7 +500,7 @@ fn words(step: &Step) -> String {
         }
         Step::Drain => "draining".into(),
         Step::Check => "comparing the baseline with its manifest".into(),
-        Step::Schema => "making keyspaces and tables".into(),
+        Step::Schema => "creating keyspaces and tables".into(),
         Step::Link => "linking files".into(),
         Step::Hash => "SHA-256 of each file, in MiB".into(),
         Step::Cache => "looking at the page cache".into(),

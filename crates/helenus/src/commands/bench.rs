@@ -39,10 +39,10 @@ use helenus_model::workload::{CustomWorkload, Query, Workload};
 use helenus_record::HistoryError;
 use std::net::SocketAddr;
 
-/// Measured stretch where nobody says.
+/// Measurement window by default.
 pub(crate) const DEFAULT_DURATION_MS: u64 = 12_000;
 
-/// Warm-up where nobody says: the least of it, for it is lengthened where the numbers still settle.
+/// Warm-up by default: the least of it, because it is extended while the numbers still settle.
 pub(crate) const DEFAULT_WARMUP_MS: u64 = 3_000;
 
 pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -87,13 +87,13 @@ pub(crate) fn carry_out_seen(
     let finished = finished.map_err(refusal)?;
     if let Some(error) = &finished.not_removed {
         ui.caution(&format!(
-            "the cluster is still there: {}",
+            "the cluster was not removed: {}",
             with_causes(error)
         ));
     }
     if let (Some(error), Where::Cluster(name)) = (&finished.not_put_back, &request.place) {
         ui.caution(&format!(
-            "the links are not as they were: {}; `helenus link {name}` shows and sets them",
+            "the links were not restored: {}; `helenus link {name}` shows and sets them",
             with_causes(error)
         ));
     }
@@ -132,7 +132,10 @@ pub(crate) fn recorded(
         0 => code::ENVIRONMENT,
         other => other,
     };
-    let text = format!("{what} is not in the history: {}", with_causes(error));
+    let text = format!(
+        "{what} could not be stored in the history: {}",
+        with_causes(error)
+    );
     Err(CommandError::new(exit, text))
 }
 
@@ -462,7 +465,7 @@ pub(crate) fn level(arg: LevelArg) -> Consistency {
 pub(crate) struct Live<'a> {
     ui: &'a Ui,
     nodes: usize,
-    /// What stands before the words of each line.
+    /// What precedes the words of each line.
     prefix: String,
     watcher: Option<Watcher<'a>>,
     progress: Option<crate::ui::Progress>,
@@ -479,7 +482,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Sets what stands before the words of each line from now on.
+    /// Sets what precedes the words of each line from now on.
     pub(crate) fn prefix(&mut self, words: String) {
         self.prefix = words;
     }
@@ -543,9 +546,9 @@ impl<'a> Live<'a> {
                 self.watcher = Some(Watcher::new(self.ui, "for the bench", self.nodes));
                 return;
             }
-            Step::Look => "looking at the cluster",
+            Step::Look => "checking the cluster",
             Step::Prepare => "creating keyspace and tables",
-            Step::Probe => "looking for the rate",
+            Step::Probe => "probing for the rate",
             Step::Run => "connecting",
             Step::Record => "storing the run",
             Step::Remove => "removing the cluster",

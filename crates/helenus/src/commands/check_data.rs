@@ -19,7 +19,7 @@ use helenus_model::workload::findings::Difference;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is told of a whole check.
+/// The result of a whole check.
 #[derive(Debug, Serialize)]
 struct Checked {
     format: Format,
@@ -63,10 +63,11 @@ fn found(report: &CheckReport) -> String {
 pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let chosen = choose(&flags.workload, &flags.params, None)?;
     let Some(population) = flags.population.or(chosen.population()) else {
-        return Err(
-            CommandError::new(code::USAGE, "how many partitions were written?")
-                .hint("say --population N, as the run that wrote them".to_owned()),
-        );
+        return Err(CommandError::new(
+            code::USAGE,
+            "--population is missing: how many partitions were written?",
+        )
+        .hint("use --population N, as the run that wrote them".to_owned()));
     };
     let tables = Expected::tables(&chosen.workload, data_seed(Seed(flags.seed)))
         .map_err(|error| CommandError::of(code::USAGE, &error))?;
@@ -192,7 +193,7 @@ fn table_text(report: &CheckReport) -> String {
     }
     let same = found.checksum == found.expected_checksum;
     text.push_str(&match same {
-        true => format!("checksum {}, as it must be\n", found.checksum),
+        true => format!("checksum {}, as expected\n", found.checksum),
         false if found.unwritten > 0 => format!("checksum {}\n", found.checksum),
         false => format!(
             "checksum {}, not {}\n",

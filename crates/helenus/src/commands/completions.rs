@@ -10,7 +10,7 @@ pub(crate) fn run(flags: &Completions, ui: &Ui) -> Result<u8, CommandError> {
     let shells = Shells::builtins();
     let name = flags.shell.to_string();
     let Some(shell) = shells.completer(&name) else {
-        let text = format!("there are no completions for {name}");
+        let text = format!("no completions for {name}");
         return Err(CommandError::new(code::USAGE, text));
     };
     let mut text = Vec::new();

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Largest partitions that are named where nobody says.
+/// Largest partitions that are named by default.
 const TOP: usize = 10;
 
 pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
@@ -65,8 +65,8 @@ pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     if report.complete {
         return Ok(0);
     }
-    let cut = CommandError::new(code::INTERRUPTED, "interrupted: the count is not whole");
-    Err(cut.hint((!flags.all).then(|| "--resume goes on with it".to_owned())))
+    let cut = CommandError::new(code::INTERRUPTED, "interrupted: the count is incomplete");
+    Err(cut.hint((!flags.all).then(|| "--resume continues it".to_owned())))
 }
 
 /// What flags say together.
@@ -75,7 +75,7 @@ fn check(flags: &Count, ui: &Ui) -> Result<(), CommandError> {
         |text: &str, hint: &str| Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     let by_partition = flags.by == Some(ByArg::Partition);
     if flags.all && !by_partition {
-        return usage("--all tells every partition", "add --by partition");
+        return usage("--all lists every partition", "add --by partition");
     }
     if flags.top.is_some() && !by_partition {
         return usage("--top names the largest partitions", "add --by partition");

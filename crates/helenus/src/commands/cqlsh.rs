@@ -124,7 +124,7 @@ fn hand_over(hands: &Hands, state: &ClusterState, node: Option<&str>) -> Result<
     let Some(program) = installed(hands) else {
         return Err(CommandError::new(
             code::ENVIRONMENT,
-            "there is no installed cqlsh on PATH",
+            "no installed cqlsh on PATH",
         )
         .hint("install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has a session of its own".to_owned()));
     };

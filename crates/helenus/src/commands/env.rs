@@ -14,7 +14,7 @@ use std::path::Path;
 
 mod render;
 
-/// Everything that `env` tells, whoever reads it.
+/// Everything that `env` prints, in any form.
 #[derive(Serialize)]
 pub(super) struct Environment {
     format: Format,
@@ -30,7 +30,7 @@ pub(super) struct Environment {
     data_center: String,
     /// Release of Cassandra.
     release: String,
-    /// The node whose folders are told.
+    /// The node whose folders are given.
     node: String,
     /// Folder of its configuration.
     conf: String,
@@ -40,7 +40,7 @@ pub(super) struct Environment {
     logs: String,
     /// A folder with nodetool and cqlsh.
     bin: String,
-    /// How a client gets in; absent where nobody asks.
+    /// How a client logs in; absent without authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     credentials: Option<Credentials>,
     /// Certificates; absent where nothing is encrypted.

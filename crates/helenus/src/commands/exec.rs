@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
     let is_flag = program.to_string_lossy().starts_with('-');
     Err(failure.hint(is_flag.then(|| {
         let cluster = &target.cluster;
-        format!("behind NAME comes the program; a data centre or a node belongs to the name: {cluster}/DC, {cluster}/node1")
+        format!("the program comes after NAME; a data centre or a node is part of the name: {cluster}/DC, {cluster}/node1")
     })))
 }
 

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// An experiment's file, read.
 #[derive(Clone)]
 struct File {
-    /// As it is told.
+    /// As it is printed.
     shown: String,
     folder: PathBuf,
     text: String,
@@ -103,7 +103,7 @@ fn as_asked(mut file: File, asked: &Asked) -> Result<File, CommandError> {
     if let Some(repeats) = asked.repeats {
         of.repeat(repeats).map_err(|within| {
             let (least, most) = (within.start(), within.end());
-            let text = format!("--repeats wants a number from {least} to {most}, not {repeats}");
+            let text = format!("--repeats must be a number from {least} to {most}, not {repeats}");
             CommandError::new(code::USAGE, text)
         })?;
     }
@@ -124,18 +124,18 @@ fn stored(history: &History, name: &str) -> Result<(StoredExperiment, File), Com
         .as_ref()
         .map_or(name, |file| file.experiment.name.as_str());
     let Some(stored) = history.experiment(wanted)? else {
-        let text = format!("there is no experiment {wanted} in the history");
+        let text = format!("no such experiment in the history: {wanted}");
         let hint = match &now {
-            Some(_) => format!("begin it: helenus experiment run {name}"),
+            Some(_) => format!("start it: helenus experiment run {name}"),
             None => "`helenus experiment status` lists them".to_owned(),
         };
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     };
     if now.is_some_and(|file| file.text != stored.text) {
         let id = stored.id;
-        let text = format!("{name} is not what {id} was planned from");
+        let text = format!("{name} is not the file that {id} was planned from");
         return Err(CommandError::new(code::USAGE, text).hint(format!(
-            "go on with the old text: helenus experiment resume {id}; or begin the new one: helenus experiment run {name} --anew"
+            "resume with the old text: helenus experiment resume {id}; or start the new one: helenus experiment run {name} --anew"
         )));
     }
     let file = of_text(
@@ -197,9 +197,9 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         && status::progress(&history, last.id)?.left > 0
     {
         let id = last.id;
-        let text = format!("{id} is an experiment {name} that has not ended");
+        let text = format!("{id} is an unfinished experiment {name}");
         return Err(CommandError::new(code::USAGE, text).hint(format!(
-            "go on with it: helenus experiment resume {id}; or begin another: --anew"
+            "resume it: helenus experiment resume {id}; or start another: --anew"
         )));
     }
     drop(history);
@@ -227,7 +227,7 @@ fn resume(
     let mut history = open(hands)?;
     let (stored, file) = self::stored(&history, name)?;
     if stored.running && !dry_run {
-        let text = format!("{} runs already", stored.id);
+        let text = format!("{} is already running", stored.id);
         return Err(CommandError::new(code::USAGE, text)
             .hint(format!("helenus experiment status {}", stored.id)));
     }
@@ -242,7 +242,7 @@ fn resume(
                     stored.id
                 ),
                 NotLonger::Claims { .. } => format!(
-                    "begin another with as many from the first: --anew --repeats {blocks}; or `until` in its file"
+                    "start another with that many from the start: --anew --repeats {blocks}; or `until` in its file"
                 ),
             };
             CommandError::of(code::USAGE, &why).hint(hint)
@@ -273,7 +273,7 @@ fn command() -> String {
     command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
-/// Runs what is left, and tells the answer where nothing is.
+/// Runs what is left, and prints the answer if nothing is.
 fn sit(
     request: &ExperimentRequest,
     id: ExperimentId,
@@ -288,7 +288,7 @@ fn sit(
     let go_on = || format!("helenus experiment resume {id}");
     let sat = sat.map_err(|error| {
         let stopped = failure(error).within(&format!("{id} stopped"));
-        ui.note(&format!("what has run is kept; to go on: {}", go_on()));
+        ui.note(&format!("what has run is kept; to resume: {}", go_on()));
         stopped
     })?;
     if sat.interrupted {
@@ -298,7 +298,7 @@ fn sit(
             None => "interrupted, and cleaned up".to_owned(),
         };
         let text = format!("{how}: {done} runs are done, {left} are left");
-        return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("go on: {}", go_on())));
+        return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("resume: {}", go_on())));
     }
     compared.unwrap_or_else(|| report::show(id, hands, ui))
 }
@@ -326,7 +326,7 @@ pub(crate) fn failure(error: ExperimentError) -> CommandError {
             CommandError::of(code::USAGE, &error).hint(hint)
         }
         ExperimentError::Disturbed(_) => CommandError::of(code::CLUSTER, &error)
-            .hint("`helenus experiment resume` runs it again, and goes on".to_owned()),
+            .hint("`helenus experiment resume` runs it again, and continues".to_owned()),
         ExperimentError::NotWhole => CommandError::of(code::CLUSTER, &error),
     }
 }

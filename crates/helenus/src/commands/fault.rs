@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How often a wait looks whether the person wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A fault as it is told.
+/// A fault as it is printed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Told {
     /// In the words that make it.
@@ -157,7 +157,7 @@ fn hold(
     }
     drop(progress);
     if !hands.fault_holds(&flags.name, entry.id)? {
-        ui.caution("something else undid it before its end, nobody knows when");
+        ui.caution("something else undid it before its end, at an unknown time");
     }
     heal_ids(&flags.name, &[entry.id], flags.ready_within, hands, ui)?;
     if hands.cancel.is_set() {
@@ -210,14 +210,14 @@ pub(crate) fn caution(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<()
     let name = &state.plan.name;
     for one in standing(state, hands)?.iter().filter(|one| one.holds) {
         ui.caution(&format!(
-            "{} holds in {name}, and in all that is measured now: `helenus heal {name} {}` ends it",
+            "{} holds in {name}, and affects all that is measured now: `helenus heal {name} {}` ends it",
             one.words, one.fault.target
         ));
     }
     Ok(())
 }
 
-/// A line for each fault that holds, below what else is told of a cluster.
+/// A line for each fault that holds, below what else is printed of a cluster.
 pub(crate) fn notes(cluster: &str, faults: &[Told]) -> String {
     let mut text = String::new();
     for one in faults.iter().filter(|one| one.holds) {

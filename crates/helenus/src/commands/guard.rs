@@ -39,7 +39,7 @@ impl Answers for Guarded {
 struct Seen {
     /// The address.
     host: String,
-    /// What was seen; absent where nobody answers.
+    /// What was seen; absent without an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     sight: Option<Sight>,
     /// Why there was no answer.
@@ -113,7 +113,7 @@ fn resolve(hosts: &[String], port: u16) -> Vec<Result<SocketAddr, (String, Silen
         .map(|host| host.trim())
         .flat_map(|host| match (host, port).to_socket_addrs() {
             Ok(found) => found.map(Ok).collect(),
-            Err(error) => unknown(host, format!("the name leads nowhere: {error}")),
+            Err(error) => unknown(host, format!("the name does not resolve: {error}")),
         })
         .collect()
 }

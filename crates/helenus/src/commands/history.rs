@@ -105,9 +105,9 @@ impl Answers for Tagged<'_> {
         let (names, tag) = (words(&self.runs), self.tag);
         match (self.dry_run, self.removed) {
             (false, false) => format!("tagged {names}: {tag}"),
-            (false, true) => format!("took the tag {tag} from {names}"),
+            (false, true) => format!("removed the tag {tag} from {names}"),
             (true, false) => format!("would tag {names}: {tag}"),
-            (true, true) => format!("would take the tag {tag} from {names}"),
+            (true, true) => format!("would remove the tag {tag} from {names}"),
         }
     }
 }
@@ -173,7 +173,7 @@ impl Answers for Pruned {
         let names: Vec<String> = self.comparisons.iter().map(ToString::to_string).collect();
         let (verb, names) = (self.verb(), names.join(", "));
         match (self.runs.len(), self.comparisons.len()) {
-            (0, 0) => "there is nothing to remove".to_owned(),
+            (0, 0) => "nothing to remove".to_owned(),
             (0, _) => format!("{verb} {names}"),
             (_, 0) => format!("{verb} {runs}"),
             _ => format!("{verb} {runs}, {names}"),

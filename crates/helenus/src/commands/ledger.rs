@@ -51,13 +51,13 @@ pub(crate) fn keep(
         return Ok(Some(Keep::Auto));
     }
     if path.exists() {
-        let text = format!("{} is there already", path.display());
+        let text = format!("{} already exists", path.display());
         return usage(text, "name another file, or leave it out");
     }
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let text = format!("{} is no folder", folder.display());
-        return usage(text, "make it, or name another file");
+        let text = format!("{} is not a folder", folder.display());
+        return usage(text, "create it, or name another file");
     }
     Ok(Some(Keep::In(path.clone())))
 }
@@ -105,7 +105,7 @@ fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     Ok(if report.lost() == 0 { 0 } else { code::BAR })
 }
 
-/// The cluster that is read: the one that was written to, where nobody says another.
+/// The cluster that is read: by default the one that was written to.
 fn place(flags: &Check, file: &LedgerFile, hands: &Hands) -> Result<ScanPlace, CommandError> {
     let own = file.head.plan.ledger.as_ref();
     let own = own.and_then(|ledger| ledger.cluster.as_ref());
@@ -113,15 +113,16 @@ fn place(flags: &Check, file: &LedgerFile, hands: &Hands) -> Result<ScanPlace, C
         return count::place(&flags.place, hands);
     }
     let Some((name, id)) = own else {
-        let text = "the ledger does not say which cluster was written to";
+        let text = "the ledger does not name the cluster that was written to";
         return Err(CommandError::new(code::USAGE, text)
             .hint("name it with --hosts or --cluster".to_owned()));
     };
     let state = hands.clusters.load(name)?;
     if state.id != *id {
         let text = format!("{name} is not the cluster that was written to: that one is removed");
-        return Err(CommandError::new(code::USAGE, text)
-            .hint(format!("--cluster {name} reads it all the same")));
+        return Err(
+            CommandError::new(code::USAGE, text).hint(format!("--cluster {name} reads it anyway"))
+        );
     }
     Ok(ScanPlace::ours(&state)?)
 }

@@ -98,7 +98,7 @@ fn uncrowded(
     crowded::at_ease(at, |(_, planned)| !planned.crowded.is_empty())
 }
 
-/// What remains to be told, then the table, then how it ended.
+/// What remains to be reported, then the table, then how it ended.
 fn ended(
     finished: LevelsFinished,
     illegal: Vec<NotRun>,
@@ -108,14 +108,14 @@ fn ended(
 ) -> Result<u8, CommandError> {
     if let Some(error) = &finished.not_put_back {
         ui.caution(&format!(
-            "the links are not as they were: {}; `helenus link {}` shows and sets them",
+            "the links were not restored: {}; `helenus link {}` shows and sets them",
             with_causes(error),
             request.cluster
         ));
     }
     for keyspace in &finished.not_dropped {
         ui.caution(&format!(
-            "keyspace {keyspace} is still there: helenus cql {} -e 'DROP KEYSPACE {keyspace}'",
+            "keyspace {keyspace} was not dropped: helenus cql {} -e 'DROP KEYSPACE {keyspace}'",
             request.cluster
         ));
     }
@@ -130,7 +130,9 @@ fn ended(
         let clean = finished.not_dropped.is_empty() && finished.not_put_back.is_none();
         let text = match clean {
             true => "interrupted, and cleaned up; the cells so far are in the history",
-            false => "interrupted; what is left is told above, the cells so far are in the history",
+            false => {
+                "interrupted; what is left is listed above, the cells so far are in the history"
+            }
         };
         return Err(CommandError::new(code::INTERRUPTED, text));
     }
@@ -140,7 +142,7 @@ fn ended(
     }
 }
 
-/// The table and, where it is wanted, the page; 5 where every run of a row must not be believed.
+/// The table and, if asked for, the page; 5 if every run of a row is invalid.
 fn show(
     runs: Vec<CellRun>,
     illegal: Vec<NotRun>,
@@ -152,13 +154,13 @@ fn show(
     let Some(table) = level_runs::table(runs) else {
         let text = format!("no run of {name} has ended");
         return Err(CommandError::new(code::USAGE, text)
-            .hint("`helenus history` tells which runs there are".to_owned()));
+            .hint("`helenus history` lists the runs".to_owned()));
     };
     render::table(&table, &illegal, ui);
     if let Some(page) = page {
         let html = report::levels_html(&table);
         outfile::write(page, html.as_bytes())?;
-        ui.note(&format!("drawn in {}", page.display()));
+        ui.note(&format!("wrote {}", page.display()));
     }
     let whole = cells.iter().all(|cell| {
         let mut rows = table.rows.iter();

@@ -26,7 +26,7 @@ struct Shown {
     cluster: String,
     /// Whether nothing was done.
     dry_run: bool,
-    /// The network as its keeper tells it.
+    /// The network as its keeper reports it.
     network: Status,
     /// Round trips that were measured.
     round_trips: Vec<Echo>,
@@ -99,7 +99,7 @@ pub(crate) fn run(flags: &Link, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
 fn network_of(state: &ClusterState) -> Result<&NetworkPlan, CommandError> {
     state.plan.network.as_ref().ok_or_else(|| {
         let what = format!(
-            "cluster {} has no links: it lives on loopback",
+            "cluster {} has no links: it is on loopback",
             state.plan.name
         );
         let cure = "bring one up with distance: helenus up wan -n 3:3 --rtt 40ms";
@@ -128,14 +128,20 @@ fn pair(flags: &Link, network: &NetworkPlan) -> Result<Option<(String, String)>,
     };
     let names: Vec<String> = network.sites.iter().map(|s| s.name.clone()).collect();
     let form = || {
-        CommandError::new(code::USAGE, format!("{text:?} is no pair of data centres")).hint(
-            format!("it looks like {}:{}", names[0], names[names.len() - 1]),
+        CommandError::new(
+            code::USAGE,
+            format!("{text:?} is not a pair of data centres"),
         )
+        .hint(format!(
+            "write it like {}:{}",
+            names[0],
+            names[names.len() - 1]
+        ))
     };
     let (a, b) = text.split_once(':').ok_or_else(form)?;
     for name in [a, b] {
         if !names.iter().any(|known| known == name) {
-            let what = format!("there is no data centre named {name}");
+            let what = format!("no such data centre: {name}");
             return Err(CommandError::new(code::USAGE, what)
                 .hint(helenus_model::topology::name_hint(name, &names)));
         }
@@ -256,7 +262,7 @@ fn work(status: &Status) -> String {
         Wan::Queue => ("emulator", "packets"),
         Wan::Netem => ("netem, by probes", "probes"),
     };
-    let mut text = format!("\n{holder}: {share:.2} % of a core since it began; ");
+    let mut text = format!("\n{holder}: {share:.2} % of a core since it started; ");
     if work.packets == 0 {
         text.push_str(&format!("no {packets} yet\n"));
     } else {

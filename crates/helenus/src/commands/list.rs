@@ -226,7 +226,7 @@ fn whole(nodes: &[NodeView]) -> &'static str {
 }
 
 /// Where there is none.
-const NONE: &str = "there is no cluster; bring one up with `helenus up`";
+const NONE: &str = "no cluster; bring one up with `helenus up`";
 
 fn text(clusters: &[ClusterView]) -> String {
     if clusters.is_empty() {
@@ -338,7 +338,7 @@ fn notes(clusters: &[ClusterView]) -> String {
         if cluster.state == "degraded" {
             let name = &cluster.name;
             text.push_str(&format!(
-                "\n{name} is degraded: the process that held its network is gone, its nodes reach nobody\n`helenus start {name}` makes the network anew and starts them in it\n"
+                "\n{name} is degraded: the process that held its network is gone, its nodes cannot reach each other\n`helenus start {name}` creates the network again and starts them in it\n"
             ));
         }
         text.push_str(&fault::notes(&cluster.name, &cluster.faults));

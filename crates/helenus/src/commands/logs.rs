@@ -87,7 +87,7 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     Ok(0)
 }
 
-/// Goes on until the person stops it or the reader goes away; a log that was rotated away is begun anew.
+/// Continues until the person stops it or the reader goes away; a rotated log is read from its start.
 fn follow(path: &Path, from: u64, hands: &Hands, ui: &Ui) -> std::io::Result<()> {
     let mut at = from;
     while !hands.cancel.is_set() && ui.listened() {

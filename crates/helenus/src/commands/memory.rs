@@ -39,7 +39,7 @@ pub(crate) fn plan_text(plan: &ClusterPlan) -> String {
     }
     let ram = machine::read().memory;
     text.push_str(&format!(
-        "heap: {}; left blank, Cassandra would take {} for each node, whatever else is there\n",
+        "heap: {}; unset, Cassandra would take {} for each node, whatever else runs\n",
         plan.heap.heap,
         blind_heap(ram)
     ));

@@ -83,7 +83,7 @@ fn flags_of_run(line: &Line, flags: &Flags) -> Result<crate::cli::run::Run, Comm
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         CommandError::new(code::USAGE, first.trim_start_matches("error: "))
-            .hint("helenus nb --help shows lines that run".to_owned())
+            .hint("helenus nb --help shows examples".to_owned())
     })?;
     match read.verb {
         Verb::Run(run) => Ok(*run),
@@ -100,7 +100,7 @@ fn login(line: &Line, ui: &Ui) -> Result<Option<Login>, CommandError> {
         Password::File(path) => access::whole_private(path)?.trim_end().to_owned(),
         Password::Word(word) => {
             ui.caution(
-                "password= can be read in the list of processes while this runs; passfile=FILE, which only you can read, cannot",
+                "other users can read password= in the list of processes while this runs; use passfile=FILE, which only you can read",
             );
             word.clone()
         }

@@ -40,9 +40,9 @@ struct Told {
     streamed: Streamed,
     /// How long it took.
     seconds: f64,
-    /// As the cluster told it before.
+    /// As the cluster reported it before.
     before: Report,
-    /// As it tells it now; in a dry run what it would tell.
+    /// As it reports it now; in a dry run as it would.
     after: Report,
     #[serde(skip)]
     cql_port: u16,
@@ -95,7 +95,7 @@ impl Told {
     }
 }
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Serialize)]
 struct Place {
     /// Its name.
@@ -147,7 +147,7 @@ fn add(flags: &NodeAdd, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
 
 fn remove(flags: &NodeRemove, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     if flags.assassinate {
-        ui.caution("nobody streams what the node had: copies are missing until `helenus nodetool NAME repair`");
+        ui.caution("what the node had is not streamed: replicas are missing until `helenus nodetool NAME repair`");
         return leave(&flags.leave, Leave::Assassinate, hands, ui);
     }
     leave(&flags.leave, Leave::Remove, hands, ui)
@@ -268,7 +268,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The cluster as it would be told when a planned change has been made.
+/// The cluster as it would be reported after a planned change.
 fn expected(before: &ClusterView, planned: &Change) -> ClusterView {
     let of = |node: &NodePlan| {
         let address = IpAddr::from(node.address);

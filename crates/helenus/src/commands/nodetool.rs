@@ -16,15 +16,15 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let state = hands.clusters.load(&target.cluster)?;
     if ui.json() {
         return Err(
-            CommandError::new(code::USAGE, "nodetool's words have no JSON form")
-                .hint("some of its verbs take -F json themselves".to_owned()),
+            CommandError::new(code::USAGE, "nodetool has no JSON output")
+                .hint("some of its commands take -F json".to_owned()),
         );
     }
     let addresses: Vec<_> = state.plan.nodes.iter().map(|n| n.address).collect();
     let words = nodetool::part(&flags.arguments, &addresses, state.plan.ports.jmx)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     if let Some(meant) = dead_verb::meant(&words.verb) {
-        let text = format!("nodetool has no verb {:?}", words.verb[0]);
+        let text = format!("nodetool has no command {:?}", words.verb[0]);
         let hint = format!("helenus nodetool {} {}", flags.target, meant.join(" "));
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     {
         // The command is run all the same; only a reset will know less.
         ui.caution(&format!(
-            "`helenus reset` will not put back what this changes: {}",
+            "`helenus reset` will not undo what this changes: {}",
             with_causes(&error)
         ));
     }

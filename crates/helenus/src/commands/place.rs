@@ -87,13 +87,13 @@ pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError
     match &running[..] {
         [one] => Ok(one.clone()),
         [] => {
-            let text = format!("the line has no {place}, and no cluster of yours runs");
+            let text = format!("the line has no {place}, and none of your clusters runs");
             Err(CommandError::new(code::USAGE, text)
-                .hint(format!("helenus up c, or name hosts behind {place}")))
+                .hint(format!("helenus up c, or name hosts with {place}")))
         }
         several => {
             let text = format!(
-                "the line has no {place}, and several clusters of yours run: {}",
+                "the line has no {place}, and several of your clusters run: {}",
                 several.join(", ")
             );
             let hint = format!("choose one with --cluster {}", several[0]);
@@ -115,7 +115,7 @@ fn addresses(hosts: &[String], port: u16, hands: &Hands) -> Result<Vec<SocketAdd
             let ours = hands.clusters.names().unwrap_or_default().contains(host);
             CommandError::new(code::USAGE, text).hint(if ours {
                 format!(
-                    "{host} is a cluster of yours: name no hosts, and put --cluster {host} first"
+                    "{host} is one of your clusters: name no hosts, and put --cluster {host} first"
                 )
             } else {
                 e.to_string()

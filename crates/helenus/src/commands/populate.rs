@@ -43,11 +43,11 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     Ok(if whole { 0 } else { code::BAR })
 }
 
-/// How one that was interrupted goes on; nothing where it had not begun to write.
+/// How to resume an interrupted one; nothing if it had not started to write.
 fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
     let again = match request.anew {
-        true => "the same line without --anew goes on where it was",
-        false => "the same line again goes on where it was",
+        true => "the same command without --anew resumes it",
+        false => "the same command again resumes it",
     };
     let request = PopulateRequest {
         anew: false,
@@ -57,11 +57,11 @@ fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
     match populate::look(hands, &request).ok()?.0 {
         Beginning::Anew => None,
         Beginning::From(from) => Some(format!(
-            "{again}: {} of {} partitions are in",
+            "{again}: {} of {} partitions are written",
             render::thousands(from),
             render::thousands(all)
         )),
-        Beginning::Loaded => Some(format!("{again}: all partitions are in")),
+        Beginning::Loaded => Some(format!("{again}: all partitions are written")),
     }
 }
 
@@ -127,8 +127,8 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     impl Answers for Told {
         fn answer(&self) -> String {
             match self.put_back.len() {
-                0 => "nothing was to be put back".to_owned(),
-                n => format!("{} of {} put back", plural(n, "setting"), self.cluster),
+                0 => "nothing to restore".to_owned(),
+                n => format!("{} of {} restored", plural(n, "setting"), self.cluster),
             }
         }
     }
@@ -136,7 +136,7 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         let state = hands.clusters.load(&flags.cluster)?;
         let waits = helenus_cluster::care::is_raised(hands, &state);
         ui.note(if waits {
-            "settings that a load has raised would be put back (--dry-run)"
+            "settings that a load has raised would be restored (--dry-run)"
         } else {
             "no load has left a setting raised"
         });
@@ -176,9 +176,9 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
         filling: Journal,
         /// Rows, about.
         rows: u64,
-        /// Partition that it begins with.
+        /// Partition that it starts with.
         from: u64,
-        /// Partitions a second; none is as fast as the slots allow.
+        /// Partitions a second; none is as fast as --in-flight allows.
         rate_per_s: Option<f64>,
         /// Whether settings of the nodes are raised meanwhile.
         care: bool,
@@ -225,7 +225,7 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
     };
     ui.result(&plan, || {
         let rate = request.rate_per_s.map_or_else(
-            || "as fast as the slots allow".to_owned(),
+            || "as fast as --in-flight allows".to_owned(),
             |rate| format!("{} partitions a second", render::count(rate)),
         );
         let mut text = format!(
@@ -235,7 +235,7 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
             render::thousands(plan.from),
         );
         if plan.care {
-            text.push_str("write time-out, compactors and compaction throughput are raised meanwhile, and put back\n");
+            text.push_str("write time-out, compactors and compaction throughput are raised meanwhile, and restored\n");
         }
         if plan.verify {
             text.push_str("everything is read back\n");
@@ -294,7 +294,7 @@ fn text(told: &Populated) -> String {
     };
     if told.from > 0 {
         line(format!(
-            "went on from partition {}; those before it were acknowledged",
+            "resumed at partition {}; those before it were acknowledged",
             thousands(told.from)
         ));
     }
@@ -325,13 +325,13 @@ fn text(told: &Populated) -> String {
 fn checksum(found: &Verified, line: &mut dyn FnMut(String)) {
     if found.foreign > 0 {
         line(format!(
-            "{} rows are there that the workload never writes",
+            "{} rows exist that the workload never writes",
             render::thousands(found.foreign)
         ));
     }
     match (&found.checksum, &found.expected_checksum) {
         (Some(sum), Some(expected)) if sum == expected => {
-            line(format!("checksum of the content: {sum}, as it must be"));
+            line(format!("checksum of the content: {sum}, as expected"));
         }
         (Some(sum), _) => line(format!("checksum of the content: {sum}")),
         (None, _) => {}
@@ -353,14 +353,12 @@ impl<'a> Live<'a> {
         match event {
             PopulateEvent::Step(step) => self.step(*step),
             PopulateEvent::Resumed { from } => self.ui.note(&format!(
-                "going on from partition {}",
+                "resuming at partition {}",
                 render::thousands(*from)
             )),
             PopulateEvent::Left(left) => {
-                self.ui.note(&format!(
-                    "left by a load that was cut off: {}",
-                    setting(left)
-                ));
+                self.ui
+                    .note(&format!("left by an interrupted load: {}", setting(left)));
             }
             PopulateEvent::Done { done, of, repeated } => {
                 if let Some((progress, words)) = &self.progress {
@@ -399,12 +397,12 @@ impl<'a> Live<'a> {
     fn step(&mut self, step: PopulateStep) {
         self.progress = None;
         let words = match step {
-            PopulateStep::Look => "looking at the cluster",
+            PopulateStep::Look => "checking the cluster",
             PopulateStep::Prepare => "creating keyspace and tables",
             PopulateStep::Care => "raising the nodes' settings",
             PopulateStep::Load => "writing",
             PopulateStep::Settle => "flushing, and waiting for compactions",
-            PopulateStep::PutBack => "putting the nodes' settings back",
+            PopulateStep::PutBack => "restoring the nodes' settings",
             PopulateStep::Verify => "reading everything back",
         };
         self.progress = Some((self.ui.progress(words), words));

@@ -50,7 +50,7 @@ pub(crate) fn run(flags: &Presets, ui: &Ui) -> Result<u8, CommandError> {
 }
 
 fn overview(presets: &[&Preset]) -> String {
-    let mut table = Table::new(&["preset", "heap", "what for"]);
+    let mut table = Table::new(&["preset", "heap", "purpose"]);
     for preset in presets {
         table.row([
             preset.name.as_str().to_owned(),
@@ -59,7 +59,7 @@ fn overview(presets: &[&Preset]) -> String {
         ]);
     }
     format!(
-        "{}\n`helenus presets show NAME` tells every setting with its reason.\n",
+        "{}\n`helenus presets show NAME` shows every setting with its reason.\n",
         table.render()
     )
 }

@@ -54,7 +54,7 @@ struct Pages {
 pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     let to_output = flags.markdown.as_deref().is_some_and(outfile::is_output);
     if to_output && ui.json() {
-        let text = "--markdown - and --format json both want standard output";
+        let text = "--markdown - and --format json both need standard output";
         return Err(CommandError::new(code::USAGE, text)
             .hint("name a file for the summary, or leave --format json out".to_owned()));
     }
@@ -106,7 +106,7 @@ pub(crate) fn replaceable(path: &Path, force: bool) -> Result<(), CommandError> 
     if pages::is_report(&String::from_utf8_lossy(&beginning)) {
         return Ok(());
     }
-    let text = format!("{} is there, and is no report", path.display());
+    let text = format!("{} already exists, and is not a report", path.display());
     Err(CommandError::new(code::USAGE, text)
         .hint("name another file with --html or --markdown, or use --force".to_owned()))
 }
@@ -157,8 +157,5 @@ fn compared(history: &History, id: ComparisonId) -> Result<Pages, CommandError> 
 }
 
 fn nothing(target: &str) -> CommandError {
-    CommandError::new(
-        code::USAGE,
-        format!("no run has the name or the tag {target:?}"),
-    )
+    CommandError::new(code::USAGE, format!("no such run or tag: {target:?}"))
 }

@@ -36,7 +36,7 @@ impl Answers for Told {
         let untouched = plural(*untouched, "table");
         if *dry_run {
             return format!(
-                "{cluster} would go back to {goal}; {untouched} untouched; nothing was done (--dry-run)"
+                "{cluster} would return to {goal}; {untouched} untouched; nothing was done (--dry-run)"
             );
         }
         let took = human_duration(self.took);
@@ -90,7 +90,7 @@ fn text(told: &Reset, answer: String) -> String {
         say(format!("remove {}", folder.display()));
     }
     for table in &told.remade {
-        say(format!("note: {table} is made anew and has another id"));
+        say(format!("note: {table} is created again and has another id"));
     }
     told.lost
         .iter()

@@ -56,7 +56,7 @@ impl Answers for Removed {
 }
 
 /// Where there is none.
-const NONE: &str = "there is no cluster to remove";
+const NONE: &str = "no cluster to remove";
 
 fn told(verb: &str, one: &Removal) -> String {
     format!(
@@ -153,7 +153,7 @@ pub(crate) fn of_prefix(hands: &Hands, prefix: &str) -> Result<Vec<String>, Comm
         .cloned()
         .collect();
     if names.is_empty() {
-        let message = format!("there is no cluster named {prefix} and a number");
+        let message = format!("no cluster is named {prefix} and a number");
         let mut prefixes: Vec<String> = known
             .iter()
             .map(|name| {

@@ -50,7 +50,7 @@ fn send(
         disturb::may(hands, &target.cluster, flags.force).map_err(|refused| {
             match (refused.code, verb) {
                 (code::USAGE, "kill" | "pause") => refused.or_else_hint(&format!(
-                    "a run that is to measure it makes the fault itself: `helenus run … --fault 'at 10s for 20s {verb} {node}'`"
+                    "to measure it, let the run make the fault: `helenus run … --fault 'at 10s for 20s {verb} {node}'`"
                 )),
                 _ => refused,
             }

@@ -66,12 +66,12 @@ impl Shown {
     }
 }
 
-/// Why no status can be told, with the nearest keyspace.
+/// Why no status can be shown, with the nearest keyspace.
 pub(crate) fn not_told(error: &StatusError, view: &ClusterView) -> CommandError {
     let known: Vec<String> = view.keyspaces.iter().map(|k| k.name.clone()).collect();
     let hint = match error {
         StatusError::NoKeyspace(_) if known.is_empty() => {
-            Some("the cluster has no keyspace of yours yet".to_owned())
+            Some("the cluster has no user keyspace yet".to_owned())
         }
         StatusError::NoKeyspace(name) => Some(helenus_model::topology::name_hint(name, &known)),
         _ => None,

@@ -144,7 +144,7 @@ fn carry_out(
     bench::recorded(u8::from(failed), "the run", not_recorded)
 }
 
-/// What a person must see while it goes on: a cluster that is not theirs.
+/// What a person must see while it runs: a cluster that is not theirs.
 fn live(event: &StressEvent<'_>, ui: &Ui) {
     match event {
         StressEvent::Lab(LabEvent::Foreign(sight)) => {
@@ -199,7 +199,7 @@ fn tell_run(run: &StressRun, ui: &Ui) {
         let most = failed.filter_map(FailureKind::most_frequent).next();
         let cure = stress::failure_hint(most.unwrap_or(FailureKind::Other));
         ui.error(&CommandError::new(code::BAR, text).hint(format!(
-            "{cure}; -errors ignore counts failures and goes on"
+            "{cure}; -errors ignore counts failures and continues"
         )));
     }
     for (name, (nothing, all)) in &run.found_nothing {
@@ -215,7 +215,7 @@ fn tell_run(run: &StressRun, ui: &Ui) {
     }
     if let Some(id) = &run.finished.run {
         ui.note(&format!(
-            "{id}: {} threads; helenus history show {id} tells service and response times apart",
+            "{id}: {} threads; helenus history show {id} shows service and response times separately",
             run.threads
         ));
     }

@@ -25,7 +25,7 @@ struct Shown {
     data_centers: Vec<ShownDataCenter>,
     /// Links, a direction each; empty on loopback.
     links: Vec<Directed>,
-    /// Who holds what crosses them.
+    /// What delays the packets.
     #[serde(skip_serializing_if = "Wan::is_default")]
     wan: Wan,
 }
@@ -60,7 +60,7 @@ struct ShownDataCenter {
     disks: BTreeMap<String, Bytes>,
 }
 
-const NO_DISTANCE: &str = "no distance: the nodes live on loopback";
+const NO_DISTANCE: &str = "no distance: the nodes are on loopback";
 
 /// A node as it is shown.
 struct ShownNode {
@@ -214,7 +214,7 @@ pub(crate) fn ms(micros: u64) -> String {
 pub(crate) fn held(wan: Wan) -> &'static str {
     match wan {
         Wan::Queue => "",
-        Wan::Netem => "held by the kernel's netem\n",
+        Wan::Netem => "delayed by the kernel's netem\n",
     }
 }
 

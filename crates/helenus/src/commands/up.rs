@@ -136,7 +136,7 @@ pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui
     }
 }
 
-/// Tells of a patch that was never fetched here: a dry run fetches nothing, so nobody has looked whether there is one.
+/// Notes a patch that was never fetched here: a dry run fetches nothing, so it may or may not exist.
 pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
     let Source::Known(name) = source else { return };
     let Ok(release) = Release::find(name) else {
@@ -161,7 +161,7 @@ pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
     let nearest = release.nearest_patches().into_iter();
     let nearest: Vec<&str> = nearest.take(3).collect();
     ui.caution(&format!(
-        "this helenus knows no Cassandra {version} (the nearest are {}), and no jars of it are fetched or recorded: {fetch} proves that it exists",
+        "this helenus does not know Cassandra {version} (the nearest are {}), and no jars of it are fetched or recorded: {fetch} proves that it exists",
         nearest.join(", ")
     ));
 }
@@ -352,7 +352,7 @@ fn own_words(plan: &ClusterPlan, node: &NodePlan) -> String {
     own.unwrap_or_default() + &disk.unwrap_or_default()
 }
 
-/// What the release writes otherwise than the preset says, or cannot be told.
+/// Settings that differ from the preset on this release, or that it does not have.
 fn otherwise(plan: &ClusterPlan) -> String {
     let Ok(release) = Release::facts_for(&plan.release) else {
         return String::new();
@@ -377,7 +377,7 @@ fn otherwise(plan: &ClusterPlan) -> String {
         return text;
     }
     let version = &plan.release;
-    format!("\nwhat Cassandra {version} writes otherwise than the preset:\n{text}")
+    format!("\nsettings of Cassandra {version} that differ from the preset:\n{text}")
 }
 
 /// Turns events into a moving line and into notes.
@@ -413,7 +413,7 @@ impl<'a> Watcher<'a> {
                 ..
             } => {
                 if let Some(passed_over) = passed_over {
-                    self.ui.note(&format!("note: passed over {passed_over}"));
+                    self.ui.note(&format!("note: skipped {passed_over}"));
                 }
                 if let Some(caution) = caution {
                     self.ui.caution(caution);
@@ -423,7 +423,7 @@ impl<'a> Watcher<'a> {
                 }
             }
             Event::Inexact { version, facts } => self.ui.caution(&format!(
-                "Cassandra {version} is taken for {facts}, whose keys and JDKs are known"
+                "Cassandra {version} is treated as {facts}, whose keys and JDKs are known"
             )),
             Event::Planned(_) => {}
             Event::Training => self
@@ -444,9 +444,9 @@ impl<'a> Watcher<'a> {
                 .caution(&format!("the limits of its nodes are not enforced: {why}")),
             Event::Network { data_centers } => self
                 .progress
-                .say(format!("the network of {data_centers} data centres is there")),
+                .say(format!("the network of {data_centers} data centres is up")),
             Event::Rebuilt { nodes } => self.ui.caution(&format!(
-                "the cluster's network had gone: {} in what was left of it ended, to start in a new one",
+                "the cluster's network was gone: stopped {} left in it, to start again in a new one",
                 plural(*nodes, "node")
             )),
             Event::Started { nodes } => {

@@ -146,7 +146,7 @@ pub(crate) fn run(
 /// The first plan, in what the others differ from it, and what all take.
 fn plans_text(all: &Plans) -> String {
     let mut text = all.plans.first().map(plan_text).unwrap_or_default();
-    text.push_str("\nso is each, with a name, folders and addresses of its own:\n");
+    text.push_str("\nall others are the same, each with its own name, folders and addresses:\n");
     let mut table = Table::new(&["node", "address"]);
     for plan in &all.plans {
         for node in &plan.nodes {
@@ -269,7 +269,7 @@ fn text(list: &ReadyList) -> String {
         if let Some(error) = &cluster.error {
             let name = &cluster.name;
             text.push_str(&format!(
-                "{name} failed: {error}\n`helenus logs {name}` tells more, `helenus rm {name}` removes it\n"
+                "{name} failed: {error}\n`helenus logs {name}` shows more, `helenus rm {name}` removes it\n"
             ));
         }
     }

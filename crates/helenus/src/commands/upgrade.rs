@@ -32,7 +32,7 @@ struct Answer {
     dry_run: bool,
     /// The steps, in order.
     steps: Vec<StepView>,
-    /// Settings that the new release writes otherwise, or cannot be told.
+    /// Settings that differ on the new release, or that it does not have.
     otherwise: Vec<Otherwise>,
 }
 
@@ -116,9 +116,9 @@ pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, Command
 /// What was done before stays, and is not done again.
 fn goes_on(failure: CommandError, cluster: &str) -> CommandError {
     if failure.code == code::INTERRUPTED {
-        let text = "interrupted between two steps or in one; what is done stays";
+        let text = "interrupted; the steps that are done stay";
         return CommandError::new(code::INTERRUPTED, text)
-            .hint(format!("`helenus upgrade {cluster}` goes on"));
+            .hint(format!("`helenus upgrade {cluster}` resumes it"));
     }
     failure
 }

@@ -65,7 +65,7 @@ fn list(ui: &Ui) {
         workloads: built_in::ALL.iter().map(line).collect(),
     };
     ui.result(&listed, || {
-        let mut table = Table::new(&["workload", "phases", "what it is about"]);
+        let mut table = Table::new(&["workload", "phases", "description"]);
         for line in &listed.workloads {
             let phases = if line.phases.is_empty() {
                 "–".to_owned()
@@ -75,7 +75,7 @@ fn list(ui: &Ui) {
             table.row([line.name.to_owned(), phases, line.about.to_owned()]);
         }
         format!(
-            "{}\n`helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.\n",
+            "{}\n`helenus workload show NAME` shows parameters and profile; a file in cassandra-stress's YAML runs as well.\n",
             table.render()
         )
     });
@@ -109,7 +109,7 @@ struct Set {
     name: &'static str,
     /// Its value.
     value: String,
-    /// Its value where nobody says one.
+    /// Its default.
     default: &'static str,
     /// What it does.
     about: &'static str,
@@ -145,7 +145,10 @@ fn show(flags: &Show, ui: &Ui) -> Result<(), CommandError> {
         let text = profile.ok_or_else(|| {
             CommandError::new(
                 code::USAGE,
-                format!("{} has no profile: it has a path of its own", known.name),
+                format!(
+                    "{} has no profile: it has its own implementation",
+                    known.name
+                ),
             )
         })?;
         ui.out(&text);

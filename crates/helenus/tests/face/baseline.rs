@@ -19,7 +19,7 @@ fn saving_restoring_listing_verifying_and_removing_are_told() {
     shot_live!(lab.run(&["baseline", "list"]), @"
     exit code: 0
     --- standard output
-    there is no baseline; `helenus baseline save NAME TAG` makes one
+    no baseline yet; `helenus baseline save NAME TAG` makes one
     ");
     shot_live!(lab.run(&["baseline", "save", "c", "one", "--dry-run"]), @"
     exit code: 0
@@ -31,7 +31,7 @@ fn saving_restoring_listing_verifying_and_removing_are_told() {
     shot_live!(lab.run(&["baseline", "list"]), @"
     exit code: 0
     --- standard output
-    there is no baseline; `helenus baseline save NAME TAG` makes one
+    no baseline yet; `helenus baseline save NAME TAG` makes one
     ");
     shot_live!(lab.run(&["baseline", "save", "c", "one"]), @"
     exit code: 0

@@ -47,9 +47,9 @@ fn help() {
           --format <FORMAT>       Text for people, or JSON for programs [default: text] [possible
                                   values: text, json]
           --pairs <N>             Pairs to run [default: 8]
-      -v, --verbose...            More detail on standard error; twice for everything. The log file has
-                                  it always
-      -q, --quiet                 Nothing on standard error but errors
+      -v, --verbose...            More detail on standard error; twice for everything. The log file
+                                  always has it
+      -q, --quiet                 Print only errors on standard error
           --until <PERCENT>       Half-width of the interval to reach, such as 5%: six pairs say how
                                   many are needed
           --stop-early            Look after each pair from the sixth on, and stop when every bar is

@@ -15,7 +15,7 @@ fn help_of_count() {
     shot!(TestLab::new().run(&["count", "--help"]), @"
     exit code: 0
     --- standard output
-    The rows of a table, by ranges of tokens: in all, by partition, by node, along the ring
+    Count a table's rows by token ranges: in total, by partition, by node, along the ring
 
     Usage: helenus count [OPTIONS] <KEYSPACE.TABLE>
 
@@ -23,31 +23,31 @@ fn help_of_count() {
       <KEYSPACE.TABLE>  The table
 
     Options:
-          --by <WHAT>        What to tell beside the total: sizes of partitions, rows of each node's
+          --by <WHAT>        What to report beside the total: sizes of partitions, rows of each node's
                              primary ranges, rows along the ring [possible values: partition, node,
                              token-range]
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
           --top <N>          How many of the largest partitions to name [default: 10]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-          --all              Every partition with its rows, as CSV on standard output, in no order
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+          --all              Every partition with its rows, as CSV on standard output, unordered
+      -q, --quiet            Print only errors on standard error
           --checksum         Fetch every row and sum up its hash: equal contents have equal checksums
-          --resume           Go on with a count that was cut off
-          --anew             Forget a count that was cut off
+          --resume           Resume an interrupted count
+          --anew             Discard an interrupted count
       -h, --help             Print help
 
     Where:
-          --cluster <NAME>                 A cluster of yours, by name [default: HELENUS_CLUSTER, or the
-                                           only one]
+          --cluster <NAME>                 One of your clusters, by name [default: HELENUS_CLUSTER, or
+                                           the only one]
           --hosts <HOST,…>                 Addresses of any cluster: nothing is written to it
           --port <PORT>                    CQL port of --hosts [default: 9042]
           --user <USER>                    User of --hosts; the password comes from --password-from
-          --password-from <VARIABLE|FILE>  Where the password is: a variable's name, or the path of a
-                                           0600 file
-          --tls-ca <FILE>                  Encrypt connections to --hosts, and trust what these
-                                           authorities (PEM) have signed
+          --password-from <VARIABLE|FILE>  Where the password is: an environment variable, or the path
+                                           of a 0600 file
+          --tls-ca <FILE>                  Encrypt connections to --hosts, and trust these certificate
+                                           authorities (PEM)
           --tls-cert <FILE>                A client certificate (PEM) for --hosts that ask for one
           --tls-key <FILE>                 Its private key (PEM), a 0600 file
 
@@ -64,9 +64,9 @@ fn help_of_count() {
       helenus count shop.orders --by partition --all > partitions.csv
       helenus count shop.orders --by token-range
       helenus count shop.orders --hosts 10.0.0.1,10.0.0.2 --in-flight 1 --rate 20k
-      helenus count shop.orders --resume     go on with a count that was cut off
+      helenus count shop.orders --resume     resume an interrupted count
 
-    Nothing is written. A request that is too much for a node is asked again in smaller parts.
+    Nothing is written. A request that is too large for a node is sent again in smaller parts.
     ");
 }
 
@@ -75,7 +75,7 @@ fn help_of_check_data() {
     shot!(TestLab::new().run(&["check-data", "--help"]), @"
     exit code: 0
     --- standard output
-    Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1 something
+    Compare a workload's tables with what was written; exit code 1 if rows are missing or wrong
 
     Usage: helenus check-data [OPTIONS] --seed <N> <WORKLOAD>
 
@@ -87,23 +87,23 @@ fn help_of_check_data() {
                                 text, json]
           --population <N>      Partitions that were written: positions 0 up to this one
           --seed <N>            Root seed of the run that wrote them
-      -v, --verbose...          More detail on standard error; twice for everything. The log file has it
-                                always
+      -v, --verbose...          More detail on standard error; twice for everything. The log file always
+                                has it
           --param <NAME=VALUE>  A parameter of a built-in workload; may be repeated
-      -q, --quiet               Nothing on standard error but errors
+      -q, --quiet               Print only errors on standard error
           --differences <N>     How many missing, wrong and foreign rows to name [default: 10]
       -h, --help                Print help
 
     Where:
-          --cluster <NAME>                 A cluster of yours, by name [default: HELENUS_CLUSTER, or the
-                                           only one]
+          --cluster <NAME>                 One of your clusters, by name [default: HELENUS_CLUSTER, or
+                                           the only one]
           --hosts <HOST,…>                 Addresses of any cluster: nothing is written to it
           --port <PORT>                    CQL port of --hosts [default: 9042]
           --user <USER>                    User of --hosts; the password comes from --password-from
-          --password-from <VARIABLE|FILE>  Where the password is: a variable's name, or the path of a
-                                           0600 file
-          --tls-ca <FILE>                  Encrypt connections to --hosts, and trust what these
-                                           authorities (PEM) have signed
+          --password-from <VARIABLE|FILE>  Where the password is: an environment variable, or the path
+                                           of a 0600 file
+          --tls-ca <FILE>                  Encrypt connections to --hosts, and trust these certificate
+                                           authorities (PEM)
           --tls-cert <FILE>                A client certificate (PEM) for --hosts that ask for one
           --tls-key <FILE>                 Its private key (PEM), a 0600 file
 
@@ -118,9 +118,8 @@ fn help_of_check_data() {
       helenus check-data users.yaml --population 20000 --seed 7 --cluster c --differences 50
       helenus check-data iot --param sources=1000 --population 10000 --seed 7 --cluster c
 
-    Every row is read once and compared with what seed and position say; nothing is written. Rows that
-    the
-    workload never writes are told, and are no failure.
+    Every row is read once and compared with what seed and position give; nothing is written.
+    Rows that the workload never writes are reported, and are not a failure.
 
     Exit codes: 0 all is there, 1 something is missing or wrong, 130 interrupted.
     ");
@@ -138,7 +137,7 @@ fn flags_that_do_not_go_together() {
     shot!(lab.run(&["count", "k.t", "--all", "--by", "node"]), @"
     exit code: 2
     --- standard error
-    error: --all tells every partition
+    error: --all lists every partition
     hint: add --by partition
     ");
     shot!(lab.run(&["count", "k.t", "--all", "--by", "partition", "--format", "json"]), @r#"
@@ -191,8 +190,8 @@ fn no_cluster_and_no_workload() {
     shot!(lab.run(&["check-data", "standard1", "--seed", "1"]), @"
     exit code: 2
     --- standard error
-    error: how many partitions were written?
-    hint: say --population N, as the run that wrote them
+    error: --population is missing: how many partitions were written?
+    hint: use --population N, as the run that wrote them
     ");
     shot!(lab.run(&["check-data", "standard1", "--population", "5"]), @"
     exit code: 2

@@ -153,7 +153,7 @@ fn presets_may_be_a_data_centre_s_or_a_node_s() {
     shot!(lab.run(&["up", "--topology", "wan.toml", "--dry-run"]), @"
     exit code: 2
     --- standard error
-    error: eu: there is no preset named doc01
+    error: eu: no such preset: doc01
     hint: did you mean doc001?
     ");
     lab.write(
@@ -245,7 +245,7 @@ fn distance_is_refused_where_it_cannot_be() {
     shot!(lab.run(&["link", "c"]), @"
     exit code: 2
     --- standard error
-    error: cluster c has no links: it lives on loopback
+    error: cluster c has no links: it is on loopback
     hint: bring one up with distance: helenus up wan -n 3:3 --rtt 40ms
     ");
     shot!(lab.run(&["exec", "c/DC2", "--", "true"]), @"

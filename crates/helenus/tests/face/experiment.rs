@@ -108,7 +108,7 @@ fn a_tip_about_numa_wants_several_nodes_of_memory() {
     if Path::new("/sys/devices/system/node/node1").exists() {
         assert_eq!(why, None);
     } else {
-        let one = "-XX:+UseNUMA wants several NUMA nodes, and this machine has one";
+        let one = "-XX:+UseNUMA needs several NUMA nodes, and this machine has one";
         assert_eq!(why, Some(one));
     }
 }
@@ -138,13 +138,13 @@ fn the_command_line_may_ask_for_other_blocks_than_the_file() {
     assert!(!plan("6").out.contains(few));
     let said = plan("0");
     assert_eq!(said.code, "2", "{said}");
-    insta::assert_snapshot!(said.err, @"error: --repeats wants a number from 1 to 1000, not 0");
+    insta::assert_snapshot!(said.err, @"error: --repeats must be a number from 1 to 1000, not 0");
     lab.write(
         "heap.toml",
         &FILE.replace("seed = 7", "seed = 7\nuntil = \"5%\""),
     );
     let said = plan("5");
-    insta::assert_snapshot!(said.err, @"error: --repeats wants a number from 6 to 1000, not 5");
+    insta::assert_snapshot!(said.err, @"error: --repeats must be a number from 6 to 1000, not 5");
 }
 
 fn said(from: &str, to: &str) -> String {
@@ -193,8 +193,8 @@ fn what_is_wrong_is_told_with_its_line() {
     ");
     insta::assert_snapshot!(said("duration = \"10s\"", "duration = \"ten\""), @r#"error: heap.toml:11: invalid value 'ten' for '--duration <TIME>': "ten" is not a duration: write a number with ms, s, m, h or d, such as 30s"#);
     insta::assert_snapshot!(said("duration = \"10s\"", "seed = 5"), @"
-    error: heap.toml:11: seed has no place in a section
-    hint: order and data come from one: write it at the top of the file
+    error: heap.toml:11: seed does not belong in a section
+    hint: order and data share one seed: write it at the top of the file
     ");
     insta::assert_snapshot!(said("kind = \"restart\"", "kind = \"phase\""), @r#"
     error: heap.toml:17: heap cannot be a factor of kind phase
@@ -259,12 +259,12 @@ fn distance_is_a_factor_of_phases_where_there_is_any() {
         said.err
     };
     insta::assert_snapshot!(said("nodes = \"1:1\"", "nodes = 2"), @r#"
-    error: far.toml:17: rtt is a factor, and the cluster has one data centre: nothing is far from anything
+    error: far.toml:17: rtt is a factor, but the cluster has only one data centre
     hint: give it two, such as nodes = "1:1" in [cluster]
     "#);
     insta::assert_snapshot!(said("\"0ms\"", "{ label = \"near\", rate = 50 }"), @r#"
-    error: far.toml:17: rtt is a factor, and rtt=near says none
-    hint: write rtt = "0ms" where there shall be no distance
+    error: far.toml:17: rtt is a factor, but rtt=near sets none
+    hint: write rtt = "0ms" for no distance
     "#);
     insta::assert_snapshot!(said("rate = 100", "rtt = \"4ms\""), @"
     error: far.toml:10: unknown key rtt in [workload]
@@ -309,19 +309,19 @@ fn what_is_not_there_is_told() {
     shot!(lab.run(&["experiment", "resume", "heap.toml"]), @"
     exit code: 2
     --- standard error
-    error: there is no experiment heap in the history
-    hint: begin it: helenus experiment run heap.toml
+    error: no such experiment in the history: heap
+    hint: start it: helenus experiment run heap.toml
     ");
     shot!(lab.run(&["experiment", "report", "e7"]), @"
     exit code: 2
     --- standard error
-    error: there is no experiment e7 in the history
+    error: no such experiment in the history: e7
     hint: `helenus experiment status` lists them
     ");
     shot!(lab.run(&["experiment", "status"]), @"
     exit code: 0
     --- standard output
-    no experiment yet; `helenus experiment run FILE` begins one
+    no experiment yet; `helenus experiment run FILE` starts one
     ");
 }
 

@@ -99,16 +99,16 @@ fn help() {
     Usage: helenus guard [OPTIONS] [NAME]
 
     Arguments:
-      [NAME]  A cluster of yours, by name: does it answer at its addresses, and nobody else?
+      [NAME]  One of your clusters, by name: does it, and nothing else, answer at its addresses?
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
           --hosts <HOST,…>   Addresses or host names, as a test's driver gets them
           --port <PORT>      CQL port of --hosts [default: 9042]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
@@ -116,7 +116,7 @@ fn help() {
       helenus guard c
       helenus guard --hosts "$CASSANDRA_CONTACT_POINTS" --port "$CASSANDRA_PORT" || exit 1
 
-    Exit codes: 0 every address is of one cluster of yours, 1 something is foreign, 3 nobody answers.
+    Exit codes: 0 all addresses belong to one of your clusters, 1 one is foreign, 3 nobody answers.
     "#);
     shot!(TestLab::new().run(&["guard"]), @"
     exit code: 2
@@ -202,20 +202,20 @@ fn nodetool_s_words_for_somebody_else_are_refused() {
     shot!(lab.run(&["nodetool", "c", "-h", "production.example", "drain"]), @"
     exit code: 0
     --- standard output
-    The release's own nodetool against a node; JMX is opened for it, with a password
+    Run the release's own nodetool on a node; JMX is opened for it, with a password
 
     Usage: helenus nodetool [OPTIONS] <NAME[/NODE]> [ARGUMENTS]...
 
     Arguments:
       <NAME[/NODE]>   NAME or NAME/NODE
-      [ARGUMENTS]...  nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
+      [ARGUMENTS]...  nodetool's own arguments; -h, -p, -u, -pw and -pwf may come before its command
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:

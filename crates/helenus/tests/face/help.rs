@@ -8,7 +8,7 @@ fn stop() {
     shot!(TestLab::new().run(&["stop", "--help"]), @"
     exit code: 0
     --- standard output
-    Stop a cluster or a node gently; its data stays
+    Stop a cluster or a node with a clean shutdown; its data stays
 
     Usage: helenus stop [OPTIONS] [NAME[/NODE]]
 
@@ -16,16 +16,15 @@ fn stop() {
       [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster] [env: HELENUS_CLUSTER=]
 
     Options:
-          --dry-run          Say what would be done, do nothing
+          --dry-run          Show what would be done, do nothing
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --prefix <PREFIX>  The clusters of a prefix: it, and a number
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
-          --within <TIME>    Patience with a node that does not stop by itself; it is killed then
-                             [default: 60s]
-          --force            Also while a run measures the cluster; it is disqualified
+          --prefix <PREFIX>  The clusters named PREFIX and a number
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
+          --within <TIME>    How long to wait for a node to stop; then it is killed [default: 60s]
+          --force            Even while a run measures the cluster; that run becomes invalid
       -h, --help             Print help
     ");
 }
@@ -35,7 +34,7 @@ fn reset() {
     shot!(TestLab::new().run(&["reset", "--help"]), @"
     exit code: 0
     --- standard output
-    Back to the state after `up`, or after the last baseline, with no restart
+    Return to the state after `up` or the last baseline, without a restart
 
     Usage: helenus reset [OPTIONS] [NAME]
 
@@ -43,17 +42,17 @@ fn reset() {
       [NAME]  Cluster [default: the only one] [env: HELENUS_CLUSTER=]
 
     Options:
-          --force            Also while a run measures the cluster; it is disqualified
+          --force            Even while a run measures the cluster; that run becomes invalid
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --dry-run          Say what would be changed, change nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --dry-run          Show what would be changed, change nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
-    Tables that were there stay and are truncated where they hold anything, so statements prepared on
-    them go on. What was made since is dropped. Snapshots and hints go. No node is restarted.
+    Existing tables stay, and are truncated if they hold data; statements prepared on them stay valid.
+    Whatever was created since is dropped. Snapshots and hints are deleted. No node is restarted.
 
     Examples:
       helenus reset c
@@ -75,15 +74,15 @@ fn start() {
       [NAME[/NODE]]  NAME or NAME/NODE [default: the only cluster] [env: HELENUS_CLUSTER=]
 
     Options:
-          --dry-run              Say what would be done, do nothing
+          --dry-run              Show what would be done, do nothing
           --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
                                  text, json]
-          --prefix <PREFIX>      The clusters of a prefix: it, and a number
-      -v, --verbose...           More detail on standard error; twice for everything. The log file has
-                                 it always
-      -q, --quiet                Nothing on standard error but errors
+          --prefix <PREFIX>      The clusters named PREFIX and a number
+      -v, --verbose...           More detail on standard error; twice for everything. The log file
+                                 always has it
+      -q, --quiet                Print only errors on standard error
           --ready-within <TIME>  Longest wait until all running nodes are ready [default: 3m]
-          --force                Also while a run measures the cluster; it is disqualified
+          --force                Even while a run measures the cluster; that run becomes invalid
       -h, --help                 Print help
     ");
 }
@@ -103,14 +102,14 @@ fn rm() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --prefix <PREFIX>  The clusters of a prefix: it, and a number
+          --prefix <PREFIX>  The clusters named PREFIX and a number
           --all              Every cluster of this user, and everything that an interrupted command left
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
-          --with-baselines   Their baselines too, which stay otherwise
-          --force            Also while a run measures the cluster; it is disqualified
-          --dry-run          Say what would be deleted, delete nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
+          --with-baselines   Their baselines too; by default they stay
+          --force            Even while a run measures the cluster; that run becomes invalid
+          --dry-run          Show what would be deleted, delete nothing
       -h, --help             Print help
 
     Examples:
@@ -132,11 +131,11 @@ fn list() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -m, --memory           Memory by kind: what was planned and what is there
-          --prefix <PREFIX>  Only the clusters of a prefix: it, and a number
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -m, --memory           Memory by kind, planned and measured
+          --prefix <PREFIX>  Only the clusters named PREFIX and a number
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
@@ -151,7 +150,7 @@ fn status() {
     shot!(TestLab::new().run(&["status", "--help"]), @"
     exit code: 0
     --- standard output
-    A cluster as `nodetool status` tells it, from data
+    The output of `nodetool status`, computed from data read over CQL
 
     Usage: helenus status [OPTIONS] [NAME]
 
@@ -162,9 +161,9 @@ fn status() {
           --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
                                  text, json]
       -k, --keyspace <KEYSPACE>  Keyspace whose replication decides what each node owns
-      -v, --verbose...           More detail on standard error; twice for everything. The log file has
-                                 it always
-      -q, --quiet                Nothing on standard error but errors
+      -v, --verbose...           More detail on standard error; twice for everything. The log file
+                                 always has it
+      -q, --quiet                Print only errors on standard error
       -h, --help                 Print help
     ");
 }
@@ -183,13 +182,13 @@ fn logs() {
                      HELENUS_CLUSTER=]
 
     Options:
-      -f, --follow           Go on with what is written from now on, until Ctrl-C
+      -f, --follow           Follow the log until Ctrl-C
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
           --tail <LINES>     The last lines only
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -207,13 +206,13 @@ fn kill() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --force            Also while a run measures the cluster; it is disqualified
+          --force            Even while a run measures the cluster; that run becomes invalid
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --dry-run          Say what would be done, do nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --dry-run          Show what would be done, do nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -231,13 +230,13 @@ fn pause() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --force            Also while a run measures the cluster; it is disqualified
+          --force            Even while a run measures the cluster; that run becomes invalid
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --dry-run          Say what would be done, do nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --dry-run          Show what would be done, do nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -247,7 +246,7 @@ fn resume() {
     shot!(TestLab::new().run(&["resume", "--help"]), @"
     exit code: 0
     --- standard output
-    Let a paused node go on
+    Resume a paused node with SIGCONT
 
     Usage: helenus resume [OPTIONS] <NAME/NODE>
 
@@ -255,13 +254,13 @@ fn resume() {
       <NAME/NODE>  NAME/NODE
 
     Options:
-          --force            Also while a run measures the cluster; it is disqualified
+          --force            Even while a run measures the cluster; that run becomes invalid
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --dry-run          Say what would be done, do nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --dry-run          Show what would be done, do nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -271,20 +270,20 @@ fn nodetool() {
     shot!(TestLab::new().run(&["nodetool", "--help"]), @"
     exit code: 0
     --- standard output
-    The release's own nodetool against a node; JMX is opened for it, with a password
+    Run the release's own nodetool on a node; JMX is opened for it, with a password
 
     Usage: helenus nodetool [OPTIONS] <NAME[/NODE]> [ARGUMENTS]...
 
     Arguments:
       <NAME[/NODE]>   NAME or NAME/NODE
-      [ARGUMENTS]...  nodetool's own words; -h, -p, -u, -pw and -pwf may stand before its verb
+      [ARGUMENTS]...  nodetool's own arguments; -h, -p, -u, -pw and -pwf may come before its command
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
@@ -311,11 +310,11 @@ fn cqlsh() {
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
       -f, --file <FILE>      A file with statements; - for standard input
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
           --cl <LEVEL>       Consistency level of the statements, until CONSISTENCY sets another
                              [default: ONE]
-      -q, --quiet            Nothing on standard error but errors
+      -q, --quiet            Print only errors on standard error
           --installed        Hand the terminal over to an installed cqlsh, connected
           --dry-run          Show the statements one by one, run none
       -h, --help             Print help
@@ -344,13 +343,13 @@ fn env() {
                      HELENUS_CLUSTER=]
 
     Options:
-          --as <READER>      Whom it is for [default: shell] [possible values: shell, fish, dotenv,
-                             github, json, java, python]
+          --as <READER>      What the output is for [default: shell] [possible values: shell, fish,
+                             dotenv, github, json, java, python]
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
@@ -377,9 +376,9 @@ fn releases() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -389,7 +388,7 @@ fn presets() {
     shot!(TestLab::new().run(&["presets", "--help"]), @"
     exit code: 0
     --- standard output
-    Presets and the reason of each of their settings
+    Presets, with the reason for each setting
 
     Usage: helenus presets [OPTIONS] [COMMAND]
 
@@ -400,9 +399,9 @@ fn presets() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -412,16 +411,16 @@ fn doctor() {
     shot!(TestLab::new().run(&["doctor", "--help"]), @"
     exit code: 0
     --- standard output
-    What this machine has and lacks, with the cure of each
+    Check this machine: what it has and lacks, with the cure
 
     Usage: helenus doctor [OPTIONS]
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -431,7 +430,7 @@ fn completions() {
     shot!(TestLab::new().run(&["completions", "--help"]), @"
     exit code: 0
     --- standard output
-    Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs, tags
+    Print shell completions: commands, flags, clusters, nodes, runs, tags
 
     Usage: helenus completions [OPTIONS] <SHELL>
 
@@ -441,18 +440,18 @@ fn completions() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
-      source <(helenus completions bash)     in ~/.bashrc, so that it is as new as the program
+      source <(helenus completions bash)     in ~/.bashrc: always matches the program
       source <(helenus completions zsh)      in ~/.zshrc, after compinit
       helenus completions fish | source      in ~/.config/fish/config.fish
 
     The shell asks helenus, which must be on PATH, for each completion: clusters, nodes, runs, tags,
-    workloads and releases are those of the moment. Nothing is written or started for it.
+    workloads and releases are always current. Nothing is written or started for it.
     ");
 }
 
@@ -471,11 +470,11 @@ fn releases_fetch() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --no-archive       Leave the archive to the first start
-          --dry-run          Say what would be fetched, fetch nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --no-archive       Do not make the archive; the first start does
+          --dry-run          Show what would be fetched, fetch nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
 }
@@ -507,10 +506,10 @@ fn presets_show() {
               [possible values: text, json]
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
       -h, --help
               Print help (see a summary with '-h')
@@ -522,23 +521,23 @@ fn fault() {
     shot!(TestLab::new().run(&["fault", "--help"]), @"
     exit code: 0
     --- standard output
-    A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
+    Inject a fault into nodes or links (kill, pause, slow, lose, partition), or list the faults
 
     Usage: helenus fault [OPTIONS] <NAME> [WHAT [AMOUNT] TARGET]...
 
     Arguments:
       <NAME>                     Cluster
-      [WHAT [AMOUNT] TARGET]...  What, how much, and where [default: tell what holds]
+      [WHAT [AMOUNT] TARGET]...  What, how much, and where [default: list what holds]
 
     Options:
-          --for <TIME>           Let it hold so long, and heal it then
+          --for <TIME>           Heal it after this time
           --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
                                  text, json]
           --ready-within <TIME>  Longest wait until nodes that are started again are ready [default: 3m]
-      -v, --verbose...           More detail on standard error; twice for everything. The log file has
-                                 it always
-          --dry-run              Say what would be done, do nothing
-      -q, --quiet                Nothing on standard error but errors
+      -v, --verbose...           More detail on standard error; twice for everything. The log file
+                                 always has it
+          --dry-run              Show what would be done, do nothing
+      -q, --quiet                Print only errors on standard error
       -h, --help                 Print help
 
     Examples:
@@ -546,14 +545,14 @@ fn fault() {
       helenus fault wan kill node2           SIGKILL; heal starts it again
       helenus fault wan pause DC1/rack1      SIGSTOP to every node of a rack
       helenus fault wan slow 25% DC3         each node gets 25 % of one processor
-      helenus fault c disk-full node2        nothing is left free; wants a cluster of up --disk
+      helenus fault c disk-full node2        no space is left; needs a cluster of up --disk
       helenus fault wan slow 50ms DC1:DC2    50 ms more, each way
-      helenus fault wan loss 5% DC1:DC2      packets that are lost, each way
-      helenus fault wan partition DC3        cut off from all others; nodes and racks, too
+      helenus fault wan loss 5% DC1:DC2      lost packets, each way
+      helenus fault wan partition DC3        cut off from all others; also nodes and racks
       helenus fault wan partition DC3 --for 30s
                                              holds for 30 s and is healed; Ctrl-C heals at once
 
-    Targets: node2 (or 2), DC1/rack1, DC3, DC1:DC2. What lies between data centres wants a cluster
+    Targets: node2 (or 2), DC1/rack1, DC3, DC1:DC2. Faults between data centres need a cluster
     that was brought up with distance. `helenus run --fault` does the same on a run's time line.
     ");
 }
@@ -563,23 +562,23 @@ fn heal() {
     shot!(TestLab::new().run(&["heal", "--help"]), @"
     exit code: 0
     --- standard output
-    Undo faults: nodes are started or go on, links are as they were
+    Undo faults: start or resume the nodes, restore the links
 
     Usage: helenus heal [OPTIONS] <NAME> [TARGET]
 
     Arguments:
       <NAME>    Cluster
-      [TARGET]  Target of the faults, as it was said [default: the only fault's]
+      [TARGET]  Target of the faults, as given to `fault` [default: the only fault's]
 
     Options:
           --all                  Every fault of the cluster
           --format <FORMAT>      Text for people, or JSON for programs [default: text] [possible values:
                                  text, json]
           --ready-within <TIME>  Longest wait until nodes that are started again are ready [default: 3m]
-      -v, --verbose...           More detail on standard error; twice for everything. The log file has
-                                 it always
-          --dry-run              Say what would be done, do nothing
-      -q, --quiet                Nothing on standard error but errors
+      -v, --verbose...           More detail on standard error; twice for everything. The log file
+                                 always has it
+          --dry-run              Show what would be done, do nothing
+      -q, --quiet                Print only errors on standard error
       -h, --help                 Print help
 
     Examples:
@@ -587,6 +586,6 @@ fn heal() {
       helenus heal wan DC3                   every fault of DC3
       helenus heal wan --all
 
-    Nodes that were killed, or ended when their disk was full, are started again and waited for.
+    Nodes that were killed, or ended when their disk was full, are started again; heal waits for them.
     ");
 }

@@ -8,77 +8,75 @@ fn the_program() {
     shot!(TestLab::new().run(&["--help"]), @"
     exit code: 0
     --- standard output
-    Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe
+    Bring up real Apache Cassandra in seconds, and measure it with numbers you can trust
 
     Usage: helenus [OPTIONS] <COMMAND>
 
     Commands:
       up           Bring up a cluster and wait until it is ready
-      bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
+      bench        Bring up an ephemeral cluster (or use yours), measure write, read and mixed, and
                    remove it
-      run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
-      populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
-      stress       A line of cassandra-stress, as it stands
-      nb           A line of NoSQLBench's cql-iot, as it stands
-      workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
+      run          Run your own or a built-in workload: closed loop, at a rate, along a ramp or in steps
+      populate     Fill your cluster with a workload's data; resumes after an interruption
+      stress       Run a command line of cassandra-stress as it is
+      nb           Run a command line of NoSQLBench's cql-iot as it is
+      workload     Workloads: list the built-in ones, check a profile, draft one from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
-      levels       Consistency levels against distance: each measured beside what the model predicts
-      experiment   A matrix of settings from one file: planned, run unattended, answered
-      history      What was measured: list, show, tag, prune, export
+      levels       Consistency levels at distances: measured latency beside the model's prediction
+      experiment   Plan, run and report a matrix of settings from one file, unattended
+      history      The stored runs: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      stop         Stop a cluster or a node gently; its data stays
+      stop         Stop a cluster or a node with a clean shutdown; its data stays
       start        Start a stopped cluster or node again, with its data
       upgrade      Move a cluster to another release, one node at a time, with its data
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
-      status       A cluster as `nodetool status` tells it, from data
+      status       The output of `nodetool status`, computed from data read over CQL
       topology     Data centres, racks and the distance between them: check a file, show it
-      link         The links between data centres: show, measure, change while they work
-      exec         Run a program where a client of a data centre, or a node, stands
+      link         The links between data centres: show, measure, change while in use
+      exec         Run a program in the network of a data centre's client, or of a node
       logs         A node's log
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
-      resume       Let a paused node go on
-      node         Nodes that come and go: add, decommission, remove, replace
-      fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
-      heal         Undo faults: nodes are started or go on, links are as they were
-      reset        Back to the state after `up`, or after the last baseline, with no restart
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
-      count        The rows of a table, by ranges of tokens: in all, by partition, by node, along the
-                   ring
-      check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
-                   something
-      ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
-      nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
-      jmx          Open a node's JMX, and say how jconsole and other clients get in
+      resume       Resume a paused node with SIGCONT
+      node         Change the nodes: add, decommission, remove, replace
+      fault        Inject a fault into nodes or links (kill, pause, slow, lose, partition), or list the
+                   faults
+      heal         Undo faults: start or resume the nodes, restore the links
+      reset        Return to the state after `up` or the last baseline, without a restart
+      baseline     Save a cluster's state, and restore it here or in another cluster with equal tokens
+      count        Count a table's rows by token ranges: in total, by partition, by node, along the ring
+      check-data   Compare a workload's tables with what was written; exit code 1 if rows are missing or
+                   wrong
+      ledger       Find lost acknowledged writes of a run with --ledger; exit code 1 if any is lost
+      nodetool     Run the release's own nodetool on a node; JMX is opened for it, with a password
+      jmx          Open a node's JMX, and print how jconsole and other clients connect
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
       guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
-      presets      Presets and the reason of each of their settings
-      doctor       What this machine has and lacks, with the cure of each
-      completions  Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs,
-                   tags
+      presets      Presets, with the reason for each setting
+      doctor       Check this machine: what it has and lacks, with the cure
+      completions  Print shell completions: commands, flags, clusters, nodes, runs, tags
       help         Print this message or the help of the given subcommand(s)
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
       -V, --version          Print version
 
     Examples:
-      helenus bench                          up, write, read, mixed, result, rm: the whole line
+      helenus bench                          the whole sequence: up, write, read, mixed, report, rm
       helenus up c -n 3                      three nodes named c/node1 … c/node3
       helenus cql c -e 'SELECT * FROM system.local'
       helenus rm --all
 
-    Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
-    6 undecided, 130 interrupted.
+    Exit codes: 0 done, 1 threshold crossed or check failed, 2 usage, 3 environment, 4 cluster,
+    5 invalid, 6 inconclusive, 130 interrupted.
     ");
 }
 
@@ -87,77 +85,75 @@ fn no_verb_at_all() {
     shot!(TestLab::new().run(&[]), @"
     exit code: 2
     --- standard error
-    Bring up real Apache Cassandra in seconds, and measure it with numbers one can believe
+    Bring up real Apache Cassandra in seconds, and measure it with numbers you can trust
 
     Usage: helenus [OPTIONS] <COMMAND>
 
     Commands:
       up           Bring up a cluster and wait until it is ready
-      bench        Measure: bring up an ephemeral cluster (or take one), run write, read and mixed,
+      bench        Bring up an ephemeral cluster (or use yours), measure write, read and mixed, and
                    remove it
-      run          Run a workload of your own, or a built-in one, at a rate, a ramp or in steps
-      populate     Fill a cluster of yours with a workload's data; goes on where it was cut off
-      stress       A line of cassandra-stress, as it stands
-      nb           A line of NoSQLBench's cql-iot, as it stands
-      workload     Workloads: built-in ones, profiles checked, a profile drafted from a table
+      run          Run your own or a built-in workload: closed loop, at a rate, along a ramp or in steps
+      populate     Fill your cluster with a workload's data; resumes after an interruption
+      stress       Run a command line of cassandra-stress as it is
+      nb           Run a command line of NoSQLBench's cql-iot as it is
+      workload     Workloads: list the built-in ones, check a profile, draft one from a table
       compare      Two sides of runs: what differs, by how much, and how sure that is
-      levels       Consistency levels against distance: each measured beside what the model predicts
-      experiment   A matrix of settings from one file: planned, run unattended, answered
-      history      What was measured: list, show, tag, prune, export
+      levels       Consistency levels at distances: measured latency beside the model's prediction
+      experiment   Plan, run and report a matrix of settings from one file, unattended
+      history      The stored runs: list, show, tag, prune, export
       report       A run or a comparison as one HTML file that opens without a network
-      stop         Stop a cluster or a node gently; its data stays
+      stop         Stop a cluster or a node with a clean shutdown; its data stays
       start        Start a stopped cluster or node again, with its data
       upgrade      Move a cluster to another release, one node at a time, with its data
       rm           Remove clusters with everything they have
       list         The clusters of this user, with their processes and memory
-      status       A cluster as `nodetool status` tells it, from data
+      status       The output of `nodetool status`, computed from data read over CQL
       topology     Data centres, racks and the distance between them: check a file, show it
-      link         The links between data centres: show, measure, change while they work
-      exec         Run a program where a client of a data centre, or a node, stands
+      link         The links between data centres: show, measure, change while in use
+      exec         Run a program in the network of a data centre's client, or of a node
       logs         A node's log
       kill         Kill a node with SIGKILL; its data stays
       pause        Pause a node with SIGSTOP
-      resume       Let a paused node go on
-      node         Nodes that come and go: add, decommission, remove, replace
-      fault        A fault: nodes killed, paused, slowed; links slowed, lossy, cut; or what holds
-      heal         Undo faults: nodes are started or go on, links are as they were
-      reset        Back to the state after `up`, or after the last baseline, with no restart
-      baseline     A saved state of a cluster, to start from again, here or in another cluster of equal
-                   tokens
-      count        The rows of a table, by ranges of tokens: in all, by partition, by node, along the
-                   ring
-      check-data   Read a workload's tables back: what is missing, what is wrong? Exit code 0 nothing, 1
-                   something
-      ledger       Which acknowledged writes of a run with --ledger are lost? Exit code 0 none, 1 some
-      nodetool     The release's own nodetool against a node; JMX is opened for it, with a password
-      jmx          Open a node's JMX, and say how jconsole and other clients get in
+      resume       Resume a paused node with SIGCONT
+      node         Change the nodes: add, decommission, remove, replace
+      fault        Inject a fault into nodes or links (kill, pause, slow, lose, partition), or list the
+                   faults
+      heal         Undo faults: start or resume the nodes, restore the links
+      reset        Return to the state after `up` or the last baseline, without a restart
+      baseline     Save a cluster's state, and restore it here or in another cluster with equal tokens
+      count        Count a table's rows by token ranges: in total, by partition, by node, along the ring
+      check-data   Compare a workload's tables with what was written; exit code 1 if rows are missing or
+                   wrong
+      ledger       Find lost acknowledged writes of a run with --ledger; exit code 1 if any is lost
+      nodetool     Run the release's own nodetool on a node; JMX is opened for it, with a password
+      jmx          Open a node's JMX, and print how jconsole and other clients connect
       cqlsh        Run CQL statements, or an interactive shell
       env          Contact points for shells, scripts and drivers
       guard        May a test write to these addresses? Exit code 0 yours, 1 foreign, 3 unreachable
       releases     Cassandra releases: known, cached, runnable here
-      presets      Presets and the reason of each of their settings
-      doctor       What this machine has and lacks, with the cure of each
-      completions  Completions for a shell, on standard output: verbs, flags, clusters, nodes, runs,
-                   tags
+      presets      Presets, with the reason for each setting
+      doctor       Check this machine: what it has and lacks, with the cure
+      completions  Print shell completions: commands, flags, clusters, nodes, runs, tags
       help         Print this message or the help of the given subcommand(s)
 
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
       -V, --version          Print version
 
     Examples:
-      helenus bench                          up, write, read, mixed, result, rm: the whole line
+      helenus bench                          the whole sequence: up, write, read, mixed, report, rm
       helenus up c -n 3                      three nodes named c/node1 … c/node3
       helenus cql c -e 'SELECT * FROM system.local'
       helenus rm --all
 
-    Exit codes: 0 done, 1 below the bar, 2 usage, 3 environment, 4 cluster, 5 invalid number,
-    6 undecided, 130 interrupted.
+    Exit codes: 0 done, 1 threshold crossed or check failed, 2 usage, 3 environment, 4 cluster,
+    5 invalid, 6 inconclusive, 130 interrupted.
     ");
 }
 
@@ -182,7 +178,7 @@ fn up() {
               [possible values: text, json]
 
           --preset <PRESET>
-              Settings to start from; `helenus presets` tells them [default: tiny]
+              Settings to start from; `helenus presets` lists them [default: tiny]
 
               Possible values:
               - tiny:   64 MB heap
@@ -191,17 +187,17 @@ fn up() {
               - doc001: The settings of 2013 in 64 MB: what tiny is measured against
 
           --like <FILE>
-              A production's cassandra.yaml of any release from 3.11 on: keep what it says, shrink
-              sizes, tell every difference
+              A production cassandra.yaml (3.11 or later): keep its settings, shrink sizes, report every
+              difference
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
           --schema <FILE>
-              CQL statements to run once the nodes are ready; `reset` comes back to this schema
+              CQL statements to run once the nodes are ready; `reset` returns to this schema
 
           --dry-run
               Show the plan, start nothing
@@ -211,17 +207,17 @@ fn up() {
 
     Many clusters:
           --count <N>
-              So many clusters, each with its own directories, addresses, logs and limits
+              Number of clusters, each with its own directories, addresses, logs and limits
 
           --prefix <PREFIX>
               They are named PREFIX1, PREFIX2 …
 
           --at-once <N>
-              Nodes that start at a time [default: two for each processor]
+              Nodes that start at the same time [default: two for each processor]
 
     Topology:
           --racks <N>
-              Racks in each data centre; nodes stand in them in turn
+              Racks in each data centre; nodes are placed in them in turn
 
           --rtt <TIME|A:B=TIME>
               Round-trip time between all data centres, or between two, such as DC1:DC2=20ms; may be
@@ -231,13 +227,13 @@ fn up() {
               Measured distances: one-building, one-city, one-continent, three-continents
 
           --wan <HOLDER>
-              Who holds what crosses: queue (packet queues of the kernel, and an emulator that tells how
-              exact it was), or netem (the kernel's own, where it has it) [default: queue]
+              What delays the packets: queue (packet queues of the kernel, and an emulator that reports
+              how exact it was), or netem (the kernel's own, if it has it) [default: queue]
               
               [possible values: queue, netem]
 
           --topology <FILE>
-              A file that says all of this, and settings by data centre and node
+              A file with all of this, and with settings by data centre and node
 
     Cluster:
       -n, --nodes <N>
@@ -249,8 +245,8 @@ fn up() {
               A data centre and its nodes, instead of -n; may be repeated
 
           --coordinators <N>
-              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
-              go through them
+              Coordinator-only nodes to add in each data centre: they hold no data, and runs go through
+              them
 
           --cassandra <RELEASE>
               A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
@@ -270,7 +266,7 @@ fn up() {
               Young generation of each node, such as 200M
 
           --tokens <N>
-              Tokens a node: 1 is the quickest, 16 the stock value
+              Tokens of each node: 1 starts fastest, 16 is Cassandra's default
               
               [default: 1]
 
@@ -281,14 +277,14 @@ fn up() {
               A flag for the JVM, after all others; may be repeated
 
           --auth
-              Ask for user and password: a superuser of the cluster's own, its password in the state
+              Require user and password: the cluster gets a superuser, its password is in the state
               folder
 
           --tls
-              Encrypt connections, of clients and between nodes; certificates in the state folder
+              Encrypt connections of clients and between nodes; certificates are in the state folder
 
           --client-auth
-              Ask each client for a certificate, too
+              Require a certificate of each client, too
 
           --no-archive
               Start without a class-data archive (slower; for comparisons)
@@ -299,10 +295,10 @@ fn up() {
               [default: 3m]
 
           --memory <SIZE>
-              Hard limit of each node's memory, page cache and all, such as 600M
+              Hard limit of each node's memory, page cache included, such as 600M
 
           --cpus <N>
-              Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+              Processors of each node, such as 0.5; the JVM and Cassandra see that many
 
           --disk <SIZE>
               Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
@@ -324,16 +320,16 @@ fn up() {
       helenus up                             one tiny node: cluster c1
       helenus up c -n 3 --preset dev         three nodes of 500 MB
       helenus up c --set concurrent_reads=16 --jvm -XX:+UseParallelGC
-      helenus up c --cassandra 4.1           another release; helenus releases tells which
+      helenus up c --cassandra 4.1           another release; helenus releases lists them
       helenus up --count 15 --prefix dev     fifteen clusters of one tiny node: dev1 … dev15
       helenus up c --memory 600M --cpus 0.5  hard limits of each node
       helenus up c --disk-read 100M --disk-iops 1000
-                                             a slower disk than there is
+                                             a slower disk than the machine has
       helenus up c -n 3 --disk 512M          a disk in memory for each node, which can be filled
       helenus up c --like prod/cassandra.yaml --dry-run
-                                             what would be as in production, and what not
-      helenus up c --schema app.cql          with your keyspaces; replication is fitted to the nodes
-      helenus up c --auth --tls              who has no password and trusts another authority stays out
+                                             what would be as in production, and what would not
+      helenus up c --schema app.cql          with your keyspaces; replication is adapted to the nodes
+      helenus up c --auth --tls              with passwords and encrypted connections
       helenus up wan -n 5:5:5 --rtt 80ms     three data centres, 80 ms apart
       helenus up wan --dc DC1=3 --dc DC2=3 --rtt DC1:DC2=20ms --racks 3
       helenus up c --dry-run                 memory, cassandra.yaml and command line, nothing started
@@ -345,7 +341,7 @@ fn bench() {
     shot!(TestLab::new().run(&["bench", "--help"]), @r"
     exit code: 0
     --- standard output
-    Measure: bring up an ephemeral cluster (or take one), run write, read and mixed, remove it
+    Bring up an ephemeral cluster (or use yours), measure write, read and mixed, and remove it
 
     Usage: helenus bench [OPTIONS]
 
@@ -368,10 +364,10 @@ fn bench() {
               [default: bench]
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
       -h, --help
               Print help (see a summary with '-h')
@@ -386,8 +382,8 @@ fn bench() {
               A data centre and its nodes, instead of -n; may be repeated
 
           --coordinators <N>
-              Nodes in each data centre, beside the others, that own no data and only coordinate; runs
-              go through them
+              Coordinator-only nodes to add in each data centre: they hold no data, and runs go through
+              them
 
           --cassandra <RELEASE>
               A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
@@ -407,8 +403,8 @@ fn bench() {
               Young generation of each node, such as 200M
 
           --tokens <N>
-              Tokens a node: 1 is the quickest, 16 the stock value
-
+              Tokens of each node: 1 starts fastest, 16 is Cassandra's default
+              
               [default: 1]
 
           --set <KEY=VALUE>
@@ -418,14 +414,14 @@ fn bench() {
               A flag for the JVM, after all others; may be repeated
 
           --auth
-              Ask for user and password: a superuser of the cluster's own, its password in the state
+              Require user and password: the cluster gets a superuser, its password is in the state
               folder
 
           --tls
-              Encrypt connections, of clients and between nodes; certificates in the state folder
+              Encrypt connections of clients and between nodes; certificates are in the state folder
 
           --client-auth
-              Ask each client for a certificate, too
+              Require a certificate of each client, too
 
           --no-archive
               Start without a class-data archive (slower; for comparisons)
@@ -436,10 +432,10 @@ fn bench() {
               [default: 3m]
 
           --memory <SIZE>
-              Hard limit of each node's memory, page cache and all, such as 600M
+              Hard limit of each node's memory, page cache included, such as 600M
 
           --cpus <N>
-              Processors of each node, such as 0.5; the JVM and Cassandra are told of them
+              Processors of each node, such as 0.5; the JVM and Cassandra see that many
 
           --disk <SIZE>
               Size of each node's own disk, in memory, such as 512M; the fault disk-full fills it
@@ -459,7 +455,7 @@ fn bench() {
 
     Where:
           --cluster <NAME>
-              A cluster of yours, by name
+              One of your clusters, by name
 
           --hosts <HOST,…>
               Addresses of a cluster; one that Helenus did not bring up must be named with
@@ -471,16 +467,16 @@ fn bench() {
               [default: 9042]
 
           --i-may-write-to <CLUSTER_NAME>
-              The exact cluster_name of --hosts: writes to a cluster that is not yours
+              The exact cluster_name of --hosts: allows writes to a cluster that is not yours
 
           --user <USER>
               User of --hosts; the password comes from --password-from
 
           --password-from <VARIABLE|FILE>
-              Where the password is: a variable's name, or the path of a 0600 file
+              Where the password is: an environment variable, or the path of a 0600 file
 
           --tls-ca <FILE>
-              Encrypt connections to --hosts, and trust what these authorities (PEM) have signed
+              Encrypt connections to --hosts, and trust these certificate authorities (PEM)
 
           --tls-cert <FILE>
               A client certificate (PEM) for --hosts that ask for one
@@ -502,7 +498,7 @@ fn bench() {
               Operations a second, such as 2000 or 2k [default: half of what a short probe reached]
 
           --closed
-              No schedule: as fast as the slots allow; there is no response time then
+              Closed loop: as fast as --in-flight allows, without response times
 
           --in-flight <N>
               Most operations in flight at once
@@ -510,28 +506,27 @@ fn bench() {
               [default: 64]
 
           --processes <N>
-              Generator processes that share rate, slots and operations: for what one cannot load
-
+              Generator processes that share rate, slots and operations, for loads beyond one process
+              
               [default: 1]
 
           --duration <TIME>
-              Measured stretch of each phase [default: 12s]
+              Measurement window of each phase [default: 12s]
 
           --count <N>
-              Operations of each phase's measured stretch instead of a time, such as 1000000; no warm-up
-              unless it is given
+              Operations in each phase's measurement window instead of a time, such as 1000000; no
+              warm-up unless set
 
           --warmup <TIME|auto>
-              Warm-up before each measured stretch, recorded apart; auto is 3s and goes on into the
-              measured stretch while the numbers still settle [default: auto; 3s where a --duration is
-              given, which then is kept to the second]
+              Warm-up before each measurement window, recorded separately; auto is 3s, and extends into
+              the window while the numbers still settle [default: auto; 3s with --duration, which is
+              then kept exactly]
 
           --population <N>
-              Rows that the workload is about [default: as many as the write phase writes]
+              Rows of the workload [default: as many as the write phase writes]
 
           --in-order
-              The read phase takes the rows in order, each once before any comes again, instead of any
-              row
+              The read phase reads the rows in order, each once before any repeats, instead of at random
 
           --cl <CL>
               Consistency level of every operation
@@ -540,25 +535,24 @@ fn bench() {
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
           --client-dc <DC>
-              Data centre in which the client stands, and whose nodes coordinate [default: the first
-              node's]
+              Data centre of the client, whose nodes coordinate [default: the first node's]
 
           --rtt <TIME|A:B=TIME>
               Round-trip time between all data centres during the run, or between two, such as
-              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
+              DC1:DC2=20ms; may be repeated; the links of your cluster are restored afterwards
 
           --replication-factor <N>
-              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
-              the workload's keyspace is made; one that is there with another is refused [default: up to
-              3, as many as it has nodes, or as your own file says]
+              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the
+              workload's keyspace is created; an existing keyspace must have the same [default: up to 3,
+              as many as it has nodes, or as your own file sets]
 
           --fault <WORDS>
-              A fault on the run's time line, counted from the first measured stretch, such as 'at 10s
+              A fault on the run's time line, counted from the first measurement window, such as 'at 10s
               for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault
               --help`)
 
           --arrivals <ARRIVALS>
-              How arrivals are spread at the rate
+              How arrivals are spread over time
 
               Possible values:
               - constant: Evenly spaced
@@ -567,8 +561,8 @@ fn bench() {
               [default: poisson]
 
           --pacing <PACING>
-              How the generator waits; spin wants a core of its own
-
+              How the generator waits; spin needs a core of its own
+              
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -581,16 +575,16 @@ fn bench() {
               [default: 0.001]
 
           --schema <FILE>
-              Statements that create your keyspace and tables (a file)
+              File with the statements that create your keyspace and tables
 
           --insert <CQL>
-              Your insert: values are made by column type
+              Your insert: values are generated from the column types
 
           --query <CQL>
               Your query: its bind markers get what the insert wrote
 
           --tag <WORD>
-              A word to find the run by
+              A tag to find the run by
 
           --detail
               Print confidence intervals, service times and the generator's own use, too
@@ -599,13 +593,13 @@ fn bench() {
               Show the plan, start nothing
 
     Examples:
-      helenus bench                          an ephemeral node, standard1 at half of what it can do
+      helenus bench                          an ephemeral node, standard1 at half of its capacity
       helenus bench --rate 2000 --in-flight 64 --duration 60s --format json
       helenus bench --cluster c --phases read --population 30000 --seed 7
       helenus bench -n 3:3 --rtt 40ms        on two data centres, 40 ms apart
       helenus bench --schema my.cql --insert 'INSERT INTO ks.t (id, v) VALUES (?, ?)' \
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 
-    A disqualifying doubt ends with exit code 5: the run happened, but must not be believed.
-    ");
+    A disqualifying doubt makes the run invalid: exit code 5.
+    "#);
 }

@@ -8,7 +8,7 @@ fn help() {
     shot!(TestLab::new().run(&["history", "--help"]), @"
     exit code: 0
     --- standard output
-    What was measured: list, show, tag, prune, export
+    The stored runs: list, show, tag, prune, export
 
     Usage: helenus history [OPTIONS]
            helenus history <COMMAND>
@@ -16,8 +16,8 @@ fn help() {
     Commands:
       list    Every run, the newest last: the same as `helenus history` alone
       show    A run with its plan, host, command, results and doubts; or a comparison
-      tag     Give runs a word to find them by, or take it away
-      prune   Remove runs for good
+      tag     Tag runs, or remove a tag
+      prune   Delete runs
       export  Runs as JSON, CSV or an HdrHistogram interval log
       help    Print this message or the help of the given subcommand(s)
 
@@ -29,10 +29,10 @@ fn help() {
               [possible values: text, json]
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
           --tag <TAG>
               Only runs with this tag
@@ -42,10 +42,10 @@ fn help() {
 
               Possible values:
               - running:     It is under way
-              - broken:      Whoever ran it was killed
+              - broken:      Its process was killed
               - complete:    It ended as it should
-              - interrupted: A person stopped it
-              - invalid:     It ended, and must not be believed
+              - interrupted: It was interrupted, as by Ctrl-C
+              - invalid:     It ended, and is not valid
 
           --cassandra <RELEASE>
               Only runs on this release, such as 5.0.9
@@ -54,7 +54,7 @@ fn help() {
               Only runs of this workload, such as standard1
 
           --limit <N>
-              Only the newest so many
+              Only the newest N
 
           --comparisons
               The comparisons instead of the runs
@@ -85,15 +85,15 @@ fn help() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
     ");
     shot!(TestLab::new().run(&["history", "tag", "--help"]), @"
     exit code: 0
     --- standard output
-    Give runs a word to find them by, or take it away
+    Tag runs, or remove a tag
 
     Usage: helenus history tag [OPTIONS] <RUN> <TAG>
 
@@ -104,11 +104,11 @@ fn help() {
     Options:
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --remove           Take the tag away
-          --dry-run          Say what would be done, do nothing
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --remove           Remove the tag
+          --dry-run          Show what would be done, do nothing
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Examples:
@@ -123,7 +123,7 @@ fn help_of_what_removes_and_writes() {
     shot!(TestLab::new().run(&["history", "prune", "--help"]), @"
     exit code: 0
     --- standard output
-    Remove runs for good
+    Delete runs
 
     Usage: helenus history prune [OPTIONS] <RUN|--keep <N>|--older-than <TIME>|--state <STATE>|--tag <TAG>>
 
@@ -139,26 +139,26 @@ fn help_of_what_removes_and_writes() {
               [possible values: text, json]
 
           --keep <N>
-              All but the newest so many
+              All but the newest N
 
           --older-than <TIME>
-              Those that began longer ago, such as 30d
+              Those that started longer ago, such as 30d
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
           --state <STATE>
               Those in this state
 
               Possible values:
               - running:     It is under way
-              - broken:      Whoever ran it was killed
+              - broken:      Its process was killed
               - complete:    It ended as it should
-              - interrupted: A person stopped it
-              - invalid:     It ended, and must not be believed
+              - interrupted: It was interrupted, as by Ctrl-C
+              - invalid:     It ended, and is not valid
 
           --tag <TAG>
               Those with this tag
@@ -167,7 +167,7 @@ fn help_of_what_removes_and_writes() {
               Tagged ones too
 
           --dry-run
-              Say what would be removed, remove nothing
+              Show what would be removed, remove nothing
 
       -h, --help
               Print help (see a summary with '-h')
@@ -177,8 +177,8 @@ fn help_of_what_removes_and_writes() {
       helenus history prune --older-than 30d --keep 50
       helenus history prune r12 r15 cmp3
 
-    What is removed meets every condition. A run that is under way is never removed, and none of an
-    experiment or comparison that is; a tagged one only with --tagged, or when it or its tag is named.
+    A run is removed if it meets every condition. Runs under way are never removed, nor those of an
+    experiment or comparison under way; tagged ones only with --tagged, or by their name or tag.
     ");
     shot!(TestLab::new().run(&["history", "export", "--help"]), @"
     exit code: 0
@@ -204,7 +204,7 @@ fn help_of_what_removes_and_writes() {
               [default: -]
 
           --as <FORM>
-              The form [default: by the end of FILE's name; json on standard output]
+              The form [default: by FILE's extension; json on standard output]
 
               Possible values:
               - json: Everything, for programs
@@ -212,25 +212,25 @@ fn help_of_what_removes_and_writes() {
               - hdr:  An HdrHistogram interval log, one run
 
       -v, --verbose...
-              More detail on standard error; twice for everything. The log file has it always
+              More detail on standard error; twice for everything. The log file always has it
 
           --intervals
               JSON and CSV: the intervals of each run, not only its result
 
       -q, --quiet
-              Nothing on standard error but errors
+              Print only errors on standard error
 
           --phase <PHASE>
               HDR: only this phase, with plain tags
 
           --with-warmup
-              HDR and intervals: the warm-up too, which no result counts
+              HDR and intervals: also the warm-up, which no result counts
 
           --force
-              Write over a file that is there
+              Overwrite an existing file
 
           --dry-run
-              Say what would be written, write nothing
+              Show what would be written, write nothing
 
       -h, --help
               Print help (see a summary with '-h')
@@ -252,19 +252,19 @@ fn no_history_yet() {
     shot!(lab.run(&["history"]), @"
     exit code: 0
     --- standard output
-    there is no run yet; `helenus bench` makes one
+    no run yet; `helenus bench` makes one
     ");
     assert_eq!(lab.done(&["history", "list"]), lab.done(&["history"]));
     shot!(lab.run(&["history", "--comparisons"]), @"
     exit code: 0
     --- standard output
-    there is no comparison yet; `helenus compare` makes one
+    no comparison yet; `helenus compare` makes one
     ");
     shot!(lab.run(&["history", "--format", "json"]), @r#"
     exit code: 0
     --- standard output
     {
-      "answer": "there is no run yet; `helenus bench` makes one",
+      "answer": "no run yet; `helenus bench` makes one",
       "format": "helenus.history/1",
       "runs": [],
       "comparisons": []

@@ -106,8 +106,8 @@ fn the_list_and_a_run() {
     read  200  200  0  200  response  [ms]  [ms]  –  –  [ms]
       service  [ms]  [ms]  –  –  [ms]
     times in ms; – is a percentile with fewer than 10 samples above it
-    write was too short to tell whether it was steady
-    read was too short to tell whether it was steady
+    write was too short to judge whether it was steady
+    read was too short to judge whether it was steady
 
 
     generator: [figures]
@@ -173,7 +173,7 @@ fn the_list_and_a_run() {
     shot!(lab.run(&["history", "--tag", "second"]), @"
     exit code: 0
     --- standard output
-    no run is like that; `helenus history` lists them all
+    no run matches; `helenus history` lists them all
     ");
 }
 
@@ -324,7 +324,7 @@ fn tags_prune_and_names() {
     exit code: 0
     --- standard output
     {
-      "answer": "took the tag second from r1",
+      "answer": "removed the tag second from r1",
       "format": "helenus.tagged/1",
       "dry_run": false,
       "tag": "second",
@@ -343,7 +343,7 @@ fn tags_prune_and_names() {
     shot!(lab.run(&["history", "prune", "--keep", "0"]), @"
     exit code: 0
     --- standard output
-    there is nothing to remove
+    nothing to remove
     ");
     shot!(lab.run(&["history", "prune", "--tag", "nobody"]), @"
     exit code: 2
@@ -401,8 +401,8 @@ fn exports() {
     shot!(lab.run(&["history", "export", "r1", "--to", "runs.csv"]), @"
     exit code: 2
     --- standard error
-    error: runs.csv exists already
-    hint: --force writes over it
+    error: runs.csv already exists
+    hint: --force overwrites it
     ");
     lab.done(&[
         "history",
@@ -419,7 +419,7 @@ fn exports() {
     exit code: 2
     --- standard error
     error: an interval log holds one run, not r1, r2
-    hint: whoever reads it would merge equal tags: export the runs one by one
+    hint: its readers would merge equal tags: export the runs one by one
     ");
     shot!(lab.run(&["history", "export", "r1", "--as", "hdr", "--phase", "reed"]), @"
     exit code: 2
@@ -430,8 +430,8 @@ fn exports() {
     shot!(lab.run(&["history", "export", "r1", "--to", "run.txt"]), @"
     exit code: 2
     --- standard error
-    error: the form of run.txt is not known
-    hint: say --as json, csv or hdr, or end the name with .json, .csv or .hdr
+    error: the form of run.txt is unknown
+    hint: use --as json, csv or hdr, or end the name with .json, .csv or .hdr
     ");
     shot!(lab.run(&["history", "export", "r1", "--phase", "read"]), @"
     exit code: 2
@@ -442,8 +442,8 @@ fn exports() {
     shot!(lab.run(&["history", "export", "r1", "--to", "no/such/run.hdr"]), @"
     exit code: 3
     --- standard error
-    error: cannot write no/such/run.hdr: its folder is not there
-    hint: name a file in a folder that is there and yours to write
+    error: cannot write no/such/run.hdr: its folder does not exist
+    hint: name a file in an existing folder that you can write to
     ");
     // A link, so that a device that is replaced is none of the machine's.
     std::os::unix::fs::symlink("/dev/full", lab.path("full.csv")).expect("a link");

@@ -595,7 +595,7 @@ fn nodetool_has_no_json() {
     shot!(lab.run(&["--format", "json", "nodetool", "c", "status"]), @r#"
     exit code: 2
     --- standard error
-    {"format":"helenus.error/1","exit_code":2,"error":"nodetool's words have no JSON form","caused_by":[],"log":[],"hint":"some of its verbs take -F json themselves"}
+    {"format":"helenus.error/1","exit_code":2,"error":"nodetool has no JSON output","caused_by":[],"log":[],"hint":"some of its commands take -F json"}
     "#);
 }
 
@@ -633,7 +633,7 @@ fn cqlsh() {
     exit code: 0
     --- standard output
     {
-      "answer": "1 statement ran, 1 row came back",
+      "answer": "1 statement ran, 1 row returned",
       "format": "helenus.cql/1",
       "results": [
         {

@@ -8,18 +8,18 @@ fn help() {
     shot!(TestLab::new().run(&["levels", "--help"]), @"
     exit code: 0
     --- standard output
-    Consistency levels against distance: each measured beside what the model predicts
+    Consistency levels at distances: measured latency beside the model's prediction
 
     Usage: helenus levels [OPTIONS]
 
     Options:
-          --cluster <NAME>   The cluster of yours on which it runs [env: HELENUS_CLUSTER=]
+          --cluster <NAME>   Your cluster on which it runs [env: HELENUS_CLUSTER=]
           --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                              text, json]
-          --from <TAG>       Show a comparison out of the history, run nothing: the tag of its runs
-      -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                             always
-      -q, --quiet            Nothing on standard error but errors
+          --from <TAG>       Show a stored comparison, run nothing: the tag of its runs
+      -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                             has it
+      -q, --quiet            Print only errors on standard error
       -h, --help             Print help
 
     Cells:
@@ -32,17 +32,17 @@ fn help() {
           --rtt <RTT,…>             Distances: links as they are, a round trip between all such as 80ms,
                                     or DC1:DC2=20ms+DC1:DC3=80ms [default: 0ms,links; links where there
                                     is no distance]
-          --rate <RATE>             Operations a second at a fixed rate [default: 100, or less where
-                                    that many would wait for threads of the nodes; none where --closed
-                                    is given alone]
-          --closed <N>              Flat out, with so many operations in flight; with --rate both are
+          --rate <RATE>             Operations a second of the open loop [default: 100, or less where
+                                    that many would wait for threads of the nodes; none with --closed
+                                    alone]
+          --closed <N>              Closed loop, with so many operations in flight; with --rate both are
                                     run
           --repeats <N>             How often each cell is run, in another order each time [default: 5]
-          --duration <TIME>         Measured stretch of each cell [default: 10s]
-          --count <N>               Operations of the measured stretch instead of a time
+          --duration <TIME>         Measurement window of each cell [default: 10s]
+          --count <N>               Operations in the measurement window instead of a time
           --warmup <TIME>           Warm-up before it [default: 2s]
-          --replication-factor <N>  Copies of each row in each data centre, as many as it has nodes for
-                                    [default: 3]
+          --replication-factor <N>  Replicas of each row in each data centre, as many as it has nodes
+                                    for [default: 3]
           --client-dc <DC>          Data centre whose nodes coordinate [default: the first node's]
           --seed <N>                Seed of order and data [default: random, and printed]
           --max-errors <SHARE>      Share of failed operations above which a run does not count
@@ -50,21 +50,21 @@ fn help() {
 
     Outcome:
           --tag <WORD>   The name of the comparison and the tag of its runs [default: lv- and the seed]
-          --html <FILE>  Draw it, too: one page that opens without a network
+          --html <FILE>  Also write it as one HTML page that opens without a network
           --dry-run      Show cells and predictions, run nothing
 
     Examples:
       helenus up wan -n 3:3:3 --rtt 80ms --rtt DC1:DC2=20ms
       helenus levels --cluster wan --dry-run
-                                             what each level will wait for, before anything is run
+                                             what each level will wait for; runs nothing
       helenus levels --cluster wan           three levels, two workloads, at 0 ms and as the links are
       helenus levels --cluster wan --cl LOCAL_ONE,ALL --workloads lwt --rtt 10ms,40ms --repeats 3
       helenus levels --cluster wan --closed 50 --count 20000
-                                             flat out, as cassandra-stress runs
+                                             closed loop, as cassandra-stress runs
       helenus levels --from lv-7 --html levels.html
-                                             the table again out of the history, drawn
+                                             a stored table again, with charts
 
-    Each cell gets a keyspace of its own, dropped afterwards. Links are put back at the end.
+    Each cell gets a keyspace of its own, dropped afterwards. Links are restored at the end.
     --set inter_dc_tcp_nodelay=false on a second cluster shows what that setting costs.
     ");
 }
@@ -75,7 +75,7 @@ fn what_cannot_be_is_refused() {
     shot!(lab.run(&["levels", "--cluster", "c", "--cl", "QUORUMS"]), @"
     exit code: 2
     --- standard error
-    error: invalid value 'QUORUMS' for '--cl <LEVEL,…>': there is no such level; did you mean QUORUM?
+    error: invalid value 'QUORUMS' for '--cl <LEVEL,…>': no such level; did you mean QUORUM?
 
     For more information, try '--help'.
     ");

@@ -148,7 +148,7 @@ fn a_dry_run_of_many_shows_one_and_the_sum_and_makes_none() {
         "\n2 clusters with 2 nodes in all, ",
         " at a time: 497 MiB of memory planned, ",
         "limits of each node: memory ",
-        "left blank, Cassandra would take ",
+        "unset, Cassandra would take ",
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
@@ -190,15 +190,15 @@ fn a_prefix_is_it_and_a_number() {
     shot!(lab.run(&["rm", "--prefix", "dev"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named dev and a number
-    hint: none exists; bring one up with `helenus up`
+    error: no cluster is named dev and a number
+    hint: there is none; bring one up with `helenus up`
     ");
     lab.done(&["up", "dev1"]);
     lab.done(&["up", "developer"]);
     shot!(lab.run(&["rm", "--prefix", "de"]), @"
     exit code: 2
     --- standard error
-    error: there is no cluster named de and a number
+    error: no cluster is named de and a number
     hint: did you mean dev?
     ");
     shot!(lab.run(&["stop", "--prefix", "dev", "--dry-run"]), @"
@@ -229,7 +229,7 @@ fn memory_by_kind_has_two_lines_a_node() {
     shot!(lab.run(&["list", "-m"]), @"
     exit code: 0
     --- standard output
-    there is no cluster; bring one up with `helenus up`
+    no cluster; bring one up with `helenus up`
     ");
     lab.done(&["up", "c", "-n", "2"]);
     let table = lab.done(&["list", "--memory"]);

@@ -8,22 +8,23 @@ fn help_shows_lines_that_run() {
     shot!(TestLab::new().run(&["nb", "--help"]), @r#"
     exit code: 0
     --- standard output
-    A line of NoSQLBench's cql-iot, as it stands
+    Run a command line of NoSQLBench's cql-iot as it is
 
     Usage: helenus nb [OPTIONS] [LINE]...
 
     Arguments:
-      [LINE]...  The words behind nb
+      [LINE]...  The arguments of nb
 
     Options:
-          --cluster <NAME>                 A cluster of yours, where the line has no hosts=
+          --cluster <NAME>                 One of your clusters, if the line has no hosts=
           --format <FORMAT>                Text for people, or JSON for programs [default: text]
                                            [possible values: text, json]
-          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, behind hosts=
+          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, named by
+                                           hosts=
       -v, --verbose...                     More detail on standard error; twice for everything. The log
-                                           file has it always
-      -q, --quiet                          Nothing on standard error but errors
-          --tag <WORD>                     A word to find the run by in the history
+                                           file always has it
+      -q, --quiet                          Print only errors on standard error
+          --tag <WORD>                     A tag to find the run by in the history
           --dry-run                        Show the plan, start nothing
       -h, --help                           Print help
 
@@ -34,8 +35,8 @@ fn help_shows_lines_that_run() {
       helenus nb --dry-run cql-iot rampup-cycles=1k main-cycles=10k
 
     It runs the phases rampup and main of the workload iot (`helenus workload show iot`): cyclerate=
-    is the rate, async= the operations in flight; --progress and -v are taken. Without hosts= it goes
-    to the one cluster of yours that runs. At the end stand NoSQLBench's timers, such as
+    is the rate, async= the operations in flight; --progress and -v are accepted. Without hosts= it
+    runs on your only running cluster. At the end it prints NoSQLBench's timers, such as
     cqliot_default_main.cycles.responsetime.
     "#);
 }
@@ -70,8 +71,8 @@ fn other_workloads_and_parameters_are_refused_with_the_nearest() {
     shot!(say("nb cql-iot main-cycles=10k"), @r#"
     exit code: 2
     --- standard error
-    error: the line has no hosts=, and no cluster of yours runs
-    hint: helenus up c, or name hosts behind hosts=
+    error: the line has no hosts=, and none of your clusters runs
+    hint: helenus up c, or name hosts with hosts=
     "#);
 }
 

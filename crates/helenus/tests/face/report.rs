@@ -84,7 +84,7 @@ fn a_file_that_is_no_report_stays() {
     assert!(
         refused
             .err
-            .contains("error: mine.html is there, and is no report"),
+            .contains("error: mine.html already exists, and is not a report"),
         "{refused}"
     );
     assert!(refused.err.contains("use --force"), "{refused}");

@@ -20,7 +20,7 @@ fn help_of_populate() {
     shot!(bare().run(&["populate", "--help"]), @r#"
     exit code: 0
     --- standard output
-    Fill a cluster of yours with a workload's data; goes on where it was cut off
+    Fill your cluster with a workload's data; resumes after an interruption
 
     Usage: helenus populate [OPTIONS] --cluster <NAME> [WORKLOAD]
 
@@ -28,47 +28,48 @@ fn help_of_populate() {
       [WORKLOAD]  A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
 
     Options:
-          --cluster <NAME>          The cluster of yours that is filled [env: HELENUS_CLUSTER=]
+          --cluster <NAME>          Your cluster, which is filled [env: HELENUS_CLUSTER=]
           --format <FORMAT>         Text for people, or JSON for programs [default: text] [possible
                                     values: text, json]
-          --rows <N>                Rows, such as 1000000 or 1m; partitions are as many as it takes
+          --rows <N>                Rows, such as 1000000 or 1m, in as many partitions as that takes
       -v, --verbose...              More detail on standard error; twice for everything. The log file
-                                    has it always
+                                    always has it
           --partitions <N>          Partitions
-      -q, --quiet                   Nothing on standard error but errors
+      -q, --quiet                   Print only errors on standard error
           --param <NAME=VALUE>      A parameter of a built-in workload; may be repeated
           --with <OPTION=VALUE>     A table option as CQL writes it, such as "compaction={'class':
                                     'UnifiedCompactionStrategy'}"; may be repeated
-          --rate <RATE>             Partitions a second [default: as fast as the slots allow]
+          --rate <RATE>             Partitions a second [default: as fast as --in-flight allows]
           --in-flight <N>           Most operations in flight at once [default: 64]
           --cl <CL>                 Consistency level of the writes [default: LOCAL_QUORUM] [possible
                                     values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM,
                                     LOCAL_ONE]
           --replication-factor <N>  Replicas of each row in each data centre, or in those named, such as
-                                    DC1=3,DC2=1, where the workload's keyspace is made; one that is
-                                    there with another is refused [default: up to 3, as many as it has
-                                    nodes, or as your own file says]
-          --seed <N>                Seed of the data; reads and checks want the same [default: 1]
-          --tries <N>               How often a failed write is sent again before all ends [default: 20]
+                                    DC1=3,DC2=1, when the workload's keyspace is created; an existing
+                                    keyspace must have the same [default: up to 3, as many as it has
+                                    nodes, or as your own file sets]
+          --seed <N>                Seed of the data; reads and checks need the same [default: 1]
+          --tries <N>               How often a failed write is sent again before the command gives up
+                                    [default: 20]
           --settle-within <TIME>    Longest wait for compactions at the end [default: 30m]
           --no-care                 Leave the nodes' settings alone
           --no-verify               Do not read everything back at the end
-          --anew                    Forget an unfinished one, and begin anew
-          --put-back                Put back what a cut-off one has changed at the nodes, and do nothing
-                                    else
-          --dry-run                 Say what would be done, do nothing
+          --anew                    Discard an unfinished one, and start again
+          --put-back                Undo what an interrupted one has changed at the nodes, and do
+                                    nothing else
+          --dry-run                 Show what would be done, do nothing
       -h, --help                    Print help
 
     Examples:
       helenus populate standard1 --rows 1000000 --cluster c --seed 7
-                                             the same line again goes on where it was cut off
+                                             the same command again resumes it
       helenus populate users.yaml --partitions 20k --rate 5000 --cluster c
       helenus populate --put-back --cluster c
-                                             only the nodes' settings, after a crash
+                                             restores only the nodes' settings, after a crash
 
     Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
-    more compactors and a higher compaction throughput; what they had is put back, also after a crash.
-    In the end everything is flushed, compactions are over, and every row is read back.
+    more compactors and a higher compaction throughput; this is undone, also after a crash.
+    At the end everything is flushed, compactions have finished, and every row is read back.
     "#);
 }
 
@@ -82,7 +83,7 @@ fn examples_of_run() {
               Operations a second: 2000, 2k, or '1000..5000 over 60s' [default: a closed loop]
 
           --rate-steps <RATE,…>
-              One phase at each of these rates, each as long as --step says
+              One phase at each of these rates, each as long as --step
 
           --step <TIME>
               Length of each of --rate-steps
@@ -93,63 +94,61 @@ fn examples_of_run() {
               [default: 64]
 
           --processes <N>
-              Generator processes that share rate, slots and operations: for what one cannot load
-
+              Generator processes that share rate, slots and operations, for loads beyond one process
+              
               [default: 1]
 
           --duration <TIME>
-              Measured stretch [default: 12s, or the whole of a ramp]
+              Measurement window [default: 12s, or the whole of a ramp]
 
           --count <N>
-              Operations of the measured stretch instead of a time; no warm-up unless it is given
+              Operations in the measurement window instead of a time; no warm-up unless set
 
           --warmup <TIME|auto>
-              Warm-up before the measured stretch, recorded apart; auto is 3s and goes on while the
-              numbers still settle [default: auto; 3s where a --duration is given, which then is kept to
-              the second]
+              Warm-up before the measurement window, recorded separately; auto is 3s, and longer while
+              the numbers still settle [default: auto; 3s with --duration, which is then kept exactly]
 
           --population <N>
-              Partitions that the workload is about
+              Partitions of the workload
 
           --positions <HOW>
-              Which of them an operation takes: sequential, uniform, FROM..TO (TO itself not, the phase
-              ends there), or a distribution such as 'gaussian(0..1M)' [default: sequential where all
+              Which of them an operation uses: sequential, uniform, FROM..TO (without TO; the phase ends
+              there), or a distribution such as 'gaussian(0..1M)' [default: sequential where all
               operations write, else uniform]
 
           --verify
-              Rows of profiles that are read are compared with what must have been written
+              Compare the rows that are read (of profiles) with what must have been written
 
           --cl <CL>
-              Consistency level of operations that bring none of their own
-
+              Consistency level of operations that set none
+              
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
           --serial-cl <CL>
-              Serial consistency of conditional statements that bring none of their own
-
+              Serial consistency of conditional statements that set none
+              
               [possible values: SERIAL, LOCAL_SERIAL]
 
           --client-dc <DC>
-              Data centre in which the client stands, and whose nodes coordinate [default: the first
-              node's]
+              Data centre of the client, whose nodes coordinate [default: the first node's]
 
           --rtt <TIME|A:B=TIME>
               Round-trip time between all data centres during the run, or between two, such as
-              DC1:DC2=20ms; may be repeated; the links of a cluster of yours are put back afterwards
+              DC1:DC2=20ms; may be repeated; the links of your cluster are restored afterwards
 
           --replication-factor <N>
-              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, where
-              the workload's keyspace is made; one that is there with another is refused [default: up to
-              3, as many as it has nodes, or as your own file says]
+              Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the
+              workload's keyspace is created; an existing keyspace must have the same [default: up to 3,
+              as many as it has nodes, or as your own file sets]
 
           --fault <WORDS>
-              A fault on the run's time line, counted from the first measured stretch, such as 'at 10s
+              A fault on the run's time line, counted from the first measurement window, such as 'at 10s
               for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault
               --help`)
 
           --arrivals <ARRIVALS>
-              How arrivals are spread at the rate
+              How arrivals are spread over time
 
               Possible values:
               - constant: Evenly spaced
@@ -158,14 +157,14 @@ fn examples_of_run() {
               [default: poisson]
 
           --pacing <PACING>
-              How the generator waits; spin wants a core of its own
-
+              How the generator waits; spin needs a core of its own
+              
               [default: sleep]
               [possible values: sleep, spin]
 
           --seed <N>
-              Root seed of the run [default: random, and printed]; what one run wrote another reads with
-              its seed
+              Root seed of the run [default: random, and printed]; a run with the same seed reads what
+              this one wrote
 
           --max-errors <SHARE>
               Share of failed operations above which the number is invalid
@@ -173,10 +172,10 @@ fn examples_of_run() {
               [default: 0.001]
 
           --ledger [<FILE|auto>]
-              Remember each write and what became of it, in FILE or beside the history
+              Record each write and its outcome, in FILE or beside the history
 
           --tag <WORD>
-              A word to find the run by
+              A tag to find the run by
 
           --detail
               Print confidence intervals, service times and the generator's own use, too
@@ -194,17 +193,17 @@ fn examples_of_run() {
       helenus run users.yaml --ops insert=3,by_name=1 --cl QUORUM --cluster c
       helenus run users.yaml,events.yaml --ops users.insert=1,events.insert=4 --in-flight 128
       helenus run kv --rate '1000..5000 over 60s'
-                                             the rate goes up along a line, and stays
+                                             the rate rises linearly, then stays
       helenus run kv --rate-steps 1000,2000,4000 --step 30s
       helenus run kv --cluster wan --rate 200 --rtt 40ms
-                                             the links are so for this run, and put back
+                                             at this distance, which is undone afterwards
       helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
       helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                              what is read must be what was written
       helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
-                                             helenus ledger check @last tells what was lost
+                                             helenus ledger check @last reports what is lost
 
-    Without a rate it is a closed loop: as fast as the slots allow, and without response times.
+    Without a rate it is a closed loop: as fast as --in-flight allows, without response times.
     ");
 }
 
@@ -258,7 +257,7 @@ fn mixes_that_cannot_be() {
     shot!(bare().run(&["run", "standard1", "--ops", "write=x"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'write=x' for '--ops <NAME=N,…>': "write=x" is no operation with its weight: write it as insert=3
+    error: invalid value 'write=x' for '--ops <NAME=N,…>': "write=x" is not an operation with its weight: write it as insert=3
 
     For more information, try '--help'.
     "#);
@@ -271,7 +270,7 @@ fn rates_and_positions_that_are_none() {
     shot!(with(&["--rate", "1000..5000"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '1000..5000' for '--rate <RATE>': "1000..5000" is no ramp: write it as '1000..5000 over 60s'
+    error: invalid value '1000..5000' for '--rate <RATE>': "1000..5000" is not a ramp: write it as '1000..5000 over 60s'
 
     For more information, try '--help'.
     "#);
@@ -288,7 +287,7 @@ fn rates_and_positions_that_are_none() {
     shot!(with(&["--positions", "9..5"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value '9..5' for '--positions <HOW>': "9..5" is none of sequential, uniform, FROM..TO and a distribution such as gaussian(0..1M)
+    error: invalid value '9..5' for '--positions <HOW>': "9..5" is not sequential, uniform, FROM..TO or a distribution such as gaussian(0..1M)
 
     For more information, try '--help'.
     "#);
@@ -398,7 +397,7 @@ fn plans_of_populate() {
     --- standard output
     kv into c: 1,000,000 partitions, about 1,000,000 rows, seed 1
     5,000 partitions a second, 64 in flight, from partition 0
-    write time-out, compactors and compaction throughput are raised meanwhile, and put back
+    write time-out, compactors and compaction throughput are raised meanwhile, and restored
     everything is read back
     nothing was started (--dry-run)
     ");
@@ -434,13 +433,13 @@ fn populates_that_cannot_be() {
     shot!(lab.run(&["populate", "standard1", "--cluster", "c", "--rows", "none"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'none' for '--rows <N>': "none" is no number above 0, such as 1000000, 20k or 1m
+    error: invalid value 'none' for '--rows <N>': "none" is not a number above 0, such as 1000000, 20k or 1m
 
     For more information, try '--help'.
     "#);
     shot!(lab.run(&["populate", "--put-back", "--cluster", "c"]), @"
     exit code: 0
     --- standard output
-    nothing was to be put back
+    nothing to restore
     ");
 }

@@ -85,7 +85,7 @@ fn a_file_runs_another_and_an_error_names_its_place() {
     shot!(lab.run(&["cql", "c", "-e", "SOURCE 'circle.cql'"]), @"
     exit code: 2
     --- standard error
-    error: circle.cql is the 10th file that is run by another: is there a circle?
+    error: circle.cql is SOURCE number 10 in a row: does a file run itself?
     ");
     shot!(lab.run(&["cql", "c", "-e", "SOURCE 'absent.cql'"]), @"
     exit code: 2
@@ -125,7 +125,7 @@ fn commands_have_their_words_in_json() {
     let told = lab.json(&["cql", "c", "-e", "EXPAND ON; SELECT rack FROM system.local"]);
     insta::assert_snapshot!(serde_json::to_string_pretty(&told).expect("JSON"), @r#"
     {
-      "answer": "2 statements ran, 1 row came back",
+      "answer": "2 statements ran, 1 row returned",
       "format": "helenus.cql/1",
       "results": [
         {
@@ -159,7 +159,7 @@ fn an_installed_cqlsh_is_handed_the_terminal_on_request_only() {
     shot!(lab.run(&["cql", "c", "--installed"]), @"
     exit code: 3
     --- standard error
-    error: there is no installed cqlsh on PATH
+    error: no installed cqlsh on PATH
     hint: install it with `pip install cqlsh`, or leave --installed out: `helenus cqlsh` has a session of its own
     ");
     lab.program("bin/cqlsh", "#!/bin/sh\necho \"cqlsh $@\"\n");

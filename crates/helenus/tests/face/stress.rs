@@ -8,22 +8,22 @@ fn help_of_helenus() {
     shot!(TestLab::new().run(&["stress", "--help"]), @"
     exit code: 0
     --- standard output
-    A line of cassandra-stress, as it stands
+    Run a command line of cassandra-stress as it is
 
     Usage: helenus stress [OPTIONS] [LINE]...
 
     Arguments:
-      [LINE]...  The words behind cassandra-stress
+      [LINE]...  The arguments of cassandra-stress
 
     Options:
-          --cluster <NAME>                 A cluster of yours, where the line has no -node
+          --cluster <NAME>                 One of your clusters, if the line has no -node
           --format <FORMAT>                Text for people, or JSON for programs [default: text]
                                            [possible values: text, json]
-          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, behind -node
+          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, named by -node
       -v, --verbose...                     More detail on standard error; twice for everything. The log
-                                           file has it always
-      -q, --quiet                          Nothing on standard error but errors
-          --tag <TAG>                      A word to find the runs by in the history
+                                           file always has it
+      -q, --quiet                          Print only errors on standard error
+          --tag <TAG>                      A tag to find the runs by in the history
           --dry-run                        Print what would be done, and do nothing
       -h, --help                           Print help
 
@@ -35,8 +35,8 @@ fn help_of_helenus() {
       helenus stress print 'dist=gaussian(1..1M)'
       helenus stress help -rate
 
-    Without -node it goes to the one cluster of yours that runs; --cluster chooses among several.
-    Parentheses want quotes or backslashes in a shell. Rows, summary and exit codes are those of
+    Without -node it runs on your only running cluster; --cluster chooses among several.
+    Parentheses need quotes or backslashes in a shell. Rows, summary and exit codes are those of
     cassandra-stress 4.0; doubts go to standard error, runs into the history.
     ");
 }

@@ -481,14 +481,14 @@ fn places() {
     shot!(bare().run(&["bench", "--hosts", "db1.example"]), @r#"
     exit code: 2
     --- standard error
-    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is no address: write one such as 10.0.0.1, for the nodes name each other by addresses
+    error: invalid value 'db1.example' for '--hosts <HOST,…>': "db1.example" is not an IP address: write one such as 10.0.0.1, because nodes name each other by addresses
 
     For more information, try '--help'.
     "#);
     shot!(bare().run(&["bench", "--host", "10.0.0.1:9042"]), @"
     exit code: 2
     --- standard error
-    error: invalid value '10.0.0.1:9042' for '--hosts <HOST,…>': write the address alone, and the port behind --port: --hosts 10.0.0.1 --port 9042
+    error: invalid value '10.0.0.1:9042' for '--hosts <HOST,…>': write the address alone, and the port with --port: --hosts 10.0.0.1 --port 9042
 
     For more information, try '--help'.
     ");

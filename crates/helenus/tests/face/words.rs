@@ -19,13 +19,13 @@ fn presets() {
     shot!(TestLab::new().run(&["presets"]), @"
     exit code: 0
     --- standard output
-    preset  heap                                what for
+    preset  heap                                purpose
     tiny    64M, 12M of it young                a node in a 64 MB heap: many on one machine, up in seconds
     doc001  64M, 12M of it young                the settings of 2013 in a 64 MB heap, to compare tiny with
     dev     500M, 200M of it young              a developer's node in a 500 MB heap, otherwise near stock
     bench   a quarter of memory, 512M to 2048M  full JIT, memory by the machine: for measurements
 
-    `helenus presets show NAME` tells every setting with its reason.
+    `helenus presets show NAME` shows every setting with its reason.
     ");
 }
 
@@ -88,13 +88,13 @@ fn an_empty_home() {
     shot!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    there is no cluster; bring one up with `helenus up`
+    no cluster; bring one up with `helenus up`
     ");
     shot!(lab.run(&["ls", "--format", "json"]), @r#"
     exit code: 0
     --- standard output
     {
-      "answer": "there is no cluster; bring one up with `helenus up`",
+      "answer": "no cluster; bring one up with `helenus up`",
       "format": "helenus.list/1",
       "clusters": []
     }
@@ -102,13 +102,13 @@ fn an_empty_home() {
     shot!(lab.run(&["rm", "--all"]), @"
     exit code: 0
     --- standard output
-    there is no cluster to remove
+    no cluster to remove
     ");
     shot!(lab.run(&["down", "--all", "--format", "json"]), @r#"
     exit code: 0
     --- standard output
     {
-      "answer": "there is no cluster to remove",
+      "answer": "no cluster to remove",
       "format": "helenus.removed/1",
       "dry_run": false,
       "removed": []

@@ -33,7 +33,7 @@ fn list() {
     shot!(TestLab::new().run(&["workload", "list"]), @"
 exit code: 0
 --- standard output
-workload     phases                what it is about
+workload     phases                description
 standard1    –                     cassandra-stress's default table: a key of 10 bytes, five columns of 34 bytes
 counter1     rampup, main          cassandra-stress's counters: five per key of 10 bytes
 kv           rampup, main          one value per key
@@ -47,7 +47,7 @@ ycsb-d       load, run             YCSB D: 95 % reads of the latest, 5 % inserts
 ycsb-e       load, run             YCSB E: 95 % short scans, 5 % inserts
 ycsb-f       load, run             YCSB F: reads, and reads followed by updates, half and half
 
-`helenus workload show NAME` tells parameters and profile; a file in cassandra-stress's YAML runs as well.
+`helenus workload show NAME` shows parameters and profile; a file in cassandra-stress's YAML runs as well.
 ");
 }
 
@@ -224,7 +224,7 @@ fn check_names_file_line_and_key() {
     error: users.yaml: line 21: token_range_queries: "all" reads the column "idd", which shop.users does not have
     hint: the columns are those of table_definition, or of the existing table
     error: users.yaml: it has no table_definition to check it with
-    hint: `helenus workload new` drafts a profile of a table that is there, with its definition
+    hint: `helenus workload new` drafts a profile of an existing table, with its definition
     error: users.yaml: line 2: not YAML: mapping values are not allowed in this context at line 2 column 70
     hint: write a statement below its key, after a |: a colon inside it would end its text
     "#);
@@ -274,8 +274,8 @@ fn new_says_what_it_would_read() {
     shot!(lab.run(&["workload", "new", "--from", "c", "--table", "users"]), @r#"
     exit code: 2
     --- standard error
-    error: "users" is no table
-    hint: write KEYSPACE.TABLE, quoted where CQL wants quotes: '"Shop".users'
+    error: "users" is not a table
+    hint: write KEYSPACE.TABLE, quoted where CQL needs quotes: '"Shop".users'
     "#);
     shot!(lab.run(&["workload", "new", "--from", "d", "--table", "shop.users"]), @"
     exit code: 2
@@ -291,23 +291,23 @@ fn help() {
     shot!(lab.run(&["workload", "--help"]), @"
 exit code: 0
 --- standard output
-Workloads: built-in ones, profiles checked, a profile drafted from a table
+Workloads: list the built-in ones, check a profile, draft one from a table
 
 Usage: helenus workload [OPTIONS] <COMMAND>
 
 Commands:
   list   The built-in workloads
   show   A built-in workload: its parameters, its phases and its profile
-  check  A profile: its first error, or its operations, sizes and some of its rows
-  new    A profile drafted from a table that is there: its columns, and sizes and ranges of a sample
+  check  Check a profile: its first error, or its operations, sizes and some of its rows
+  new    Draft a profile from an existing table: its columns, and sizes and ranges of a sample
   help   Print this message or the help of the given subcommand(s)
 
 Options:
       --format <FORMAT>  Text for people, or JSON for programs [default: text] [possible values:
                          text, json]
-  -v, --verbose...       More detail on standard error; twice for everything. The log file has it
-                         always
-  -q, --quiet            Nothing on standard error but errors
+  -v, --verbose...       More detail on standard error; twice for everything. The log file always
+                         has it
+  -q, --quiet            Print only errors on standard error
   -h, --help             Print help
 
 Examples:
@@ -319,7 +319,7 @@ Examples:
     shot!(lab.run(&["workload", "check", "--help"]), @"
     exit code: 0
     --- standard output
-    A profile: its first error, or its operations, sizes and some of its rows
+    Check a profile: its first error, or its operations, sizes and some of its rows
 
     Usage: helenus workload check [OPTIONS] <FILE>...
 
@@ -331,10 +331,10 @@ Examples:
                                 text, json]
           --rows <N>            Sample rows that are shown [default: 3]
           --seed <N>            Root seed of the sample; a run with it writes these rows [default: 1]
-      -v, --verbose...          More detail on standard error; twice for everything. The log file has it
-                                always
+      -v, --verbose...          More detail on standard error; twice for everything. The log file always
+                                has it
           --param <NAME=VALUE>  A parameter of a built-in workload; may be repeated
-      -q, --quiet               Nothing on standard error but errors
+      -q, --quiet               Print only errors on standard error
       -h, --help                Print help
 
     Examples:
@@ -347,23 +347,23 @@ Examples:
     shot!(lab.run(&["workload", "new", "--help"]), @"
     exit code: 0
     --- standard output
-    A profile drafted from a table that is there: its columns, and sizes and ranges of a sample
+    Draft a profile from an existing table: its columns, and sizes and ranges of a sample
 
     Usage: helenus workload new [OPTIONS] --from <CLUSTER> --table <KS.TABLE>
 
     Options:
           --format <FORMAT>   Text for people, or JSON for programs [default: text] [possible values:
                               text, json]
-          --from <CLUSTER>    A cluster of yours
+          --from <CLUSTER>    One of your clusters
           --table <KS.TABLE>  Keyspace and table, as CQL names them
-      -v, --verbose...        More detail on standard error; twice for everything. The log file has it
-                              always
+      -v, --verbose...        More detail on standard error; twice for everything. The log file always
+                              has it
           --partitions <N>    Partitions that are read for sizes and ranges; 0 reads none [default: 200]
-      -q, --quiet             Nothing on standard error but errors
+      -q, --quiet             Print only errors on standard error
           --rows <N>          Rows of one partition at most [default: 1000]
           --seed <N>          Which partitions are read [default: 1]
-      -o, --output <FILE>     Where it is written [default: standard output]
-          --dry-run           Say what would be read, read nothing
+      -o, --output <FILE>     File to write [default: standard output]
+          --dry-run           Show what would be read, read nothing
       -h, --help              Print help
 
     Examples:
@@ -371,6 +371,6 @@ Examples:
       helenus workload new --from c --table shop.users --partitions 1000 --output users.yaml
       helenus workload new --from c --table shop.users --dry-run
 
-    Of the data only sizes, ranges and counts come into the profile; nothing is written to the cluster.
+    The profile gets only sizes, ranges and counts of the data; nothing is written to the cluster.
     ");
 }

@@ -48,6 +48,6 @@ fn a_node_that_is_no_database() {
     shot!(lab.run(&["list"]), @"
     exit code: 0
     --- standard output
-    there is no cluster; bring one up with `helenus up`
+    no cluster; bring one up with `helenus up`
     ");
 }

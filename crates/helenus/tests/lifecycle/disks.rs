@@ -93,7 +93,7 @@ fn nodes_have_the_disk_that_their_part_of_the_file_says() {
       disk 100 MiB in memory  node2
       disk 128 MiB in memory  node1
 
-    no distance: the nodes live on loopback
+    no distance: the nodes are on loopback
     ");
     if !up(&lab, &["--topology", &file.to_string_lossy()]) {
         return;

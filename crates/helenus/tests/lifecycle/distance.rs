@@ -351,7 +351,7 @@ fn a_network_that_is_gone_is_told_and_made_anew() {
     let before = lab.node_pids();
     let started = lab.run(&["start", "wan"]);
     assert!(
-        started.err.contains("the cluster's network had gone"),
+        started.err.contains("the cluster's network was gone"),
         "{started}"
     );
     assert_eq!(lab.states("wan").0, "running");

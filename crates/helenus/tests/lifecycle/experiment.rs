@@ -247,7 +247,10 @@ fn each_life_of_the_nodes_begins_with_a_load_that_does_not_count() {
     );
     let said = lab.run(&["experiment", "check", "param.toml"]);
     assert_eq!(said.code, "2", "{said}");
-    assert!(said.err.contains("param has no place in [warm]"), "{said}");
+    assert!(
+        said.err.contains("param does not belong in [warm]"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn two_at_once_run_one_after_the_other() {
     let mut second = lab.begin(&["experiment", "run", "other.toml"]);
     look::wait_for("the queue", PATIENCE, || {
         let told = second.err();
-        if told.contains("waiting: experiment e1 body runs (process ") {
+        if told.contains("waiting for experiment e1 body (process ") {
             Ok(())
         } else {
             Err(told)
@@ -425,7 +428,7 @@ fn a_person_s_cluster_of_the_experiment_s_name_stays() {
     exit code: 2
     --- standard error
     caution: nothing is claimed of fewer than 6 blocks
-    what has run is kept; to go on: helenus experiment resume e1
+    what has run is kept; to resume: helenus experiment resume e1
     error: e1 stopped: your cluster exp1 has the name that this experiment needs for its own
     hint: `helenus rm exp1`, or another HELENUS_HOME for the experiment
     ");
@@ -444,7 +447,7 @@ fn ctrl_c_cleans_up_and_says_how_to_go_on() {
     hint: wait until it ends, or stop it
     ");
     let kept = lab.run(&["history", "prune", "--tagged", "--keep", "0"]);
-    assert_eq!(kept.out, "there is nothing to remove\n", "{kept}");
+    assert_eq!(kept.out, "nothing to remove\n", "{kept}");
     assert!(
         kept.err
             .contains("left alone: experiment body is under way"),
@@ -509,8 +512,8 @@ fn too_few_blocks_are_told_and_may_be_made_enough_once() {
     shot!(lab.run(&longer("7")), @"
     exit code: 2
     --- standard error
-    error: 6 blocks are planned: their answer may be known, and it must not decide whether to run more
-    hint: begin another with as many from the first: --anew --repeats 7; or `until` in its file
+    error: 6 blocks are planned: their answer may be known, and must not decide whether there are more
+    hint: start another with that many from the start: --anew --repeats 7; or `until` in its file
     ");
     shot!(lab.run(&longer("5")), @"
     exit code: 2

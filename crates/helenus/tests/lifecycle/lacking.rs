@@ -260,8 +260,8 @@ fn a_full_disk() {
         exit code: 0
         --- standard output
         up: 3
-        there is no cluster; bring one up with `helenus up`
-        there is no cluster to remove
+        no cluster; bring one up with `helenus up`
+        no cluster to remove
         --- standard error
         error: 1 node needs [size] of disk, [LAB]/home/state has [size]
         hint: free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk
@@ -280,10 +280,10 @@ fn a_disk_without_one_free_block() {
         shot_live!(up.end(), @"
         exit code: 0
         --- standard output
-        there is no cluster; bring one up with `helenus up`
-        there is no cluster; bring one up with `helenus up`
+        no cluster; bring one up with `helenus up`
+        no cluster; bring one up with `helenus up`
         up: 3
-        there is no cluster to remove
+        no cluster to remove
         --- standard error
         error: 1 node needs [size] of disk, [LAB]/home/state has [size]
         hint: free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk

@@ -127,7 +127,7 @@ fn a_ledger_in_a_file_outlives_a_torn_end_and_later_writes() {
     // A file is never written over.
     let said = lab.run(&[&words[..], &range, &["--ledger", &file]].concat());
     assert_eq!(said.code, "2", "{said}");
-    assert!(said.err.contains("is there already"), "{said}");
+    assert!(said.err.contains("already exists"), "{said}");
     assert_eq!(fs_err::read(&file).expect("the ledger"), whole);
 }
 
@@ -140,6 +140,6 @@ fn another_cluster_of_the_same_name_is_not_judged_unasked() {
     exit code: 2
     --- standard error
     error: c is not the cluster that was written to: that one is removed
-    hint: --cluster c reads it all the same
+    hint: --cluster c reads it anyway
     ");
 }

@@ -83,7 +83,7 @@ fn one_that_fails_keeps_no_other_from_being_ready() {
 
     2 of 3 clusters ready after [time], 4 nodes at a time; [size] of memory in all
     dev2 failed: node1 died [time] after its start (exit status: 1)
-    `helenus logs dev2` tells more, `helenus rm dev2` removes it
+    `helenus logs dev2` shows more, `helenus rm dev2` removes it
     ");
     assert_eq!(lab.states("dev1").0, "running");
     assert_eq!(lab.states("dev2").0, "stopped");

@@ -182,7 +182,7 @@ fn what_cannot_come_or_go_is_refused_with_the_cure() {
     exit code: 2
     --- standard error
     error: no such keyspace: "app"
-    hint: the cluster has no keyspace of yours yet
+    hint: the cluster has no user keyspace yet
     "#);
     shot!(lab.run(&["node", "decommission", "c"]), @"
     exit code: 2

@@ -110,9 +110,12 @@ fn an_interrupt_remembers_how_far_it_was() {
     assert_eq!(said.code, "130", "{said}");
     let before = journal(&lab)["below"].as_u64().expect("a number");
     assert!((1000..10_000).contains(&before), "{before}");
-    let hint = "hint: the same line again goes on where it was: ";
+    let hint = "hint: the same command again resumes it: ";
     assert!(said.err.contains(hint), "{said}");
-    assert!(said.err.contains(" of 10,000 partitions are in"), "{said}");
+    assert!(
+        said.err.contains(" of 10,000 partitions are written"),
+        "{said}"
+    );
     let rest = lab.json(&words);
     // Nothing that was acknowledged is sent again: an interrupt ends with a note.
     assert_eq!(

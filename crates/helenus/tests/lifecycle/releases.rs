@@ -100,7 +100,7 @@ fn a_patch_is_told_only_what_its_own_classes_know() {
 fn a_dry_run_tells_of_a_patch_that_nobody_has_fetched() {
     let lab = TestLab::fake("ready");
     let told = |words: &[&str]| lab.run(&[words, &["--dry-run"]].concat()).err;
-    let unknown = "caution: this helenus knows no Cassandra 4.1.77 (the nearest are 4.1.10, 4.1.9, 4.1.8), and no jars \
+    let unknown = "caution: this helenus does not know Cassandra 4.1.77 (the nearest are 4.1.10, 4.1.9, 4.1.8), and no jars \
                    of it are fetched or recorded: `helenus releases fetch 4.1.77` proves that it exists\n";
     let of = ["--cassandra", "4.1.77"];
     for words in [

@@ -328,8 +328,8 @@ fn where_it_runs_is_never_guessed() {
     shot!(lab.run(&line), @"
     exit code: 1
     --- standard error
-    error: the line has no -node, and no cluster of yours runs
-    hint: helenus up c, or name hosts behind -node
+    error: the line has no -node, and none of your clusters runs
+    hint: helenus up c, or name hosts with -node
     ");
     for name in ["a", "b"] {
         assert_eq!(lab.run(&["up", name]).code, "0");
@@ -337,7 +337,7 @@ fn where_it_runs_is_never_guessed() {
     shot!(lab.run(&line), @"
     exit code: 1
     --- standard error
-    error: the line has no -node, and several clusters of yours run: a, b
+    error: the line has no -node, and several of your clusters run: a, b
     hint: choose one with --cluster a
     ");
     let said = lab.run(&["stress", "--cluster", "b", "write", "n=0"]);
@@ -346,7 +346,7 @@ fn where_it_runs_is_never_guessed() {
     exit code: 1
     --- standard error
     error: a: no such host
-    hint: a is a cluster of yours: name no hosts, and put --cluster a first
+    hint: a is one of your clusters: name no hosts, and put --cluster a first
     ");
     // What ends with its command is no choice.
     let path = lab.cluster("a").join("cluster.json");
@@ -370,7 +370,7 @@ fn a_dead_verb_of_nodetool_is_told_the_living_one() {
     shot!(lab.run(&["nodetool", "c", "setwriterequesttimeout", "8000"]), @r#"
     exit code: 2
     --- standard error
-    error: nodetool has no verb "setwriterequesttimeout"
+    error: nodetool has no command "setwriterequesttimeout"
     hint: helenus nodetool c settimeout write 8000
     "#);
 }

@@ -191,7 +191,7 @@ fn a_node_where_a_cluster_is_meant_and_a_flag_where_a_program_is() {
     exit code: 2
     --- standard error
     error: --dc: No such file or directory (os error 2)
-    hint: behind NAME comes the program; a data centre or a node belongs to the name: c/DC, c/node1
+    hint: the program comes after NAME; a data centre or a node is part of the name: c/DC, c/node1
     ");
     lab.done(&["kill", "c/node1"]);
     let dead = lab.run(&["node", "decommission", "c/node1"]);

@@ -172,7 +172,7 @@ pub(crate) fn reset_gives_back_the_state_after_up() {
     .ok();
     let dry = home.helenus(&["reset", "c", "--dry-run"]).ok();
     assert!(dry.stdout.contains("drop keyspace \"Mine\"\n"), "{dry}");
-    assert!(dry.stdout.contains("note: k.t is made anew"), "{dry}");
+    assert!(dry.stdout.contains("note: k.t is created again"), "{dry}");
     assert_eq!(
         cql(&home, "SELECT id FROM k.t").as_array().map(Vec::len),
         Some(2)

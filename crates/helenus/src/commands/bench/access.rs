@@ -64,7 +64,7 @@ pub(super) fn tls_of(doors: &Doors) -> Option<TlsReference> {
     })
 }
 
-/// What stands in them.
+/// What they contain.
 pub(super) fn tls(reference: &TlsReference) -> Result<Tls, CommandError> {
     helenus_cluster::reach::tls(reference).map_err(|error| {
         let cause = helenus_cluster::lifecycle::with_causes(&error);

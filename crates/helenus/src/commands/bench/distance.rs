@@ -34,7 +34,8 @@ pub(crate) fn possible(
 
 /// Why a run cannot have its distance, with its exit code.
 pub(crate) fn failure(error: ApartError) -> CommandError {
-    let busy = "end what keeps the processors busy, and look at `helenus link NAME --measure 100`";
+    let busy =
+        "stop what keeps the processors busy, and check with `helenus link NAME --measure 100`";
     match error {
         ApartError::Distance(ref source) => {
             CommandError::of(code::USAGE, &error).hint(source.hint())

@@ -24,7 +24,7 @@ pub(crate) fn live(words: &str, turned: &Turned, ui: &Ui) {
             "fault '{words}' could not be healed: {why}; `helenus heal` tries again"
         )),
         Turned::Undone => ui.caution(&format!(
-            "fault '{words}': something else undid it before its end, nobody knows when"
+            "fault '{words}': something else undid it before its end, at an unknown time"
         )),
         Turned::NotReady(why) => ui.caution(&format!(
             "fault '{words}' is healed, but not all nodes are ready: {why}; `helenus start` waits for them"
@@ -50,7 +50,7 @@ pub(crate) fn table(faults: &[FaultSeen]) -> String {
         table.row([one.words.clone(), at.join(", "), from, to]);
     }
     format!(
-        "\n{}seconds since measuring began, after the first warm-up\n",
+        "\n{}seconds since the measurement started, after the first warm-up\n",
         table.render()
     )
 }

@@ -36,7 +36,7 @@ struct Report<'a> {
     format: Format,
     /// Its name in the history; none where it could not be kept.
     run: Option<String>,
-    /// What the numbers are worth.
+    /// The verdict of the doubts.
     verdict: Verdict,
     /// Whether it was stopped before its end.
     interrupted: bool,
@@ -80,7 +80,7 @@ struct ClusterFacts<'a> {
     nodes: usize,
     /// Whether all running nodes had it mapped, not whether it was asked for.
     class_archive: Option<bool>,
-    /// Data centre in whose network the generator stood; absent where the cluster has no distance.
+    /// Data centre in whose network the generator ran; absent where the cluster has no distance.
     client_in: Option<&'a str>,
     /// How many data centres there are.
     #[serde(skip)]
@@ -214,7 +214,7 @@ fn above_offered(phases: &[PhaseResult]) -> String {
     match names.is_empty() {
         true => String::new(),
         false => format!(
-            "more was done than offered in {}: operations that the warm-up left are counted where they end\n",
+            "more operations ended than were offered in {}: those still in flight after the warm-up count where they end\n",
             names.join(", ")
         ),
     }
@@ -252,7 +252,7 @@ fn steadiness(phases: &[PhaseResult], detail: bool) -> String {
                 format!("kept one level of service times, but {}", doubt.line())
             }
             (SteadyState::NotSteady, _) => "was not steady".to_owned(),
-            (SteadyState::NotTold, _) => "was too short to tell whether it was steady".to_owned(),
+            (SteadyState::NotTold, _) => "was too short to judge whether it was steady".to_owned(),
         };
         let _infallible = write!(text, "{} {word}", phase.name);
         if found.cut_s > 0.0 {
@@ -268,7 +268,7 @@ fn steadiness(phases: &[PhaseResult], detail: bool) -> String {
             };
             let _infallible = write!(
                 text,
-                "; its times became {:.0} % {word} {at:.1} s after its measuring began",
+                "; its times became {:.0} % {word} {at:.1} s after its measurement started",
                 by * 100.0
             );
         }
@@ -291,7 +291,7 @@ fn headline(report: &Report<'_>) -> String {
             client(c, report.plan.local_data_centre.as_deref())
         ),
         None => format!(
-            "{} on a cluster that was named, from {machine}",
+            "{} on a cluster given by its addresses, from {machine}",
             report.result.workload
         ),
     }
@@ -305,7 +305,7 @@ fn presets(presets: &[(PresetName, Heap)]) -> String {
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// Where the client stood, or, where nothing is far from anything, whose nodes coordinated.
+/// Where the client ran, or, without distance, whose nodes coordinated.
 fn client(cluster: &ClusterFacts<'_>, coordinators: Option<&str>) -> String {
     match (cluster.client_in, coordinators) {
         (Some(name), _) => format!(", client in {name}"),
@@ -470,7 +470,7 @@ fn percentiles(d: &Distribution) -> [String; 5] {
     ]
 }
 
-/// Intervals of 95 % under the percentiles, in ms; nothing where the stretch is too short to tell.
+/// 95 % confidence intervals under the percentiles, in ms; nothing if the window is too short.
 fn ranges(c: &Confidence) -> [String; 4] {
     let ms = |range: Option<[f64; 2]>| {
         range.map_or_else(String::new, |[low, high]| {
@@ -504,7 +504,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "valid",
         Verdict::Caution => "valid, with cautions",
-        Verdict::Invalid => "INVALID: this number must not be believed",
+        Verdict::Invalid => "INVALID: these numbers cannot be trusted",
     }
 }
 
@@ -542,7 +542,7 @@ struct DryRun<'a> {
     place: String,
     /// The workload.
     workload: String,
-    /// Data centre in which the client would stand and whose nodes would coordinate; absent where nobody says.
+    /// Data centre of the client, whose nodes would coordinate; absent unless set.
     client_data_center: Option<&'a str>,
     /// What is run.
     shape: &'a Shape,
@@ -607,7 +607,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
     };
     ui.result(&plan, || {
         let rate = match (request.closed, request.rate_per_s) {
-            (true, _) => "as fast as the slots allow (closed loop)".to_owned(),
+            (true, _) => "closed loop, as fast as --in-flight allows".to_owned(),
             (false, Some(rate)) => format!("{}/s", count(rate)),
             (false, None) => "half of what a 5 s probe reaches".to_owned(),
         };
@@ -652,7 +652,7 @@ pub(crate) fn planned(phase: &Phase) -> String {
         format!("{} {of:.0} %", share.operation)
     });
     let rate = match (phase.rate_per_s, phase.ramp) {
-        (None, _) => "as fast as the slots allow (closed loop)".to_owned(),
+        (None, _) => "closed loop, as fast as --in-flight allows".to_owned(),
         (Some(rate), None) => format!("{}/s", count(rate)),
         (Some(rate), Some(ramp)) => format!(
             "{} to {}/s over {} ms",

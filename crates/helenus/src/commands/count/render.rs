@@ -54,7 +54,7 @@ fn total(report: &CountReport) -> String {
     let mut text = report.answer() + "\n";
     let before = match report.resumed_rows {
         0 => String::new(),
-        rows => format!(", {} of them before it was cut off", thousands(rows)),
+        rows => format!(", {} of them before an interruption", thousands(rows)),
     };
     text.push_str(&format!(
         "{}, {} rows/s, {} requests{before}\n",
@@ -68,7 +68,7 @@ fn total(report: &CountReport) -> String {
             .iter()
             .map(|(name, times)| format!("{times} {}", name.replace('_', " ")));
         let each: Vec<String> = each.collect();
-        text.push_str(&format!("asked again: {}\n", each.join(", ")));
+        text.push_str(&format!("retried: {}\n", each.join(", ")));
     }
     if let Some(checksum) = &report.checksum {
         text.push_str(&format!("checksum {checksum}\n"));
@@ -241,8 +241,8 @@ mod tests {
     fn everything_at_once() {
         insta::assert_snapshot!(text(&report()), @"
         1,205 rows in 41.5 % of the ring in k.t of c at ONE
-        2.5 s, 400 rows/s, 1,234 requests, 205 of them before it was cut off
-        asked again: 1 overloaded, 2 timed out
+        2.5 s, 400 rows/s, 1,234 requests, 205 of them before an interruption
+        retried: 1 overloaded, 2 timed out
         checksum 00000000000000ff
 
         4 partitions, 301.2 rows each on average

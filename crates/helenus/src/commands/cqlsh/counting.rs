@@ -27,7 +27,7 @@ pub(super) fn cure(
     };
     let table = counted(statement, keyspace).filter(|_| too_long)?;
     Some(format!(
-        "a table is counted by ranges, and in any time: helenus count {table} --cluster {cluster}"
+        "count a table by token ranges, without time-outs: helenus count {table} --cluster {cluster}"
     ))
 }
 

@@ -32,7 +32,7 @@ impl Answers for Told {
     fn answer(&self) -> String {
         let rows = self.results.iter().map(|one| one.rows.len()).sum();
         let statements = plural(self.results.len(), "statement");
-        format!("{statements} ran, {} came back", plural(rows, "row"))
+        format!("{statements} ran, {} returned", plural(rows, "row"))
     }
 }
 
@@ -202,9 +202,8 @@ impl<'a> Shell<'a> {
             named = Path::new(home).join(below);
         }
         if self.depth == DEEPEST {
-            let text = format!(
-                "{from} is the {DEEPEST}th file that is run by another: is there a circle?"
-            );
+            let text =
+                format!("{from} is SOURCE number {DEEPEST} in a row: does a file run itself?");
             return Err(CommandError::new(code::USAGE, text));
         }
         let text = read(&named)?;
@@ -236,7 +235,7 @@ impl<'a> Shell<'a> {
             }
             Command::ShowSession(id) => match self.session.trace(id)? {
                 Some(rows) => self.trace(id, &rows),
-                None => self.say(&format!("There is no trace {}.", uuid_text(id))),
+                None => self.say(&format!("No such trace: {}.", uuid_text(id))),
             },
             _ => {}
         }
@@ -322,7 +321,7 @@ impl<'a> Shell<'a> {
             match self.session.trace(&id)? {
                 Some(rows) => self.trace(&id, &rows),
                 None => self.ui.caution(&format!(
-                    "the trace is not written down yet: SHOW SESSION {}",
+                    "the trace is not stored yet; try SHOW SESSION {} later",
                     uuid_text(&id)
                 )),
             }

@@ -45,7 +45,7 @@ const NOT_HERE: [&str; 11] = [
 /// Keys that say how long a load is: one of them in `[warm]` takes the place of all in `[workload]`.
 const LENGTHS: [&str; 4] = ["duration", "count", "rate-steps", "step"];
 
-/// Length of a slice of a load that goes on until it is level, where nobody says.
+/// Default length of a slice of a load that continues until it is level.
 const SLICE: &str = "10s";
 
 /// Keys that are settings of tables.
@@ -53,9 +53,9 @@ const OF_SCHEMA: [&str; 4] = [WORKLOAD, "param", "with", "replication-factor"];
 
 /// Where keys of a file stand.
 pub(super) struct Place<'a> {
-    /// The file, as it is told.
+    /// The file, as it is printed.
     pub(super) file: &'a str,
-    /// Where paths in it begin.
+    /// The folder of its relative paths.
     pub(super) folder: &'a Path,
 }
 
@@ -206,7 +206,7 @@ fn unsettable(hands: &Hands, up: &UpRequest, setting: &LiveSetting) -> Option<St
 /// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
 fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> {
     if up.jvm.iter().any(|flag| flag == USE_NUMA) && machine::numa_nodes() == 1 {
-        let why = format!("{USE_NUMA} wants several NUMA nodes, and this machine has one");
+        let why = format!("{USE_NUMA} needs several NUMA nodes, and this machine has one");
         return Ok(Some(why));
     }
     if let Some(why) = hands.unsettable(up) {
@@ -245,16 +245,16 @@ fn known(
         return Ok(());
     }
     if key == "seed" {
-        let text = "seed has no place in a section";
+        let text = "seed does not belong in a section";
         return Err(place
             .wrong(setting.line, text)
-            .hint("order and data come from one: write it at the top of the file".to_owned()));
+            .hint("order and data share one seed: write it at the top of the file".to_owned()));
     }
     if section == Section::Warm && OF_SCHEMA.contains(&key) {
-        let text = format!("{key} has no place in [warm]");
+        let text = format!("{key} does not belong in [warm]");
         return Err(place
             .wrong(setting.line, &text)
-            .hint("it has the tables of [workload]".to_owned()));
+            .hint("[warm] uses the tables of [workload]".to_owned()));
     }
     let found = keys::find(verb, key, &|arg: &&Arg| may(section, arg));
     let Err(near) = found else { return Ok(()) };
@@ -461,16 +461,16 @@ impl Cell<'_> {
             cluster.dc.len() > 1 || (cluster.dc.is_empty() && cluster.nodes.text.contains(':'));
         let (text, hint) = if !apart {
             (
-                "rtt is a factor, and the cluster has one data centre: nothing is far from anything".to_owned(),
+                "rtt is a factor, but the cluster has only one data centre".to_owned(),
                 "give it two, such as nodes = \"1:1\" in [cluster]",
             )
         } else if run.load.rtt.is_empty() {
             (
                 format!(
-                    "rtt is a factor, and {} says none",
+                    "rtt is a factor, but {} sets none",
                     self.of.label(self.levels)
                 ),
-                "write rtt = \"0ms\" where there shall be no distance",
+                "write rtt = \"0ms\" for no distance",
             )
         } else {
             return Ok(());

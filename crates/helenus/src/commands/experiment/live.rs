@@ -22,7 +22,7 @@ pub(crate) struct Live<'a> {
     populate: populate::Live<'a>,
     timing: Timing,
     runs: Vec<(Planned, RunState)>,
-    /// When the first run of this sitting began, and how long all that was left then was reckoned to take.
+    /// When the first run of this process started, and how long all that was left then was expected to take.
     began: Option<(Instant, Duration)>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Live<'a> {
     pub(crate) fn see(&mut self, event: &ExperimentEvent<'_>) {
         match event {
             ExperimentEvent::Waits(ahead) => self.ui.note(&format!(
-                "waiting: experiment {} runs (process {}), and two at once would measure each other",
+                "waiting for experiment {} (process {}): two at once would disturb each other",
                 ahead.what, ahead.pid
             )),
             ExperimentEvent::Begins { id, progress, runs } => {
@@ -66,9 +66,9 @@ impl<'a> Live<'a> {
                     self.request.seed.0
                 ));
             }
-            ExperimentEvent::Left(cluster) => self
-                .ui
-                .note(&format!("removed {cluster}, which a sitting before this one left")),
+            ExperimentEvent::Left(cluster) => self.ui.note(&format!(
+                "removed {cluster}, left by an earlier, interrupted run of it"
+            )),
             ExperimentEvent::Run { planned, of } => self.begins(*planned, *of),
             ExperimentEvent::Dataset => self.ui.note("making the data"),
             ExperimentEvent::Populate(event) => self.populate.see(event),
@@ -84,24 +84,27 @@ impl<'a> Live<'a> {
             ExperimentEvent::Warm { warmth, slices } => self.warm(*warmth, slices),
             ExperimentEvent::Ended { planned, finished } => {
                 self.ended(*planned, RunState::Done);
-                self.ui
-                    .note(&format!("{}: {}", self.words(*planned), in_a_line(finished)));
+                self.ui.note(&format!(
+                    "{}: {}",
+                    self.words(*planned),
+                    in_a_line(finished)
+                ));
             }
             ExperimentEvent::Died { planned, why } => {
                 self.ended(*planned, RunState::Died);
                 let first = why.lines().next().unwrap_or_default();
                 self.ui
-                    .caution(&format!("{} dies: {first}", self.words(*planned)));
+                    .caution(&format!("{} died: {first}", self.words(*planned)));
             }
             ExperimentEvent::More {
                 blocks,
                 governed_by,
             } => self.ui.note(&format!(
-                "the first blocks say that {governed_by} needs {blocks} blocks"
+                "the first blocks show that {governed_by} needs {blocks} blocks"
             )),
-            ExperimentEvent::Again { winner } => self
-                .ui
-                .note(&format!("{winner} looks best; it is measured again, with fresh restarts")),
+            ExperimentEvent::Again { winner } => self.ui.note(&format!(
+                "{winner} looks best; it is measured again, with fresh restarts"
+            )),
             ExperimentEvent::FindsRate => self.ui.note("one run of A finds the rate for all"),
             ExperimentEvent::Rate(rate) => self.ui.note(&format!(
                 "every restart without a rate of its own runs at {rate}/s"

@@ -425,9 +425,9 @@ fn text(shown: &Shown<'_>) -> String {
     line(shown.block());
     if let Some(resolution) = shown.resolution {
         line(match resolution {
-            3 => "resolution III: effects cannot be told from interactions of two other factors".into(),
-            4 => "resolution IV: effects stand alone; interactions of two cannot be told from each other".into(),
-            _ => format!("resolution {resolution}: effects and interactions of two stand alone"),
+            3 => "resolution III: effects are confounded with interactions of two other factors".into(),
+            4 => "resolution IV: effects are clear; interactions of two are confounded with each other".into(),
+            _ => format!("resolution {resolution}: effects and interactions of two are clear"),
         });
     }
     if let Some(why) = &shown.not_testable {

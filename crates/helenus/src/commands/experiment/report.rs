@@ -41,7 +41,7 @@ struct Shown<'a> {
     answer: Vec<String>,
     /// Machines and releases that it was measured on, in words.
     measured_on: &'a [String],
-    /// Effects, bars and tips; none where too little has run.
+    /// Effects, thresholds and tips; none if too little has run.
     analysis: Option<&'a Analysis>,
     /// Its runs, planned, done and not.
     runs: &'a [PlannedRun],
@@ -90,7 +90,7 @@ pub(super) fn run(
     tell(name, (bars, files), &[], (hands, ui))
 }
 
-/// The bars that are asked for.
+/// The thresholds that are asked for.
 fn bars(texts: &[String], of: &Experiment) -> Result<Vec<Bar>, CommandError> {
     let each = texts.iter().map(|text| {
         Bar::parse(text, &of.factors)
@@ -99,7 +99,7 @@ fn bars(texts: &[String], of: &Experiment) -> Result<Vec<Bar>, CommandError> {
     each.collect()
 }
 
-/// The report with these sheets, all of them where none is named; with the file's bars where no others are asked for.
+/// The report with these sheets, or with all of them; with the file's thresholds unless others are asked for.
 fn tell(
     name: &str,
     (asked, files): (&[String], &Files<'_>),
@@ -179,7 +179,7 @@ fn write(report: &ExperimentReport<'_>, files: &Files<'_>) -> Result<(), Command
         };
         if outfile::standing(path)? == Standing::File && !is_table() {
             let text = format!(
-                "{} is there, and is no table of this experiment",
+                "{} already exists, and is not a table of this experiment",
                 path.display()
             );
             return Err(CommandError::new(code::USAGE, text)
@@ -229,8 +229,8 @@ fn never_ran(report: &ExperimentReport<'_>, combination: usize) -> bool {
     own.all(|run| matches!(run.state, RunState::Died | RunState::DoesNotFit))
 }
 
-/// What the bars say: 0 where each is held by some settings, 1 where one is held by none, 6 where that cannot be told,
-/// or where the question has no answer here.
+/// What the thresholds give: 0 where each is held by some settings, 1 where one is held by none, 6 where that is
+/// inconclusive, or where the question has no answer here.
 fn exit_code(report: &ExperimentReport<'_>) -> u8 {
     let Some(found) = report.analysis else {
         return BarAnswer::CannotTell.exit_code();

@@ -25,7 +25,7 @@ struct Listed {
 impl Answers for Listed {
     fn answer(&self) -> String {
         if self.experiments.is_empty() {
-            return "no experiment yet; `helenus experiment run FILE` begins one".to_owned();
+            return "no experiment yet; `helenus experiment run FILE` starts one".to_owned();
         }
         let each = self.experiments.iter();
         let each = each.map(|one| format!("{} is {}", one.stored.id, one.state));
@@ -50,7 +50,7 @@ struct Status {
     format: Format,
     #[serde(flatten)]
     one: One,
-    /// How long what is left takes, about, in seconds.
+    /// About how long the rest takes, in seconds.
     left_s: u64,
     /// The runs.
     runs: Vec<ShownRun>,
@@ -211,7 +211,7 @@ fn text(status: &Status) -> String {
     }
     if one.state == "cut off" || one.state == "planned" {
         text.push_str(&format!(
-            "go on: helenus experiment resume {}\n",
+            "resume: helenus experiment resume {}\n",
             one.stored.id
         ));
     }

@@ -64,8 +64,8 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
     check(flags, form, &ids)?;
     let to_stdout = outfile::is_output(&flags.to);
     if !to_stdout && outfile::standing(&flags.to)? == Standing::File && !flags.force {
-        let text = format!("{} exists already", flags.to.display());
-        return Err(CommandError::new(code::USAGE, text).hint("--force writes over it".to_owned()));
+        let text = format!("{} already exists", flags.to.display());
+        return Err(CommandError::new(code::USAGE, text).hint("--force overwrites it".to_owned()));
     }
     let data = match form {
         FormArg::Json => json(flags, history, &ids)?,
@@ -91,7 +91,7 @@ pub(super) fn run(flags: &Export, history: &History, ui: &Ui) -> Result<u8, Comm
     Ok(0)
 }
 
-/// The form that was asked for, or the one that the file's name tells.
+/// The form that was asked for, or the one of the file's name.
 fn form(flags: &Export) -> Result<FormArg, CommandError> {
     if let Some(form) = flags.form {
         return Ok(form);
@@ -104,9 +104,9 @@ fn form(flags: &Export) -> Result<FormArg, CommandError> {
         Some("csv") => Ok(FormArg::Csv),
         Some("hdr" | "hlog") => Ok(FormArg::Hdr),
         _ => {
-            let text = format!("the form of {} is not known", flags.to.display());
+            let text = format!("the form of {} is unknown", flags.to.display());
             Err(CommandError::new(code::USAGE, text).hint(
-                "say --as json, csv or hdr, or end the name with .json, .csv or .hdr".to_owned(),
+                "use --as json, csv or hdr, or end the name with .json, .csv or .hdr".to_owned(),
             ))
         }
     }
@@ -119,7 +119,7 @@ fn check(flags: &Export, form: FormArg, runs: &[RunId]) -> Result<(), CommandErr
     if form == FormArg::Hdr && runs.len() > 1 {
         return wrong(
             format!("an interval log holds one run, not {}", words(runs)),
-            "whoever reads it would merge equal tags: export the runs one by one",
+            "its readers would merge equal tags: export the runs one by one",
         );
     }
     if form != FormArg::Hdr && flags.phase.is_some() {
@@ -131,12 +131,12 @@ fn check(flags: &Export, form: FormArg, runs: &[RunId]) -> Result<(), CommandErr
     if form == FormArg::Hdr && flags.intervals {
         return wrong(
             "--intervals is for --as csv and json".into(),
-            "an interval log is nothing else",
+            "an interval log has only intervals",
         );
     }
     if flags.with_warmup && form != FormArg::Hdr && !flags.intervals {
         return wrong(
-            "--with-warmup wants --intervals".into(),
+            "--with-warmup needs --intervals".into(),
             "no result counts the warm-up",
         );
     }
@@ -207,7 +207,7 @@ fn log(flags: &Export, history: &History, ids: &[RunId], ui: &Ui) -> Result<Vec<
         let written = hdr_log::write(&mut bytes, &run, &history.intervals(*id)?, &choice)?;
         if written.lacks_wait {
             ui.caution(&format!(
-                "{id} was recorded before the wait of each operation was kept: its log has no -wt"
+                "{id} was recorded before the wait of each operation was stored: its log has no -wt"
             ));
         }
     }

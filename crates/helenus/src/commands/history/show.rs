@@ -46,9 +46,9 @@ impl Answers for Listed<'_> {
     }
 }
 
-const NO_COMPARISON: &str = "there is no comparison yet; `helenus compare` makes one";
-const NONE_LIKE_THAT: &str = "no run is like that; `helenus history` lists them all";
-const NO_RUN: &str = "there is no run yet; `helenus bench` makes one";
+const NO_COMPARISON: &str = "no comparison yet; `helenus compare` makes one";
+const NONE_LIKE_THAT: &str = "no run matches; `helenus history` lists them all";
+const NO_RUN: &str = "no run yet; `helenus bench` makes one";
 
 #[derive(Serialize)]
 struct ComparisonLine<'a> {
@@ -94,9 +94,9 @@ pub(super) struct Shown<'a> {
     host: &'a Value,
     /// Plan of its cluster; none where that was named.
     cluster_plan: Option<&'a Value>,
-    /// What tells this life of the nodes' processes from every other; none where it is not known.
+    /// Identifies this life of the nodes' processes; none where it is not known.
     life: Option<&'a str>,
-    /// What the generator said at its start.
+    /// What the generator reported at its start.
     header: Option<&'a Header>,
     /// Latencies are in microseconds, as the names of the fields say.
     result: Option<&'a RunResult>,
@@ -153,15 +153,15 @@ impl Answers for Shown<'_> {
 /// The first line.
 fn began(summary: &RunSummary) -> String {
     let when = Utc::of_ns(summary.began_wall_ns);
-    format!("run {}: {}, began {when} UTC", summary.id, state(summary))
+    format!("run {}: {}, started {when} UTC", summary.id, state(summary))
 }
 
 /// What came of it.
 fn ended(summary: &RunSummary, result: Option<&RunResult>) -> String {
     match result {
         Some(result) => run_answer(Some(result)),
-        None if summary.running => "it is under way: there is no result yet".to_owned(),
-        None => "it is broken: whoever ran it was killed, and there is no result".to_owned(),
+        None if summary.running => "it is under way: no result yet".to_owned(),
+        None => "it is broken: its process was killed, and there is no result".to_owned(),
     }
 }
 
@@ -336,7 +336,7 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
 fn cluster(run: &StoredRun) -> String {
     let summary = &run.summary;
     let Some(release) = &summary.release else {
-        return "one that was named".to_owned();
+        return "one given by its addresses".to_owned();
     };
     let mut text = format!("Cassandra {release}");
     let nodes = run

@@ -40,13 +40,11 @@ fn short(extent: &Extent) -> String {
     if extent.torn_bytes > 0 {
         let bytes = extent.torn_bytes;
         text.push_str(&format!(
-            "its last record was cut off: {bytes} bytes are left out\n"
+            "its last record is incomplete: {bytes} bytes are left out\n"
         ));
     }
     if !extent.ended {
-        text.push_str(
-            "its generator did not come to its end: writes of its last second may be missing\n",
-        );
+        text.push_str("its generator did not finish: writes of its last second may be missing\n");
     }
     text
 }
@@ -236,7 +234,7 @@ fn one(report: &TableReport) -> String {
         (
             "superseded",
             counts.superseded,
-            "something newer is there that this ledger does not know",
+            "something newer is there that is not in this ledger",
         ),
         (
             "lost",

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// Time around a cell's measured stretch: two changes of the schema and what a run needs to begin.
+/// Time around a cell's measurement window: two changes of the schema and what a run needs to begin.
 const AROUND_A_CELL: Duration = Duration::from_secs(5);
 
-/// `helenus.levels-plan/1`: what `--dry-run` tells.
+/// `helenus.levels-plan/1`: what `--dry-run` prints.
 #[derive(Serialize)]
 struct LevelsPlan<'a> {
     format: Format,
@@ -47,7 +47,7 @@ struct LevelsPlan<'a> {
     predictions: Vec<Predicted<'a>>,
     /// What is not run, and why.
     illegal: &'a [NotRun],
-    /// Cells that cannot tell a distance, and why.
+    /// Cells too crowded to show a distance, and why.
     crowded: &'a [Crowded],
 }
 
@@ -188,7 +188,7 @@ fn plan_text(plan: &LevelsPlan<'_>) -> String {
     text
 }
 
-/// `100/s`, or `100/s and flat out, 50 in flight`.
+/// The loads in words, joined by "and".
 pub(super) fn loads(all: &[Load]) -> String {
     let each: Vec<String> = all.iter().map(|load| load.words()).collect();
     each.join(" and ")
@@ -294,7 +294,7 @@ fn text(answer: &str, of: &level_runs::Table, illegal: &[NotRun]) -> String {
     }
     let _infallible = writeln!(
         text,
-        "kept under the tag {0}; `helenus levels --from {0}` shows it again, with --html FILE as a page",
+        "stored with the tag {0}; `helenus levels --from {0}` shows it again, with --html FILE as a page",
         of.comparison
     );
     text
@@ -447,7 +447,7 @@ impl<'a> Live<'a> {
                 let word = match finished.result.verdict {
                     Verdict::Valid => "valid",
                     Verdict::Caution => "valid, with cautions",
-                    Verdict::Invalid => "not to be believed",
+                    Verdict::Invalid => "invalid",
                 };
                 self.ui.note(&format!(
                     "cell {}, {}: median {median} ms; {word}",

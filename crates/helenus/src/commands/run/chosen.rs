@@ -171,7 +171,7 @@ fn profiles(
     if let Some(phase) = phase {
         let text = format!("a profile has no phase {phase:?}");
         return Err(CommandError::new(code::USAGE, text)
-            .hint("leave --phase out, and say which operations with --ops".to_owned()));
+            .hint("leave --phase out, and name the operations with --ops".to_owned()));
     }
     if let Some((name, _)) = params.first() {
         let text = format!("a profile has no parameter {name:?}");

@@ -39,7 +39,7 @@ pub(super) fn load(stress: &Stress, live: Option<(&Hands, &str)>) -> Result<Load
             .any(|s| s.profile.specname == spec.profile.specname)
         {
             let text = format!(
-                "{path}: another profile has the name {}, too",
+                "{path}: another profile is also named {}",
                 spec.profile.specname
             );
             return Err(CommandError::new(code::BAR, text)

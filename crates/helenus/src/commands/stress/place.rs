@@ -19,9 +19,9 @@ pub(super) fn place(stress: &Stress, flags: &Flags, hands: &Hands) -> Result<Pla
         };
     }
     if stress.transport.truststore.is_some() || stress.transport.keystore.is_some() {
-        let text = "-transport names stores of Java, which cannot be read here";
+        let text = "-transport names Java key stores, which cannot be read here";
         return Err(CommandError::new(code::BAR, text).hint(
-            "a cluster of yours needs none: leave -node and -transport out; for others use `helenus run --hosts … --tls-ca FILE`"
+            "your own clusters need none: leave -node and -transport out; for others use `helenus run --hosts … --tls-ca FILE`"
                 .to_owned(),
         ));
     }

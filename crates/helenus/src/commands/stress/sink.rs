@@ -115,7 +115,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Writes the page and tells what could not be written.
+    /// Writes the page and reports what could not be written.
     pub(super) fn end(self, title: &str) -> Result<(), CommandError> {
         if let Some(path) = self
             .stress
@@ -131,7 +131,7 @@ impl<'a> Sink<'a> {
             };
             let page = graph::page(title, &self.drawn, there.as_deref()).map_err(|e| {
                 CommandError::new(code::BAR, format!("{}: {e}", path.display()))
-                    .hint("name another file behind -graph file=".to_owned())
+                    .hint("name another file with -graph file=".to_owned())
             })?;
             let drawn = outfile::write(path, page.as_bytes());
             if self.failed.is_none() {

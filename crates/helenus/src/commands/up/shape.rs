@@ -81,7 +81,7 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
 fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
     let arg = PresetArg::from_str(name, true).map_err(|_| {
         let known = PresetName::ALL.map(|p| p.as_str().to_owned());
-        CommandError::new(code::USAGE, format!("there is no preset named {name}"))
+        CommandError::new(code::USAGE, format!("no such preset: {name}"))
             .within(place)
             .hint(helenus_model::topology::name_hint(name, &known))
     });

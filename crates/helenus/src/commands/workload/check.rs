@@ -72,7 +72,7 @@ fn profiles(flags: &Check) -> Result<(ProfileWorkload, Vec<Read>), CommandError>
     if let Some((name, _)) = flags.params.first() {
         return Err(
             CommandError::new(code::USAGE, format!("a profile has no parameter {name:?}"))
-                .hint("leave --param out: what a profile says is in its file".to_owned()),
+                .hint("leave --param out: a profile's values are in its file".to_owned()),
         );
     }
     let read = flags
@@ -97,7 +97,7 @@ fn built_in(name: &str, flags: &Check) -> Result<ProfileWorkload, CommandError> 
     match made.workload {
         Workload::Profiles(profiles) => Ok(profiles),
         Workload::Standard1 | Workload::Custom(_) => {
-            let text = format!("{name} has no profile to check: it has a path of its own");
+            let text = format!("{name} has no profile to check: it has its own implementation");
             Err(CommandError::new(code::USAGE, text))
         }
     }
@@ -119,7 +119,7 @@ fn read(path: &str) -> Result<Read, CommandError> {
             format!("{path}: it has no table_definition to check it with"),
         )
         .hint(
-            "`helenus workload new` drafts a profile of a table that is there, with its definition"
+            "`helenus workload new` drafts a profile of an existing table, with its definition"
                 .to_owned(),
         )
     })?;

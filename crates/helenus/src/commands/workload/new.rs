@@ -135,8 +135,8 @@ fn not_there(path: &Path) -> Result<(), CommandError> {
     if outfile::standing(path)? != Standing::File {
         return Ok(());
     }
-    let text = format!("{} is there already", path.display());
-    Err(CommandError::new(code::USAGE, text).hint("name a file that is not there yet".to_owned()))
+    let text = format!("{} already exists", path.display());
+    Err(CommandError::new(code::USAGE, text).hint("name a new file".to_owned()))
 }
 
 fn write(flags: &New, drafted: &Drafted, ui: &Ui) -> Result<(), CommandError> {
@@ -167,8 +167,8 @@ fn names(text: &str) -> Result<(String, String), CommandError> {
             Ok((keyspace.text.clone(), table.text.clone()))
         }
         _ => Err(
-            CommandError::new(code::USAGE, format!("{text:?} is no table")).hint(
-                "write KEYSPACE.TABLE, quoted where CQL wants quotes: '\"Shop\".users'".to_owned(),
+            CommandError::new(code::USAGE, format!("{text:?} is not a table")).hint(
+                "write KEYSPACE.TABLE, quoted where CQL needs quotes: '\"Shop\".users'".to_owned(),
             ),
         ),
     }

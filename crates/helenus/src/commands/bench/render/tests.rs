@@ -99,7 +99,7 @@ fn more_done_than_offered_has_a_reason() {
         above_offered(&[of(one)])
     };
     assert_eq!(done(2000), "");
-    let said = "more was done than offered in write: operations that the warm-up left are counted where they end\n";
+    let said = "more operations ended than were offered in write: those still in flight after the warm-up count where they end\n";
     assert_eq!(done(2003), said);
 }
 
