@@ -149,7 +149,7 @@ pub(crate) enum Verb {
     Nb(nb::Nb),
     /// Workloads: list the built-in ones, check a profile, draft one from a table
     Workload(workload::Workload),
-    /// Two sides of runs: what differs, by how much, and how sure that is
+    /// Compare two sides: what differs, by how much, with confidence intervals
     Compare(compare::Compare),
     /// Consistency levels at distances: measured latency beside the model's prediction
     Levels(Box<levels::Levels>),

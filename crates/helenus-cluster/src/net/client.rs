@@ -98,7 +98,7 @@ pub fn runs(cluster: &Path) -> io::Result<bool> {
     Ok(alive::holder(&folder_of(cluster))?.is_some())
 }
 
-/// Starts the keeper of a cluster and waits until the network is there; what is there already stays.
+/// Starts the keeper of a cluster and waits until the network is there; what exists stays.
 ///
 /// # Errors
 /// The network cannot be made, or the keeper not be started.

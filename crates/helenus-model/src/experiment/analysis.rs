@@ -52,7 +52,7 @@ pub struct Analysis {
     pub tips: Vec<Tip>,
     /// Interactions of two factors, on the measure that it is about.
     pub interactions: Vec<Interaction>,
-    /// The same settings twice: what chance alone does here.
+    /// The A/A control: what chance alone does here.
     pub noise: Option<Noise>,
     /// From where on more of a factor of numbers gives no more.
     pub growth: Vec<Growth>,
@@ -230,7 +230,7 @@ impl Analysis {
     }
 }
 
-/// Chance alone: what the same settings twice differ by.
+/// The A/A control: by how much equal settings differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Noise {
     /// All runs of the first restart, the second time over the first, by block.

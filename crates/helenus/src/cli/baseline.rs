@@ -56,7 +56,7 @@ pub(crate) struct Named {
     pub(crate) tag: String,
 }
 
-/// Patience with nodes.
+/// How long to wait for nodes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Patience {
     /// Leave the cluster stopped

@@ -10,7 +10,7 @@ use std::path::PathBuf;
        helenus compare <COMPARISON>")]
 #[command(after_help = "Examples:
   helenus compare before after           two tags: their restarts in pairs
-  helenus compare r12 r13                two single runs: side by side, no claim
+  helenus compare r12 r13                two single runs, side by side; no claim
   helenus compare r12..r19 @last         ranges, lists and @last name runs too
   helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
   helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
@@ -22,39 +22,39 @@ A side's file holds flags of `helenus bench` as TOML, one key a line:
   rate = 2000
   set = [\"concurrent_reads=16\"]
 
-A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
-of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
+A threshold of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE
+is p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', per operation) or generator-cpu.
 
-A bar is answered by its one-sided bound of 95 %; several share the 5 % (Bonferroni).
+A threshold is decided by a one-sided bound at 95 %; several share the 5 % (Bonferroni).
 
-Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.")]
+Exit codes: 0 every threshold holds, 1 one is crossed, 6 inconclusive.")]
 pub(crate) struct Compare {
-    /// Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison, to show it again
+    /// Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison to show again
     #[arg(value_name = "A B", num_args = 1..=2, required_unless_present = "ab", conflicts_with = "ab")]
     pub(crate) sides: Vec<String>,
-    /// Two files with flags of `bench`: runs their restarts in interleaved pairs, and compares them
+    /// Two files with flags of `bench`: run both in interleaved pairs of restarts and compare them
     #[arg(long, num_args = 2, value_names = ["A.toml", "B.toml"])]
     pub(crate) ab: Option<Vec<PathBuf>>,
     /// Pairs to run [default: 8]
     #[arg(long, value_name = "N", alias = "repeats", requires = "ab", conflicts_with = "until", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) pairs: Option<u32>,
-    /// Half-width of the interval to reach, such as 5%: six pairs say how many are needed
+    /// Target half-width of the confidence interval, such as 5%; six pairs determine how many are needed
     #[arg(long, value_name = "PERCENT", requires = "ab", value_parser = percent, group = "open-ended")]
     pub(crate) until: Option<f64>,
-    /// Look after each pair from the sixth on, and stop when every bar is answered, or a difference is found; by
-    /// confidence intervals that hold whenever it stops
+    /// From the sixth pair on, stop when every threshold is decided or a difference is significant; the confidence
+    /// intervals hold whenever it stops
     #[arg(long, requires = "ab", conflicts_with_all = ["until", "pairs"], group = "open-ended")]
     pub(crate) stop_early: bool,
-    /// Most pairs with --until or --stop-early
+    /// Maximum of pairs with --until or --stop-early
     #[arg(long, value_name = "N", default_value_t = 30, requires = "open-ended", value_parser = clap::value_parser!(u32).range(6..=1000))]
     pub(crate) max_pairs: u32,
-    /// A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
-    #[arg(long, value_name = "BAR", alias = "bar")]
+    /// A threshold, such as 'p99>+5%'; may be repeated; inconclusive below six pairs
+    #[arg(long, value_name = "THRESHOLD", alias = "bar")]
     pub(crate) fail_on: Vec<String>,
     /// Seed of the order and of the data [default: random, and printed]
     #[arg(long, value_name = "N", requires = "ab")]
     pub(crate) seed: Option<u64>,
-    /// Show what would run and how long it takes, start nothing
+    /// Show what would run and how long it takes; start nothing
     #[arg(long, requires = "ab")]
     pub(crate) dry_run: bool,
 }
@@ -65,7 +65,7 @@ fn percent(text: &str) -> Result<f64, String> {
     match number.parse::<f64>() {
         Ok(n) if (0.1..=100.0).contains(&n) => Ok(n / 100.0),
         _ => Err(format!(
-            "{text:?} is no percentage from 0.1% to 100%, such as 5%"
+            "{text:?} is not a percentage from 0.1% to 100%, such as 5%"
         )),
     }
 }

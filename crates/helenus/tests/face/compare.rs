@@ -31,39 +31,40 @@ fn help() {
     shot!(TestLab::new().run(&["compare", "--help"]), @r#"
     exit code: 0
     --- standard output
-    Two sides of runs: what differs, by how much, and how sure that is
+    Compare two sides: what differs, by how much, with confidence intervals
 
     Usage: helenus compare [OPTIONS] <A> <B>
            helenus compare [OPTIONS] --ab <A.toml> <B.toml>
            helenus compare <COMPARISON>
 
     Arguments:
-      [A B]...  Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison, to
-                show it again
+      [A B]...  Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison to
+                show again
 
     Options:
-          --ab <A.toml> <B.toml>  Two files with flags of `bench`: runs their restarts in interleaved
-                                  pairs, and compares them
+          --ab <A.toml> <B.toml>  Two files with flags of `bench`: run both in interleaved pairs of
+                                  restarts and compare them
           --format <FORMAT>       Text for people, or JSON for programs [default: text] [possible
                                   values: text, json]
           --pairs <N>             Pairs to run [default: 8]
       -v, --verbose...            More detail on standard error; twice for everything. The log file
                                   always has it
       -q, --quiet                 Print only errors on standard error
-          --until <PERCENT>       Half-width of the interval to reach, such as 5%: six pairs say how
-                                  many are needed
-          --stop-early            Look after each pair from the sixth on, and stop when every bar is
-                                  answered, or a difference is found; by confidence intervals that hold
-                                  whenever it stops
-          --max-pairs <N>         Most pairs with --until or --stop-early [default: 30]
-          --fail-on <BAR>         A bar, such as 'p99>+5%'; may be repeated; undecided below six pairs
+          --until <PERCENT>       Target half-width of the confidence interval, such as 5%; six pairs
+                                  determine how many are needed
+          --stop-early            From the sixth pair on, stop when every threshold is decided or a
+                                  difference is significant; the confidence intervals hold whenever it
+                                  stops
+          --max-pairs <N>         Maximum of pairs with --until or --stop-early [default: 30]
+          --fail-on <THRESHOLD>   A threshold, such as 'p99>+5%'; may be repeated; inconclusive below
+                                  six pairs
           --seed <N>              Seed of the order and of the data [default: random, and printed]
-          --dry-run               Show what would run and how long it takes, start nothing
+          --dry-run               Show what would run and how long it takes; start nothing
       -h, --help                  Print help
 
     Examples:
       helenus compare before after           two tags: their restarts in pairs
-      helenus compare r12 r13                two single runs: side by side, no claim
+      helenus compare r12 r13                two single runs, side by side; no claim
       helenus compare r12..r19 @last         ranges, lists and @last name runs too
       helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
       helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
@@ -75,12 +76,12 @@ fn help() {
       rate = 2000
       set = ["concurrent_reads=16"]
 
-    A bar of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE is one
-    of p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', for each operation), generator-cpu.
+    A threshold of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE
+    is p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', per operation) or generator-cpu.
 
-    A bar is answered by its one-sided bound of 95 %; several share the 5 % (Bonferroni).
+    A threshold is decided by a one-sided bound at 95 %; several share the 5 % (Bonferroni).
 
-    Exit codes: 0 every bar holds, 1 a bar is crossed, 6 these data cannot tell.
+    Exit codes: 0 every threshold holds, 1 one is crossed, 6 inconclusive.
     "#);
 }
 
@@ -170,11 +171,11 @@ fn what_is_no_comparison() {
 
     For more information, try '--help'.
     $ --ab a.toml b.toml --until 0%
-    error: invalid value '0%' for '--until <PERCENT>': "0%" is no percentage from 0.1% to 100%, such as 5%
+    error: invalid value '0%' for '--until <PERCENT>': "0%" is not a percentage from 0.1% to 100%, such as 5%
 
     For more information, try '--help'.
     $ --ab a.toml b.toml --until five
-    error: invalid value 'five' for '--until <PERCENT>': "five" is no percentage from 0.1% to 100%, such as 5%
+    error: invalid value 'five' for '--until <PERCENT>': "five" is not a percentage from 0.1% to 100%, such as 5%
 
     For more information, try '--help'.
     $ --ab a.toml b.toml --max-pairs 9
@@ -288,10 +289,10 @@ fn a_file_that_is_no_side_is_told_with_its_line() {
     $ --ab twice.toml b.toml
     error: twice.toml:5: duplicate key
     $ --ab hosts.toml b.toml
-    error: hosts.toml:5: hosts has no place in a side of a comparison
+    error: hosts.toml:5: hosts is not allowed in a side of a comparison
     hint: each restart is a cluster of its own; leave the key out
     $ --ab seed.toml b.toml
-    error: seed.toml:5: seed has no place in a side of a comparison
+    error: seed.toml:5: seed is not allowed in a side of a comparison
     hint: both sides share their data: give the seed as `helenus compare --seed`
     $ --ab broken.toml b.toml
     error: broken.toml:1: unclosed array, expected `]`
@@ -412,9 +413,9 @@ fn two_single_runs_stand_side_by_side() {
     assert_eq!(said.code, "6", "{said}");
     for words in [
         "no claim: two single runs, side by side\n  A  r1: r1\n  B  r2: r2\n",
-        "bar p50>+5%: write all response p50 is undecided\n",
+        "threshold p50>+5%: write all response p50 is undecided\n",
         "caution: 1 pair of restarts: no claim is made below 6;",
-        "kept as cmp2; `helenus report cmp2` draws it\n",
+        "stored as cmp2; `helenus report cmp2` draws it\n",
     ] {
         assert!(said.out.contains(words), "{words}\n{said}");
     }

@@ -21,7 +21,7 @@ fn the_program() {
       stress       Run a command line of cassandra-stress as it is
       nb           Run a command line of NoSQLBench's cql-iot as it is
       workload     Workloads: list the built-in ones, check a profile, draft one from a table
-      compare      Two sides of runs: what differs, by how much, and how sure that is
+      compare      Compare two sides: what differs, by how much, with confidence intervals
       levels       Consistency levels at distances: measured latency beside the model's prediction
       experiment   Plan, run and report a matrix of settings from one file, unattended
       history      The stored runs: list, show, tag, prune, export
@@ -98,7 +98,7 @@ fn no_verb_at_all() {
       stress       Run a command line of cassandra-stress as it is
       nb           Run a command line of NoSQLBench's cql-iot as it is
       workload     Workloads: list the built-in ones, check a profile, draft one from a table
-      compare      Two sides of runs: what differs, by how much, and how sure that is
+      compare      Compare two sides: what differs, by how much, with confidence intervals
       levels       Consistency levels at distances: measured latency beside the model's prediction
       experiment   Plan, run and report a matrix of settings from one file, unattended
       history      The stored runs: list, show, tag, prune, export
@@ -404,7 +404,7 @@ fn bench() {
 
           --tokens <N>
               Tokens of each node: 1 starts fastest, 16 is Cassandra's default
-              
+
               [default: 1]
 
           --set <KEY=VALUE>
@@ -507,7 +507,7 @@ fn bench() {
 
           --processes <N>
               Generator processes that share rate, slots and operations, for loads beyond one process
-              
+
               [default: 1]
 
           --duration <TIME>
@@ -562,7 +562,7 @@ fn bench() {
 
           --pacing <PACING>
               How the generator waits; spin needs a core of its own
-              
+
               [default: sleep]
               [possible values: sleep, spin]
 
@@ -601,5 +601,5 @@ fn bench() {
                     --query 'SELECT * FROM ks.t WHERE id = ?'
 
     A disqualifying doubt makes the run invalid: exit code 5.
-    "#);
+    ");
 }

@@ -191,7 +191,7 @@ fn a_prefix_is_it_and_a_number() {
     exit code: 2
     --- standard error
     error: no cluster is named dev and a number
-    hint: there is none; bring one up with `helenus up`
+    hint: none exists; bring one up with `helenus up`
     ");
     lab.done(&["up", "dev1"]);
     lab.done(&["up", "developer"]);

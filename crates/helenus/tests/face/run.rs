@@ -95,7 +95,7 @@ fn examples_of_run() {
 
           --processes <N>
               Generator processes that share rate, slots and operations, for loads beyond one process
-              
+
               [default: 1]
 
           --duration <TIME>
@@ -121,13 +121,13 @@ fn examples_of_run() {
 
           --cl <CL>
               Consistency level of operations that set none
-              
+
               [default: ONE]
               [possible values: ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE]
 
           --serial-cl <CL>
               Serial consistency of conditional statements that set none
-              
+
               [possible values: SERIAL, LOCAL_SERIAL]
 
           --client-dc <DC>
@@ -158,7 +158,7 @@ fn examples_of_run() {
 
           --pacing <PACING>
               How the generator waits; spin needs a core of its own
-              
+
               [default: sleep]
               [possible values: sleep, spin]
 

@@ -163,7 +163,7 @@ fn two_pairs_cannot_tell() {
             .starts_with("no claim: 2 pairs, and at least 6 are needed\n"),
         "{text}"
     );
-    let note = "– is what fewer than 6 pairs cannot tell; at least 6 are needed\n";
+    let note = "–: fewer than 6 pairs give no interval\n";
     assert!(text.out.contains(note), "{text}");
 }
 
@@ -223,7 +223,7 @@ fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
     assert_eq!(said.code, "130", "{said}");
     assert!(said.out.starts_with("no claim: "), "{said}");
     assert!(said.out.contains("left out: r"), "{said}");
-    assert!(said.out.contains("kept as cmp1"), "{said}");
+    assert!(said.out.contains("stored as cmp1"), "{said}");
     let left = "error: interrupted, and cleaned up: 3 runs are done, 13 are left\n\
                 hint: go on: helenus experiment resume e1\n";
     assert!(said.err.ends_with(left), "{said}");

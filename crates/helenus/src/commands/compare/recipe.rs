@@ -96,12 +96,12 @@ fn entries(text: &str) -> Result<Vec<Entry>, toml::de::Error> {
 /// The flag of a key, or what is wrong with the key and what helps.
 fn known(bench: &clap::Command, name: &str) -> Result<Arg, (String, Option<String>)> {
     if name == "seed" {
-        let text = "seed has no place in a side of a comparison".to_owned();
+        let text = "seed is not allowed in a side of a comparison".to_owned();
         let hint = "both sides share their data: give the seed as `helenus compare --seed`";
         return Err((text, Some(hint.to_owned())));
     }
     if NOT_HERE.contains(&name) {
-        let text = format!("{name} has no place in a side of a comparison");
+        let text = format!("{name} is not allowed in a side of a comparison");
         let hint = "each restart is a cluster of its own; leave the key out".to_owned();
         return Err((text, Some(hint)));
     }
@@ -160,7 +160,7 @@ mod tests {
         hint: did you mean rate?
         ");
         insta::assert_snapshot!(said("hosts = '127.0.0.1'\n"), @"
-        error: /big-heap.toml:1: hosts has no place in a side of a comparison
+        error: /big-heap.toml:1: hosts is not allowed in a side of a comparison
         hint: each restart is a cluster of its own; leave the key out
         ");
         insta::assert_snapshot!(said("rate = 5\nclosed = true\n"), @"error: /big-heap.toml:1: the argument '--rate <RATE>' cannot be used with '--closed'");

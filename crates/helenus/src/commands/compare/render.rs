@@ -67,7 +67,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
     }
     if of.sequential {
         line(&format!(
-            "  pairs  {}, looked at after each from the sixth on",
+            "  pairs  {}, tested after each from the sixth on",
             of.pairs.len()
         ));
     }
@@ -80,7 +80,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
         .any(|e| !e.is_enough())
     {
         line(&format!(
-            "– is what fewer than {LEAST_PAIRS} pairs cannot tell; at least {LEAST_PAIRS} are needed"
+            "–: fewer than {LEAST_PAIRS} pairs give no interval"
         ));
     }
     if let Some(rule) = of.rule() {
@@ -92,7 +92,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
             _ => String::new(),
         };
         line(&format!(
-            "bar {}: {} {}{interval}",
+            "threshold {}: {} {}{interval}",
             bar.text,
             bar.row,
             bar.answer.words()
@@ -105,7 +105,7 @@ fn text(of: &Comparison, id: Option<&str>) -> String {
         line(&format!("caution: {}; {}", caution.text, caution.cure));
     }
     if let Some(id) = id {
-        line(&format!("kept as {id}; `helenus report {id}` draws it"));
+        line(&format!("stored as {id}; `helenus report {id}` draws it"));
     }
     text
 }
@@ -131,7 +131,7 @@ fn table(of: &Comparison) -> String {
         &interval,
         ">p",
         ">p (Holm)",
-        ">finds",
+        ">detectable",
         ">±5 % needs",
         "",
     ]);

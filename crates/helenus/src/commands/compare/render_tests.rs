@@ -206,7 +206,7 @@ fn no_interval_is_shown_of_fewer_than_six_pairs() {
         for form in [&terminal, page, &comparison_markdown(&report)] {
             assert_eq!(form.contains("00000000"), shown, "{form}");
         }
-        let note = "– is what fewer than 6 pairs cannot tell; at least 6 are needed\n";
+        let note = "–: fewer than 6 pairs give no interval\n";
         assert_eq!(terminal.contains(note), !shown, "{terminal}");
     }
 }
