@@ -93,7 +93,6 @@ const IN_COMPANY: &[&str] = &[
     "three_nodes_see_each_other_at_once",
     "three_of_a_prefix_live_apart",
     "two_clusters_live_side_by_side",
-    "what_was_acknowledged_survives_kill_9_unless_it_is_not_durable",
     "what_was_cut_off_goes_on_and_settings_come_back",
 ];
 

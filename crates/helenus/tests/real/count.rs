@@ -214,7 +214,7 @@ fn after_a_kill(home: &Home) {
     let refused = home.helenus(&words);
     assert_eq!(refused.code, 2, "{refused}");
     assert!(
-        refused.stderr.contains("--resume goes on with it"),
+        refused.stderr.contains("--resume continues it"),
         "{refused}"
     );
     let resumed = count(home, &["--by", "partition", "--resume"]);
