@@ -110,9 +110,9 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
 fn asked(words: &[&str]) -> Result<(Target, bool), Box<dyn Error>> {
     let mut arch = std::env::consts::ARCH;
     let mut dry = false;
-    let mut rest = words.iter();
+    let mut rest = words.iter().copied();
     while let Some(word) = rest.next() {
-        match *word {
+        match word {
             "--dry-run" => dry = true,
             "--arch" => arch = rest.next().ok_or("--arch wants x86_64 or aarch64")?,
             _ => return Err("it takes nothing but --arch ARCH and --dry-run".into()),
@@ -130,7 +130,7 @@ fn build(target: Target, out: &Path) -> Vec<String> {
     let compatible = format!("manylinux_{}", GLIBC.0);
     let out = out.display().to_string();
     let words = ["build", "--release", "--locked", "--zig", "--compatibility"];
-    let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+    let mut words = Vec::from(words.map(str::to_owned));
     words.extend([
         compatible,
         "--target".to_owned(),

@@ -5,11 +5,10 @@ mod find;
 
 use std::path::{Path, PathBuf};
 
+use crate::install::Installer;
 use helenus_model::release::{Arch, JMX_CLIENT, Jdk, Release, Verdict};
 
 pub use find::{find, probe};
-
-use crate::install::Installer;
 
 /// Where a JDK was found; earlier ones weigh more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

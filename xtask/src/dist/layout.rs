@@ -30,7 +30,7 @@ pub(super) enum Package {
     Debian,
 }
 
-/// A file's mode once it is unpacked.
+/// Where a file is, where it stands below the folder, and its mode there.
 type Placed = (PathBuf, &'static str, u32);
 
 impl Packaged {
