@@ -7,6 +7,7 @@
     reason = "a chore talks to the one who runs it"
 )]
 
+mod dist;
 mod figures;
 mod formats;
 mod keys;
@@ -25,6 +26,8 @@ const USAGE: &str = "usage: cargo xtask CHORE
   patches SERIES write how the keys of the series' other patches differ from those of the pinned one
   prove NAME [--repeats N] [--fresh]
                  measure a figure again and hold it to its bars; prove --list names them
+  dist [--arch ARCH] [--dry-run]
+                 build what is given away into target/dist: wheel, tarball, .deb, SHA256SUMS
   figures [--check] [PAGE...]
                  write the pages' figures anew from their raw files, or show where they differ
   formats [--check]
@@ -39,6 +42,10 @@ fn main() -> ExitCode {
         ["keys", version] => keys::run(version),
         ["patches", series] => patches::run(series),
         ["prove", ref rest @ ..] => match prove::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
+        ["dist", ref rest @ ..] => match dist::run(rest) {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),
         },

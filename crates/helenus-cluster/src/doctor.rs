@@ -1,6 +1,7 @@
 //! What this machine has and lacks: each finding with its cure.
 //! Refuses to change anything.
 
+use crate::install::Installer;
 use crate::jdk;
 use crate::lifecycle::Hands;
 use crate::limits;
@@ -141,7 +142,10 @@ fn maven(hands: &Hands) -> Finding {
             "mvn",
             Weight::Lacking,
             "not on PATH",
-            Some("install Maven (such as apt install maven), or use --cassandra-home DIR"),
+            Some(&format!(
+                "{}, or use --cassandra-home DIR",
+                Installer::here().maven()
+            )),
         ),
     }
 }
@@ -302,14 +306,15 @@ mod tests {
             jdk: parse_release_file(text).unwrap(),
             sources: vec![jdk::Source::JavaHome],
         };
-        let small = found("JAVA_VERSION=\"11.0.1\"\nMODULES=\"java.base\"");
+        let modules = helenus_model::release::NODE_MODULES.join(" ");
+        let small = found(&format!("JAVA_VERSION=\"11.0.1\"\nMODULES=\"{modules}\""));
         let told = java_for(release, std::slice::from_ref(&small), false);
         assert_eq!(told.weight, Weight::Caution);
         assert!(
             told.found.contains("has no module jdk.naming.rmi"),
             "{told:?}"
         );
-        assert!(told.cure.unwrap().starts_with("install JDK 11 "));
+        assert!(told.cure.unwrap().starts_with("install JDK 11"));
         let whole = found("JAVA_VERSION=\"11.0.2\"");
         let told = java_for(release, &[small, whole], false);
         assert_eq!((told.weight, told.cure), (Weight::Good, None));

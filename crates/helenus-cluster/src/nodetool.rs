@@ -164,6 +164,7 @@ const LOGBACK_TOOLS: &str = r#"<configuration scan="false">
 #[cfg(test)]
 mod tests {
     use super::*;
+    use helenus_model::release::NODE_MODULES;
     use std::os::unix::fs::PermissionsExt as _;
 
     fn jdk(root: &Path, name: &str, modules: &str) -> PathBuf {
@@ -197,7 +198,8 @@ mod tests {
         };
         let of = |runtime: &Runtime| java_of("4.1.10", runtime, &env);
         assert!(matches!(of(&runtime), Err(JdkError::NoTools { .. })));
-        let whole = jdk(&path, "whole", "java.base jdk.naming.rmi");
+        let whole = format!("{} jdk.naming.rmi", NODE_MODULES.join(" "));
+        let whole = jdk(&path, "whole", &whole);
         let (java, flags) = of(&runtime).unwrap();
         assert_eq!(java, whole);
         assert_eq!(flags, Release::find("4.1.10").unwrap().module_flags(11));

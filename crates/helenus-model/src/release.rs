@@ -14,7 +14,10 @@ mod tool;
 use std::fmt;
 use std::sync::OnceLock;
 
-pub use jdk::{JMX_CLIENT, Jdk, JdkParseError, Verdict, parse_java_version, parse_release_file};
+pub use jdk::{
+    JMX_CLIENT, Jdk, JdkParseError, NODE as NODE_MODULES, Verdict, parse_java_version,
+    parse_release_file,
+};
 pub use keys::{Checked, ConfigKey, KeyError, Keys, Note, OldName, split_assignment};
 pub use kind::{Kind, SizeUnit, TimeUnit};
 pub use lock::{Artifact, Lock, LockError};

@@ -258,6 +258,9 @@ pub(crate) enum Verb {
         #[arg(long)]
         secrets: Option<i32>,
     },
+    /// Writes the man pages of all verbs into a folder (internal)
+    #[command(name = "__man", hide = true)]
+    Man { folder: PathBuf },
     /// A stand-in for Cassandra in tests (internal)
     #[command(name = "__fake-node", hide = true)]
     FakeNode { behaviour: String, folder: PathBuf },

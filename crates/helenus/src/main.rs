@@ -40,6 +40,7 @@ fn main() -> ExitCode {
             program,
             arguments,
         } => return commands::hidden::within(cluster, space, program, arguments),
+        Verb::Man { folder } => return commands::hidden::man(folder),
         Verb::Load { secrets } => return commands::hidden::load(*secrets),
         Verb::FakeNode { behaviour, folder } => {
             return commands::fake_node::run(behaviour, folder);
@@ -134,6 +135,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::Leashed { .. }
         | Verb::Keep { .. }
         | Verb::Within { .. }
+        | Verb::Man { .. }
         | Verb::Load { .. }
         | Verb::FakeNode { .. } => Ok(0),
     }

@@ -58,6 +58,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("anstream", &["helenus"]),
     ("clap", &["helenus"]),
     ("clap_complete", &["helenus"]),
+    // Man pages of the packages, from the same definition as help and completions.
+    ("clap_mangen", &["helenus"]),
     ("indicatif", &["helenus"]),
     ("owo-colors", &["helenus"]),
     // Lines of a shell: history, editing, completion.

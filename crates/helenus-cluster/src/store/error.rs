@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::install::Installer;
 use helenus_model::release::{LockError, ReleaseError};
 
 /// Why the store could not hand out a release.
@@ -130,9 +131,10 @@ impl StoreError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoMaven { .. } => "install Maven (such as apt install maven), or unpack a \
-                binary distribution and name it with --cassandra-home DIR"
-                .to_owned(),
+            Self::NoMaven { .. } => format!(
+                "{}, or unpack a binary distribution and name it with --cassandra-home DIR",
+                Installer::here().maven()
+            ),
             Self::MavenStart { mvn, .. } => format!("try `{} -version`", mvn.display()),
             Self::MavenFailed { offline: true, .. } => "this machine cannot reach Maven's \
                 repositories: set a mirror or proxy in ~/.m2/settings.xml, or copy the cache \

@@ -22,7 +22,18 @@ pub struct Jdk {
     /// Whether it lists its modules and [`JMX_CLIENT`] is not among them: nodetool finds no node then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_jmx_client: bool,
+    /// Modules of [`NODE`] that are not among those it lists: no node starts on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
 }
+
+/// Modules without which a node dies as it starts; runtimes cut to size may lack them.
+pub const NODE: [&str; 4] = [
+    "java.desktop",
+    "java.management",
+    "java.naming",
+    "jdk.unsupported",
+];
 
 /// The module by which a JMX client finds the node whose address it was told; runtimes cut to size may lack it.
 pub const JMX_CLIENT: &str = "jdk.naming.rmi";
@@ -100,6 +111,10 @@ impl Release {
     pub fn judge(&self, jdk: &Jdk) -> Verdict {
         let feature = jdk.feature;
         let it = format!("Cassandra {}", self.version);
+        if !jdk.lacks.is_empty() {
+            let lacks = jdk.lacks.join(", ");
+            return Verdict::Refused(format!("{it} needs modules that it does not have: {lacks}"));
+        }
         if self.supported_jdks.contains(&feature) {
             return Verdict::Supported;
         }
@@ -196,13 +211,20 @@ pub fn parse_release_file(text: &str) -> Result<Jdk, JdkParseError> {
         (!bare.is_empty()).then(|| bare.to_owned())
     };
     let short = value("JAVA_VERSION").ok_or(JdkParseError::NoVersion)?;
+    let modules = value("MODULES");
+    let lacks = |module: &str| modules.as_ref().is_some_and(|list| !has_word(list, module));
     Ok(Jdk {
         home: PathBuf::new(),
         feature: feature_of(&short)?,
         version: value("JAVA_RUNTIME_VERSION").unwrap_or(short),
         vendor: value("IMPLEMENTOR").filter(|v| v != "N/A"),
         arch: value("OS_ARCH").and_then(|a| Arch::parse(&a)),
-        no_jmx_client: value("MODULES").is_some_and(|list| !has_word(&list, JMX_CLIENT)),
+        no_jmx_client: lacks(JMX_CLIENT),
+        lacks: NODE
+            .iter()
+            .filter(|module| lacks(module))
+            .map(|module| (*module).to_owned())
+            .collect(),
     })
 }
 
@@ -232,6 +254,7 @@ pub fn parse_java_version(printed: &str) -> Result<Jdk, JdkParseError> {
         vendor: vendor.map(str::to_owned),
         arch: None,
         no_jmx_client: false,
+        lacks: Vec::new(),
     })
 }
 
@@ -275,6 +298,23 @@ mod tests {
         assert_eq!((old.feature, old.arch), (8, Some(Arch::X86_64)));
         assert_eq!(parse_release_file("X=1"), Err(JdkParseError::NoVersion));
         assert!(parse_release_file("JAVA_VERSION=\"new\"").is_err());
+    }
+
+    #[test]
+    fn a_runtime_without_what_a_node_needs_is_refused_by_the_module_s_name() {
+        let of = |modules: &str| {
+            let text = format!("JAVA_VERSION=\"17.0.9\"\nMODULES=\"{modules}\"");
+            let jdk = parse_release_file(&text).unwrap();
+            Release::find("5.0.9").unwrap().judge(&jdk)
+        };
+        assert_eq!(of(&NODE.join(" ")), Verdict::Supported);
+        let Verdict::Refused(why) = of("java.base java.desktop java.naming jdk.unsupported") else {
+            panic!("it has no java.management");
+        };
+        assert_eq!(
+            why,
+            "Cassandra 5.0.9 needs modules that it does not have: java.management"
+        );
     }
 
     #[test]

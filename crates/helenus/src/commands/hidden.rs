@@ -1,5 +1,6 @@
 //! Hidden verbs: what this binary becomes for a while. Refuses everything that a person would type.
 
+use clap::CommandFactory as _;
 use helenus_load::Secrets;
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -34,6 +35,20 @@ pub(crate) fn within(
     told(helenus_cluster::shim::within(
         cluster, space, program, arguments,
     ))
+}
+
+/// Writes the man pages of all verbs, for packages.
+pub(crate) fn man(folder: &Path) -> ExitCode {
+    use std::io::Write as _;
+    let written = fs_err::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(crate::cli::Cli::command(), folder));
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _nobody_listens = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::from(crate::error::code::ENVIRONMENT)
+        }
+    }
 }
 
 fn told(failure: std::io::Result<Infallible>) -> ExitCode {

@@ -73,8 +73,12 @@ pub(crate) fn read(file: &mut std::fs::File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Each system has another command that brings a JDK or Maven, and some have none.
+pub(crate) const INSTALL: &str = r"install (JDK \d+|Maven)(: [^,]+)?";
+
 /// What every snapshot leaves out.
-pub(crate) const STEADY: [(&str, &str); 4] = [
+pub(crate) const STEADY: [(&str, &str); 5] = [
+    (INSTALL, "install $1: [command]"),
     (r"_PORT=\d+", "_PORT=[port]"),
     (r"127\.\d+\.\d+\.\d+:\d+", "[address]:[port]"),
     (r"127\.\d+\.\d+\.\d+", "[address]"),

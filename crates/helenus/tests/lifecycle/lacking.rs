@@ -46,7 +46,7 @@ fn no_jdk() {
         exit code: 3
         --- standard error
         error: no JDK for Cassandra 5.0.9 was found
-        hint: install JDK 17 (such as apt install openjdk-17-jre-headless) or set JAVA17_HOME; no JDK was found
+        hint: install JDK 17: [command], or set JAVA17_HOME; no JDK was found
         ");
     }
 }
@@ -82,13 +82,13 @@ fn no_maven_and_an_empty_cache() {
     exit code: 3
     --- standard error
     error: mvn (Apache Maven) is not on PATH, and the release's 89 jars are not cached yet
-    hint: install Maven (such as apt install maven), or unpack a binary distribution and name it with --cassandra-home DIR
+    hint: install Maven: [command], or unpack a binary distribution and name it with --cassandra-home DIR
     ");
     shot!(lab.run(&["releases", "fetch"]), @"
     exit code: 3
     --- standard error
     error: mvn (Apache Maven) is not on PATH, and the release's 89 jars are not cached yet
-    hint: install Maven (such as apt install maven), or unpack a binary distribution and name it with --cassandra-home DIR
+    hint: install Maven: [command], or unpack a binary distribution and name it with --cassandra-home DIR
     ");
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);
 }
