@@ -31,10 +31,9 @@ pub(super) fn block(bands: &[Band], clock: Clock) -> String {
         let width = (band.to - band.from) * units;
         format!("<rect x=\"{x:.0}\" width=\"{width:.0}\" height=\"1\"/>")
     };
-    let of_kind = |(kind, said): &(&str, &str)| {
+    let of_kind = |(kind, _): &(&str, &str)| {
         let own: String = bands.iter().filter(|b| b.kind == *kind).map(rect).collect();
-        let group =
-            format!("<g class=\"band-{kind}\" data-kind=\"{kind}\"><title>{said}</title>{own}</g>");
+        let group = format!("<g class=\"band-{kind}\" data-kind=\"{kind}\">{own}</g>");
         (!own.is_empty()).then_some(group)
     };
     let all: String = KINDS.iter().filter_map(of_kind).collect();

@@ -101,7 +101,7 @@ impl Style {
             Self::Dotted => "dotted",
             Self::Thin => "thin",
             Self::Dashed => "dashed",
-            Self::Stacked => "area",
+            Self::Stacked => "stacked",
         }
     }
 }

@@ -164,7 +164,7 @@ fn bands(chart: &Chart) -> String {
         return String::new();
     }
     format!(
-        "<svg class=\"bands\" width=\"100%\" height=\"{}\" viewBox=\"0 0 {WIDTH} 1\" preserveAspectRatio=\"none\">\
+        "<svg class=\"behind\" width=\"100%\" height=\"{}\" viewBox=\"0 0 {WIDTH} 1\" preserveAspectRatio=\"none\">\
          <use href=\"#bands\"/></svg>",
         chart.height
     )
@@ -393,7 +393,7 @@ pub(super) fn legend(chart: &Chart) -> String {
     let one = |(number, series): (usize, &Series)| {
         let line = series.line.as_ref().map(|(style, _)| match style {
             Style::Stacked => {
-                "<rect class=\"line area\" y=\"1\" width=\"24\" height=\"10\"/>".to_owned()
+                "<rect class=\"line stacked\" y=\"1\" width=\"24\" height=\"10\"/>".to_owned()
             }
             style => format!("<path class=\"line {}\" d=\"M0 6h24\"/>", style.class()),
         });
