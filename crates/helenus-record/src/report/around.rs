@@ -155,7 +155,7 @@ fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "pools",
         "Tasks waiting in thread pools",
-        Axis::from_zero("tasks"),
+        Axis::counts("tasks"),
         clock,
     );
     let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
@@ -204,7 +204,7 @@ fn compactions(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "compactions",
         "Compactions under way",
-        Axis::from_zero("tasks"),
+        Axis::counts("tasks"),
         clock,
     );
     for (place, (name, samples)) in nodes.iter().enumerate() {
@@ -288,7 +288,7 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let mut queue = Chart::over_time(
         "run-queue",
         "Threads running or waiting for a processor",
-        Axis::from_zero("threads"),
+        Axis::counts("threads"),
         clock,
     );
     let threads: Vec<Point> = samples

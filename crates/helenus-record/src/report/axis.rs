@@ -28,6 +28,8 @@ enum Span {
 enum Labels {
     /// Numbers, as many as there is room for.
     Numbers,
+    /// Whole numbers, as many as there is room for.
+    Counts,
     /// Numbers as percentages.
     Shares,
     /// These words at these values.
@@ -80,6 +82,11 @@ impl Axis {
     /// A linear axis from zero.
     pub(super) fn from_zero(title: &str) -> Self {
         Self::new(title, Scale::Linear, Span::FromZero, Labels::Numbers)
+    }
+
+    /// Whole numbers from zero.
+    pub(super) fn counts(title: &str) -> Self {
+        Self::new(title, Scale::Linear, Span::FromZero, Labels::Counts)
     }
 
     /// A linear axis as far as the data.
@@ -167,12 +174,22 @@ impl Axis {
                 let each = each.map(|(place, name)| (whole(place), name.clone()));
                 fitted.given(&each.collect::<Vec<_>>())
             }
-            Labels::Numbers | Labels::Shares if self.scale == Scale::Linear => {
-                fitted.linear(most, self.is_of_shares())
+            Labels::Numbers | Labels::Counts | Labels::Shares if self.scale == Scale::Linear => {
+                fitted.linear(self.step(to - from, most), self.is_of_shares())
             }
-            Labels::Numbers | Labels::Shares => fitted.log(most),
+            Labels::Numbers | Labels::Counts | Labels::Shares => fitted.log(most),
         };
         fitted
+    }
+
+    /// The step between its ticks; that of whole numbers is one, too.
+    fn step(&self, length: f64, most: usize) -> f64 {
+        let least = if self.labels == Labels::Counts {
+            1.0
+        } else {
+            0.0
+        };
+        step(length, most).max(least)
     }
 
     fn linear_ends(&self, low: f64, high: f64, most: usize) -> (f64, f64) {
@@ -189,7 +206,9 @@ impl Axis {
                     low
                 };
                 let high = if high > low { high } else { low + 1.0 };
-                let step = step(high - low, most);
+                // No line lies on the upper edge.
+                let high = high + (high - low) * 0.03;
+                let step = self.step(high - low, most);
                 ((low / step).floor() * step, (high / step).ceil() * step)
             }
         }
@@ -247,8 +266,7 @@ impl Fitted {
         clippy::cast_possible_truncation,
         reason = "ticks are few, and their places small"
     )]
-    fn linear(&self, most: usize, shares: bool) -> Vec<Tick> {
-        let step = step(self.to - self.from, most);
+    fn linear(&self, step: f64, shares: bool) -> Vec<Tick> {
         let first = (self.from / step - 1e-9).ceil() as i64;
         let last = (self.to / step + 1e-9).floor() as i64;
         let label = |value: f64| {
@@ -353,6 +371,14 @@ mod tests {
         assert_eq!(labels(&axis.fit(std::iter::empty(), 1)), ["0", "1"]);
         let below = Axis::from_zero("").fit([-3.0, 4.0].into_iter(), 5);
         assert_eq!(labels(&below), ["-4", "-2", "0", "2", "4"]);
+    }
+
+    #[test]
+    fn counts_are_whole() {
+        let fitted = Axis::counts("tasks").fit([0.0, 1.0].into_iter(), 6);
+        assert_eq!(labels(&fitted), ["0", "1", "2"]);
+        let fitted = Axis::counts("tasks").fit([40.0].into_iter(), 6);
+        assert_eq!(labels(&fitted), ["0", "10", "20", "30", "40", "50"]);
     }
 
     #[test]

@@ -18,8 +18,8 @@ const Y_TICK: [u32; 2] = [38, 26];
 /// Pixels that a line may stand out of its chart above and below: half its width.
 const EDGE: u32 = 2;
 
-/// A name longer than this is cut in the drawing.
-const NAME_MOST: usize = 44;
+/// A name longer than this is cut in the drawing; and one beside the cells of a map.
+const NAME_MOST: [usize; 2] = [44, 24];
 
 /// Both axes, and the height in pixels.
 struct Frame {
@@ -111,7 +111,9 @@ fn frame(chart: &Chart, lines: &[Vec<Point>]) -> Frame {
 pub(super) fn plot(chart: &Chart) -> String {
     let lines = lines(chart);
     let frame = frame(chart, &lines);
-    let (names, gutter) = gutter(&chart.y, &frame.y);
+    let is_map = !chart.cells.is_empty();
+    let most = NAME_MOST[usize::from(is_map)];
+    let (names, gutter) = gutter(&chart.y, &frame.y, most);
     let data = match chart.hover {
         Hover::Marks => String::new(),
         Hover::Moment(unit) => data(chart, &frame, unit),
@@ -119,8 +121,8 @@ pub(super) fn plot(chart: &Chart) -> String {
     };
     let parts = [
         bands(chart),
-        x_axis(chart, &frame),
-        y_axis(&frame),
+        x_axis(chart, &frame, most),
+        y_axis(&frame, most),
         chart.cells.iter().map(|c| cell(chart, &frame, c)).collect(),
         chart.rule.map_or_else(String::new, |r| rule(&frame, r)),
         drawn_lines(chart, &frame, &lines),
@@ -152,11 +154,11 @@ fn data(chart: &Chart, frame: &Frame, unit: &str) -> String {
 }
 
 /// The class of a chart with names beside it, and the room for what stands there, in pixels.
-fn gutter(axis: &Axis, fitted: &Fitted) -> (&'static str, usize) {
+fn gutter(axis: &Axis, fitted: &Fitted, most: usize) -> (&'static str, usize) {
     let longest = fitted.ticks.iter().map(|t| t.label.chars().count()).max();
-    let longest = longest.unwrap_or(0).min(NAME_MOST);
+    let longest = longest.unwrap_or(0).min(most);
     let names = if axis.has_names() { " names" } else { "" };
-    (names, (longest * 7 + 16).max(36))
+    (names, (longest * 15 / 2 + 16).max(36))
 }
 
 fn bands(chart: &Chart) -> String {
@@ -171,11 +173,11 @@ fn bands(chart: &Chart) -> String {
 }
 
 /// The ticks to the right, and what they are of.
-fn x_axis(chart: &Chart, frame: &Frame) -> String {
+fn x_axis(chart: &Chart, frame: &Frame, most: usize) -> String {
     let h = chart.height;
     let tick = |tick: &Tick| {
         let x = percent(tick.at);
-        let words = named(&tick.label);
+        let words = named(&tick.label, most);
         format!(
             "<line x1=\"{x}\" x2=\"{x}\" y2=\"{h}\"/><text x=\"{x}\" y=\"{h}\" dy=\"18\">{words}</text>"
         )
@@ -190,28 +192,29 @@ fn x_axis(chart: &Chart, frame: &Frame) -> String {
     format!("<g class=\"x\">{ticks}</g>{title}")
 }
 
-fn y_axis(frame: &Frame) -> String {
+fn y_axis(frame: &Frame, most: usize) -> String {
     let ticks = frame.y.ticks.iter().map(|tick| {
+        let base = if tick.at <= 0.0 { " class=\"base\"" } else { "" };
         let share = if frame.is_down {
             tick.at
         } else {
             1.0 - tick.at
         };
         let y = px(share * frame.height);
-        let words = named(&tick.label);
+        let words = named(&tick.label, most);
         format!(
-            "<line x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/><text x=\"-8\" y=\"{y}\" dy=\"4\">{words}</text>"
+            "<line{base} x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/><text x=\"-8\" y=\"{y}\" dy=\"4\">{words}</text>"
         )
     });
     format!("<g class=\"y\">{}</g>", ticks.collect::<String>())
 }
 
 /// A name that is cut where it is long, and then whole under the pointer.
-fn named(name: &str) -> String {
-    if name.chars().count() <= NAME_MOST {
+fn named(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
         return html(name);
     }
-    let cut: String = name.chars().take(NAME_MOST - 1).collect();
+    let cut: String = name.chars().take(most - 1).collect();
     format!("{}…<title>{}</title>", html(&cut), html(name))
 }
 

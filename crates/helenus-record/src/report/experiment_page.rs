@@ -381,6 +381,9 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
                 Some(mark)
             });
             let marks: Vec<Mark> = marks.collect();
+            if marks.is_empty() {
+                continue;
+            }
             has_whiskers |= marks.iter().any(|mark| mark.y_ends.is_some());
             let role = format!("node{}", line % LINES_MOST);
             let points = there.iter().map(|(_, point)| *point).collect();

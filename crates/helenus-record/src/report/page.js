@@ -190,10 +190,10 @@
     var kept = [];
     words.forEach(function (word) {
       word.classList.remove("over-others");
-      word.removeAttribute("dy");
+      word.removeAttribute("transform");
       if (word.classList.contains("off")) { return; }
       for (var line = 0; line <= lines; line++) {
-        if (line) { word.setAttribute("dy", -13 * line); }
+        if (line) { word.setAttribute("transform", "translate(0 " + -13 * line + ")"); }
         var box = word.getBoundingClientRect();
         var hits = kept.some(function (k) {
           return box.left < k.right + 4 && k.left < box.right + 4 && box.top < k.bottom - 2 && k.top < box.bottom - 2;
