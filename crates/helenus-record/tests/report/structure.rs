@@ -373,7 +373,7 @@ fn a_fault_is_a_band_with_its_words() {
 
 #[test]
 fn a_long_run_s_page_stays_small_and_its_charts_need_no_script() {
-    let run = run(&["write", "read", "mixed"], 400, 40);
+    let run = run(&["write", "read", "mixed"], 400, 5);
     let page = run_html(&run.report());
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
     assert!(page.contains("the lowest and the highest point of each of 500 sections"));
