@@ -1,14 +1,16 @@
 //! Reports: a run, a comparison or one of levels as one HTML file that opens without a network, and as a summary in Markdown.
 //! Refuses to look anything up: what a report tells was handed in; and refuses any text that is not escaped.
 //!
-//! The page carries plotly's script (of the crate's offline sources the first only: no formula is drawn), draws a
-//! chart when it comes into view, and forbids itself every network by its content security policy.
+//! Charts are SVG, drawn here: the page can be read without a script. The one it has tells values under the pointer and
+//! zooms; the page forbids itself every network by its content security policy.
 
 mod around;
+mod axis;
 mod bands;
 mod chart;
 mod comparison;
 mod distance;
+mod draw;
 mod events;
 mod experiment;
 mod experiment_page;
@@ -19,6 +21,7 @@ mod levels;
 mod markdown;
 mod measured_on;
 mod page;
+mod path;
 mod percentiles;
 mod run;
 mod series;

@@ -92,8 +92,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("libc", &["helenus-cluster", "helenus-load"]),
     ("scylla", &["helenus-load"]),
     ("tokio", &["helenus-load"]),
-    // The memory: the database, and the script of the reports' charts.
-    ("plotly", &["helenus-record"]),
+    // The memory: the database.
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     (

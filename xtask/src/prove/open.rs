@@ -56,10 +56,10 @@ pub(crate) const REPORT: Campaign = Campaign {
     bars: &[
         within_2_s("hour", "load_ms"),
         within_2_s("hour", "drawn_ms"),
-        within_mb("hour", 6.0),
+        within_mb("hour", 1.0),
         within_2_s("experiment", "load_ms"),
         within_2_s("experiment", "drawn_ms"),
-        within_mb("experiment", 15.0),
+        within_mb("experiment", 1.0),
     ],
     prepare,
     trial,

@@ -2,10 +2,10 @@
 //! Refuses to fill holes: what was not read is not drawn.
 
 use crate::report::RunReport;
+use crate::report::axis::Axis;
 use crate::report::chart::{Chart, Style};
 use crate::report::series::{Clock, Point, growth};
 use helenus_model::telemetry::{HostSample, NodeSample, Seen};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes that get a chart of their memory each; of more, only their sums are drawn.
@@ -61,9 +61,8 @@ fn cpu(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "node-cpu",
         "Processors that each node used",
-        "processors",
+        Axis::from_zero("processors"),
         clock,
-        false,
     );
     for (place, (name, samples)) in nodes.iter().enumerate() {
         let used = growth(&counter(samples, |s| Some(s.cpu_us)), clock, 1e-6);
@@ -76,9 +75,8 @@ fn disk(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "node-disk",
         "What each node read and wrote",
-        "MiB a second",
+        Axis::from_zero("MiB a second"),
         clock,
-        false,
     );
     for (place, (name, samples)) in nodes.iter().enumerate() {
         let written = growth(&counter(samples, |s| s.written_bytes), clock, 1.0 / MIB);
@@ -113,9 +111,8 @@ fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
         let mut chart = Chart::over_time(
             "memory",
             "Resident memory of each node",
-            "MiB",
+            Axis::from_zero("MiB"),
             clock,
-            false,
         );
         for (place, (name, samples)) in nodes.iter().enumerate() {
             chart.line(
@@ -130,7 +127,12 @@ fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
     }
     let one = |(place, (name, samples)): (usize, (&&str, &Seconds<'_>))| {
         let title = format!("{name}: resident memory by kind");
-        let mut chart = Chart::over_time(&format!("memory-{place}"), &title, "MiB", clock, false);
+        let mut chart = Chart::over_time(
+            &format!("memory-{place}"),
+            &title,
+            Axis::from_zero("MiB"),
+            clock,
+        );
         let kinds: [Kind; 3] = [
             ("heap, metaspace, stacks, malloc", "anon", |s| s.anon_bytes),
             ("mapped files: jars, archive, SSTables", "file", |s| {
@@ -143,7 +145,7 @@ fn memory(nodes: &Samples<'_>, clock: Clock) -> Vec<Chart> {
                 chart.line(said, role, Style::Stacked, &points(samples, of), "MiB");
             }
         }
-        chart.height = 260;
+        chart.height = 190;
         chart
     };
     nodes.iter().enumerate().map(one).collect()
@@ -153,9 +155,8 @@ fn pools(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "pools",
         "Tasks waiting in thread pools",
-        "tasks",
+        Axis::counts("tasks"),
         clock,
-        false,
     );
     let mut most: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for (node, samples) in nodes {
@@ -203,9 +204,8 @@ fn compactions(nodes: &Samples<'_>, clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "compactions",
         "Compactions under way",
-        "tasks",
+        Axis::counts("tasks"),
         clock,
-        false,
     );
     for (place, (name, samples)) in nodes.iter().enumerate() {
         if samples.iter().all(|(_, s)| s.compactions.is_empty()) {
@@ -267,13 +267,8 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let mut cpu = Chart::over_time(
         "host-cpu",
         "The host's processors",
-        "share of all",
+        Axis::shares("share of all").with_ends(0.0, 1.0),
         clock,
-        false,
-    );
-    cpu.set(
-        "yaxis",
-        json!({"title": {"text": "share of all"}, "rangemode": "tozero", "tickformat": ".0%", "range": [0, 1]}),
     );
     cpu.line("busy", "busy", Style::Solid, &share(|s| s.busy_us), "");
     cpu.line(
@@ -293,9 +288,8 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let mut queue = Chart::over_time(
         "run-queue",
         "Threads running or waiting for a processor",
-        "threads",
+        Axis::counts("threads"),
         clock,
-        false,
     );
     let threads: Vec<Point> = samples
         .iter()
@@ -305,9 +299,8 @@ pub(super) fn host(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let mut disk = Chart::over_time(
         "host-disk",
         "The host's disks",
-        "MiB a second",
+        Axis::from_zero("MiB a second"),
         clock,
-        false,
     );
     let bytes = |of: fn(&HostSample) -> Option<u64>| {
         let counted: Vec<(u64, Option<u64>)> = samples.iter().map(|(at, s)| (*at, of(s))).collect();

@@ -2,12 +2,12 @@
 //! Refuses to drop an event because it is short: a band is never thinner than a pixel.
 
 use crate::report::RunReport;
-use crate::report::chart::{json_in_page, short, text};
+use crate::report::chart::Moment;
+use crate::report::path::WIDTH;
 use crate::report::series::Clock;
 use helenus_model::fault::script::Scripted;
 use helenus_model::sample::{Interval, Stretch};
 use helenus_model::telemetry::{Event, EventKind, Seen, faults};
-use serde_json::{Value, json};
 
 /// Bands of one kind that lie nearer than this share of the run are drawn as one.
 const TOGETHER: f64 = 1.0 / 500.0;
@@ -23,21 +23,23 @@ pub(super) struct Band {
     pub(super) to: f64,
 }
 
-impl Band {
-    /// As a shape of plotly's; the page's script gives it its colour.
-    fn shape(&self) -> Value {
-        json!({
-            "type": "rect", "xref": "x", "yref": "paper", "layer": "below", "y0": 0, "y1": 1,
-            "x0": short(self.from), "x1": short(self.to), "name": self.kind
-        })
-    }
-}
-
-/// All bands as the page's script reads them.
-pub(super) fn block(bands: &[Band]) -> String {
-    let shapes: Value = bands.iter().map(Band::shape).collect();
-    let json = json_in_page(&shapes);
-    format!("<script type=\"application/json\" id=\"bands\">{json}</script>\n")
+/// All bands as a drawing that every chart over time takes its own from: they are on the page once.
+pub(super) fn block(bands: &[Band], clock: Clock) -> String {
+    let units = WIDTH / (clock.end() - clock.begin());
+    let rect = |band: &Band| {
+        let x = (band.from - clock.begin()) * units;
+        let width = (band.to - band.from) * units;
+        format!("<rect x=\"{x:.0}\" width=\"{width:.0}\" height=\"1\"/>")
+    };
+    let of_kind = |(kind, _): &(&str, &str)| {
+        let own: String = bands.iter().filter(|b| b.kind == *kind).map(rect).collect();
+        let group = format!("<g class=\"band-{kind}\" data-kind=\"{kind}\">{own}</g>");
+        (!own.is_empty()).then_some(group)
+    };
+    let all: String = KINDS.iter().filter_map(of_kind).collect();
+    format!(
+        "<svg class=\"source\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs><g id=\"bands\">{all}</g></defs></svg>\n"
+    )
 }
 
 /// Every kind with what a legend says of it, in the legend's order.
@@ -143,28 +145,27 @@ fn cuts(report: &RunReport<'_>, clock: Clock) -> Vec<Band> {
     bands.collect()
 }
 
-/// The phases' names and the faults' words at their beginnings, as annotations of plotly's.
-pub(super) fn marks(report: &RunReport<'_>, clock: Clock) -> Value {
+/// The phases' names and the faults' words at their beginnings.
+pub(super) fn moments(report: &RunReport<'_>, clock: Clock) -> Vec<Moment> {
     let plan = report.run.plan().ok();
     let phases = report.intervals.chunk_by(|a, b| a.phase == b.phase);
-    let marks = phases.filter_map(|run| {
+    let phases = phases.filter_map(|run| {
         let first = run.first()?;
-        let name = plan.as_ref()?.phases.get(first.phase)?.name.clone();
-        Some(json!({
-            "x": short(clock.at(first.start_ns)), "y": 1, "xref": "x", "yref": "paper", "text": text(&name),
-            "showarrow": false, "xanchor": "left", "yanchor": "bottom"
-        }))
-    });
-    // Above the axis, so that they do not lie over the phases' names.
-    let faults = faults(report.readings, 0).into_iter().map(|fault| {
-        let words = Scripted::parse(&fault.words).map(|one| one.fault.to_string());
-        json!({
-            "x": short(clock.at(fault.from_ns)), "y": 0, "xref": "x", "yref": "paper",
-            "text": text(&words.unwrap_or(fault.words)),
-            "showarrow": false, "xanchor": "left", "yanchor": "bottom"
+        Some(Moment {
+            at: clock.at(first.start_ns),
+            words: plan.as_ref()?.phases.get(first.phase)?.name.clone(),
+            is_phase: true,
         })
     });
-    marks.chain(faults).collect()
+    let faults = faults(report.readings, 0).into_iter().map(|fault| {
+        let words = Scripted::parse(&fault.words).map(|one| one.fault.to_string());
+        Moment {
+            at: clock.at(fault.from_ns),
+            words: words.unwrap_or(fault.words),
+            is_phase: false,
+        }
+    });
+    phases.chain(faults).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! A chart as the page's script draws it: traces and a layout in plotly's words, colours by role.
-//! Refuses colours of its own: a role has one colour in each theme, and the style sheet knows it.
+//! A chart: axes and series as the pages ask for them, in words of what they mean.
+//! Refuses colours: a role has one colour in each theme, and the style sheet knows it.
 
-use crate::report::series::{Clock, Point, is_thinned, thin};
+use crate::report::axis::Axis;
+use crate::report::draw;
+use crate::report::series::{Clock, Point, is_thinned};
 use crate::report::words::html;
-use serde_json::{Value, json};
 
 /// A figure of the page.
 pub(super) struct Chart {
@@ -13,13 +14,66 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// A sentence below it, not yet escaped.
     pub(super) note: String,
-    /// Whether its axis is the run's time: then it zooms with the others, and carries the bands.
-    pub(super) time: bool,
-    /// Height in pixels.
+    /// What the pointer tells.
+    pub(super) hover: Hover,
+    /// Height of what lies between the axes, in pixels.
     pub(super) height: u32,
-    traces: Vec<Value>,
-    layout: Value,
-    thinned: bool,
+    /// The axis to the right.
+    pub(super) x: Axis,
+    /// The axis upwards, or downwards where it has names.
+    pub(super) y: Axis,
+    /// What is drawn, the undermost first.
+    pub(super) series: Vec<Series>,
+    /// A line across the whole chart.
+    pub(super) rule: Option<Rule>,
+    /// Words at moments.
+    pub(super) moments: Vec<Moment>,
+    /// The cells of a map.
+    pub(super) cells: Vec<Cell>,
+}
+
+/// What the pointer tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hover {
+    /// Each mark tells about itself.
+    Marks,
+    /// All lines at one moment, in this unit; such charts zoom together, and carry the bands.
+    Moment(&'static str),
+    /// All lines at one percentile.
+    Percentile,
+}
+
+/// A line across the whole chart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Rule {
+    /// Upright, at this value.
+    X(f64),
+    /// Level, at this value.
+    Y(f64),
+}
+
+/// Words at a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Moment {
+    /// On the axis of time.
+    pub(super) at: f64,
+    /// Not yet escaped.
+    pub(super) words: String,
+    /// Whether a phase begins there; else it is a fault.
+    pub(super) is_phase: bool,
+}
+
+/// A cell of a map.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    /// Its place from the left.
+    pub(super) column: usize,
+    /// Its place from above.
+    pub(super) row: usize,
+    /// How strong its colour is, from 0 to 1.
+    pub(super) strength: f64,
+    /// What stands in it, not yet escaped.
+    pub(super) words: String,
 }
 
 /// How a line looks.
@@ -39,36 +93,147 @@ pub(super) enum Style {
     Steps,
 }
 
+impl Style {
+    /// Its class in the style sheet.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Solid | Self::Steps => "solid",
+            Self::Dotted => "dotted",
+            Self::Thin => "thin",
+            Self::Dashed => "dashed",
+            Self::Stacked => "stacked",
+        }
+    }
+}
+
+/// How a mark looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Symbol {
+    /// A filled circle.
+    Circle,
+    /// A circle.
+    Open,
+    /// A filled diamond.
+    Diamond,
+    /// A filled square.
+    Square,
+    /// A short upright stroke.
+    Stroke,
+}
+
+/// A point that stands for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Mark {
+    /// Where.
+    pub(super) x: f64,
+    /// Where.
+    pub(super) y: f64,
+    /// How it looks.
+    pub(super) symbol: Symbol,
+    /// From where to where it may be, along the axis to the right.
+    pub(super) x_ends: Option<[f64; 2]>,
+    /// From where to where it may be, along the axis upwards.
+    pub(super) y_ends: Option<[f64; 2]>,
+    /// What it tells under the pointer, not yet escaped.
+    pub(super) says: String,
+}
+
+impl Mark {
+    /// A mark without an interval.
+    pub(super) fn at(x: f64, y: f64, symbol: Symbol, says: String) -> Self {
+        Self {
+            x,
+            y,
+            symbol,
+            x_ends: None,
+            y_ends: None,
+            says,
+        }
+    }
+}
+
+/// A line, marks, or both: one entry of the legend.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Series {
+    /// Its name, not yet escaped.
+    pub(super) name: String,
+    /// What it is: the style sheet has its colour.
+    pub(super) role: String,
+    /// The unit of its values.
+    pub(super) unit: &'static str,
+    /// Its line.
+    pub(super) line: Option<(Style, Vec<Point>)>,
+    /// Its marks.
+    pub(super) marks: Vec<Mark>,
+}
+
+impl Series {
+    /// A line.
+    pub(super) fn line(name: &str, role: &str, style: Style, points: Vec<Point>) -> Self {
+        Self {
+            line: Some((style, points)),
+            ..Self::marks(name, role, Vec::new())
+        }
+    }
+
+    /// Marks without a line.
+    pub(super) fn marks(name: &str, role: &str, marks: Vec<Mark>) -> Self {
+        Self {
+            name: name.to_owned(),
+            role: role.to_owned(),
+            unit: "",
+            line: None,
+            marks,
+        }
+    }
+
+    /// With a unit.
+    pub(super) fn in_unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// With marks.
+    pub(super) fn with(mut self, marks: Vec<Mark>) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// The points of its line; none where it has none.
+    pub(super) fn points(&self) -> &[Point] {
+        self.line.as_ref().map_or(&[], |(_, points)| points)
+    }
+
+    /// Whether it lies on top of the ones before.
+    pub(super) fn is_stacked(&self) -> bool {
+        matches!(self.line, Some((Style::Stacked, _)))
+    }
+}
+
 impl Chart {
     /// An empty chart over the run's time.
-    pub(super) fn over_time(id: &str, title: &str, unit: &str, clock: Clock, log: bool) -> Self {
-        let mut chart = Self::plain(id, title);
-        chart.time = true;
-        let room = (clock.end() - clock.begin()) * 0.02;
-        chart.layout["xaxis"] = json!({
-            "title": {"text": clock.title()}, "range": [short(clock.begin()), short(clock.end())], "hoverformat": ".1f",
-            "ticksuffix": "", "minallowed": short(clock.begin() - room), "maxallowed": short(clock.end() + room)
-        });
-        chart.layout["yaxis"] = if log {
-            json!({"title": {"text": unit}, "type": "log", "exponentformat": "none", "dtick": "D2"})
-        } else {
-            json!({"title": {"text": unit}, "rangemode": "tozero"})
-        };
-        chart.layout["hovermode"] = json!("x unified");
-        chart
+    pub(super) fn over_time(id: &str, title: &str, y: Axis, clock: Clock) -> Self {
+        let x = Axis::between(clock.title(), clock.begin(), clock.end());
+        Self {
+            hover: Hover::Moment(clock.unit()),
+            ..Self::plain(id, title, x, y)
+        }
     }
 
     /// An empty chart over anything else.
-    pub(super) fn plain(id: &str, title: &str) -> Self {
+    pub(super) fn plain(id: &str, title: &str, x: Axis, y: Axis) -> Self {
         Self {
             id: id.to_owned(),
             title: title.to_owned(),
             note: String::new(),
-            time: false,
-            height: 300,
-            traces: Vec::new(),
-            layout: json!({"xaxis": {}, "yaxis": {}, "hovermode": "closest"}),
-            thinned: false,
+            hover: Hover::Marks,
+            height: 230,
+            x,
+            y,
+            series: Vec::new(),
+            rule: None,
+            moments: Vec::new(),
+            cells: Vec::new(),
         }
     }
 
@@ -78,68 +243,36 @@ impl Chart {
         self
     }
 
-    /// Sets a part of the layout.
-    pub(super) fn set(&mut self, part: &str, value: Value) {
-        self.layout[part] = value;
-    }
-
-    /// Adds a trace in plotly's own words; `role` names its colour.
-    pub(super) fn trace(&mut self, role: &str, mut trace: Value) {
-        trace["role"] = json!(role);
-        self.traces.push(trace);
-    }
-
-    /// Adds a line over time, thinned; nothing where it has no value.
+    /// Adds a line over time; nothing where it has no value.
     pub(super) fn line(
         &mut self,
         name: &str,
         role: &str,
         style: Style,
         points: &[Point],
-        hover: &str,
+        unit: &'static str,
     ) {
-        if points.iter().all(|p| p.1.is_none()) {
-            return;
+        if points.iter().any(|p| p.1.is_some()) {
+            let series = Series::line(name, role, style, points.to_vec());
+            self.series.push(series.in_unit(unit));
         }
-        self.thinned |= is_thinned(points.len());
-        let kept = thin(points);
-        let x: Vec<f64> = kept.iter().map(|p| short(p.0)).collect();
-        let y: Vec<Option<f64>> = kept.iter().map(|p| p.1.map(short)).collect();
-        let (dash, width) = match style {
-            Style::Solid | Style::Steps => ("solid", 2.0),
-            Style::Dotted => ("dot", 1.5),
-            Style::Thin => ("solid", 0.8),
-            Style::Dashed => ("dash", 1.5),
-            Style::Stacked => ("solid", 0.5),
-        };
-        let mut trace = json!({
-            "type": "scatter", "mode": "lines", "name": text(name), "x": x, "y": y,
-            "line": {"dash": dash, "width": width}, "hovertemplate": format!("%{{y}} {hover}"),
-            "connectgaps": false
-        });
-        if has_lone_point(&kept) {
-            // A line has no length there.
-            trace["mode"] = json!("lines+markers");
-            trace["marker"] = json!({"size": 5});
-        }
-        match style {
-            Style::Stacked => trace["stackgroup"] = json!("all"),
-            Style::Steps => trace["line"]["shape"] = json!("hv"),
-            _ => {}
-        }
-        self.trace(role, trace);
+    }
+
+    /// Whether it is over the run's time.
+    pub(super) fn is_over_time(&self) -> bool {
+        matches!(self.hover, Hover::Moment(_))
     }
 
     /// Whether there is nothing to draw.
     pub(super) fn is_empty(&self) -> bool {
-        self.traces.is_empty()
+        self.series.is_empty() && self.cells.is_empty()
     }
 
-    /// The figure with its data. Bands are on the page once, for all charts over time.
+    /// The figure: its title, its drawing, its legend, and the sentence below it.
     pub(super) fn render(&self) -> String {
-        let data = json!({"traces": self.traces, "layout": self.layout, "time": self.time});
-        let thinned = if self.thinned {
-            "Drawn from the lowest and the highest point of each of 700 sections: no peak is left out. "
+        let is_thinned = self.series.iter().any(|s| is_thinned(s.points().len()));
+        let thinned = if is_thinned {
+            "Drawn from the lowest and the highest point of each of 500 sections: no peak is left out. "
         } else {
             ""
         };
@@ -149,49 +282,21 @@ impl Chart {
         } else {
             format!("<p class=\"note\">{}</p>", html(note.trim()))
         };
+        let unit = if self.y.title.is_empty() {
+            String::new()
+        } else {
+            format!(" <span class=\"unit\">{}</span>", html(&self.y.title))
+        };
         format!(
-            "<figure class=\"chart\" id=\"chart-{id}\"><figcaption>{title}</figcaption>\
-             <div class=\"plot\" style=\"height:{height}px\" role=\"img\" aria-label=\"{title}\"></div>{note}\
-             <script type=\"application/json\">{data}</script></figure>\n",
+            "<figure class=\"chart{over_time}\" id=\"chart-{id}\"><figcaption>{title}{unit}</figcaption>\n\
+             {plot}{legend}{note}</figure>\n",
+            over_time = if self.is_over_time() { " time" } else { "" },
             id = html(&self.id),
             title = html(&self.title),
-            height = self.height,
-            data = json_in_page(&data),
+            plot = draw::plot(self),
+            legend = draw::legend(self),
         )
     }
-}
-
-/// Whether a point stands between two holes, or alone.
-fn has_lone_point(points: &[Point]) -> bool {
-    let none = |place: Option<usize>| {
-        let point = place.and_then(|place| points.get(place));
-        point.is_none_or(|point| point.1.is_none())
-    };
-    let mut places = 0..points.len();
-    places.any(|i| points[i].1.is_some() && none(i.checked_sub(1)) && none(Some(i + 1)))
-}
-
-/// JSON that no browser takes for markup, whatever texts are in it.
-pub(super) fn json_in_page(value: &Value) -> String {
-    value
-        .to_string()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
-}
-
-/// A text as plotly shows it: its own few tags are not to be had from outside.
-pub(super) fn text(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}
-
-/// Five significant digits: more than a chart can show, and a smaller page.
-pub(super) fn short(value: f64) -> f64 {
-    format!("{value:.4e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -200,14 +305,26 @@ mod tests {
 
     #[test]
     fn a_hostile_name_stays_a_name() {
-        let mut chart = Chart::plain("x", "</figure><img src=x onerror=alert(1)>");
-        chart.trace(
-            "service",
-            json!({"name": text("</script><img onerror=1>"), "x": [1], "y": [2]}),
-        );
+        let hostile = "</svg></figure><img src=x onerror=alert(1)>\"'";
+        let names = Axis::names(hostile, &[hostile.to_owned()]);
+        let mut chart = Chart::plain(hostile, hostile, Axis::around(hostile), names).note(hostile);
+        let mark = Mark::at(1.0, 0.0, Symbol::Circle, hostile.to_owned());
+        for _ in 0..2 {
+            let points = vec![(0.0, Some(1.0))];
+            let series = Series::line(hostile, "service", Style::Solid, points);
+            chart.series.push(series.with(vec![mark.clone()]));
+        }
+        chart.moments = vec![Moment {
+            at: 1.0,
+            words: hostile.to_owned(),
+            is_phase: true,
+        }];
         let page = chart.render();
-        assert_eq!(page.matches("</script>").count(), 1, "{page}");
-        assert!(!page.contains("<img"), "{page}");
-        assert!((short(1234.567) - 1234.6).abs() < 1e-9);
+        assert_eq!(page.matches("</figure>").count(), 1, "{page}");
+        assert!(
+            !page.contains("<img") && !page.contains("alert(1)>"),
+            "{page}"
+        );
+        assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     }
 }

@@ -2,11 +2,12 @@
 //! Refuses a claim where there is none: two single runs stand side by side, and that is all.
 
 use crate::report::ComparisonReport;
-use crate::report::chart::{Chart, short, text};
+use crate::report::axis::{Axis, told, whole};
+use crate::report::chart::{Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::page::{Head, Section, pairs, render, verbatim};
+use crate::report::series::Point;
 use crate::report::words::{self, html};
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Finding, Row};
-use serde_json::json;
 
 pub(super) fn page(report: &ComparisonReport<'_>) -> String {
     let c = report.comparison;
@@ -123,7 +124,7 @@ fn kind(row: &Row) -> &'static str {
 }
 
 /// The axis of ratios: 0.5 and 2 are equally far from 1. Marks lie as close as the rows' widest ratio needs.
-fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
+fn ratio_axis(title: &str, rows: &[&Row]) -> Axis {
     let bounds = rows.iter().flat_map(|r| {
         let interval = r.estimate.filter(Estimate::is_enough);
         let interval = interval.map(|e| [e.low, e.high]);
@@ -141,15 +142,11 @@ fn ratio_axis(title: &str, rows: &[&Row]) -> serde_json::Value {
         f if f < 0.5 => &[0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5],
         _ => &[0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 10.0],
     };
-    let words: Vec<String> = ticks
-        .iter()
-        .map(|r| match r {
-            r if (r - 1.0).abs() < 1e-9 => "same".to_owned(),
-            r => format!("{:+.0} %", (r - 1.0) * 100.0),
-        })
-        .collect();
-    json!({"type": "log", "title": {"text": title}, "tickvals": ticks, "ticktext": words, "tickangle": 0,
-        "zeroline": false})
+    let words = ticks.iter().map(|r| match r {
+        r if (r - 1.0).abs() < 1e-9 => (*r, "same".to_owned()),
+        r => (*r, format!("{:+.0} %", (r - 1.0) * 100.0)),
+    });
+    Axis::log_around(title).with_labels(words.collect())
 }
 
 /// A forest plot a phase: each row's ratio, its interval, its pairs.
@@ -167,57 +164,54 @@ fn forest(c: &Comparison, place: usize, phase: &str) -> Chart {
     let name = |row: &Row| {
         let measure = words::measure(row.measure);
         if several {
-            text(&format!("{} {measure}", row.operation))
+            format!("{} {measure}", row.operation)
         } else {
             measure.to_owned()
         }
     };
     let title = format!("{phase}: B against A, with 95 % intervals");
-    let mut chart = Chart::plain(&format!("forest-{place}"), &title);
-    chart.height = 110 + 30 * u32::try_from(rows.len()).unwrap_or(20);
-    let names: Vec<String> = rows.iter().rev().map(|r| name(r)).collect();
-    let dots: Vec<(String, f64)> = rows
-        .iter()
-        .flat_map(|row| row.ratios.iter().flatten().map(|r| (name(row), short(*r))))
-        .collect();
-    let (y, x): (Vec<String>, Vec<f64>) = dots.into_iter().unzip();
-    chart.trace("pair", json!({"type": "scatter", "mode": "markers", "name": "single pairs", "x": x, "y": y,
-        "opacity": 0.55, "marker": {"size": 6, "symbol": "line-ns-open"}, "hovertemplate": "%{y}: ratio %{x}<extra>one pair</extra>"}));
+    let names: Vec<String> = rows.iter().map(|r| name(r)).collect();
+    let x = ratio_axis("B against A", &rows);
+    let y = Axis::names("", &names);
+    let mut chart = Chart::plain(&format!("forest-{place}"), &title, x, y);
+    chart.height = 34 * u32::try_from(rows.len()).unwrap_or(20);
+    chart.rule = Some(Rule::X(1.0));
+    let level = |(place, row)| (whole(place), row);
+    let placed: Vec<(f64, &Row)> = rows.iter().copied().enumerate().map(level).collect();
+    let single = placed.iter().flat_map(|(y, row)| {
+        let ratios = row.ratios.iter().flatten();
+        ratios.map(|ratio| {
+            let says = format!("one pair: {}", words::change(*ratio));
+            Mark::at(*ratio, *y, Symbol::Stroke, says)
+        })
+    });
+    let single: Vec<Mark> = single.collect();
+    if !single.is_empty() {
+        chart
+            .series
+            .push(Series::marks("single pairs", "pair", single));
+    }
     let kinds = [
-        ("better", "better", "better", "diamond"),
-        ("worse", "worse", "worse", "square"),
-        ("exploratory", "same", "exploratory", "circle"),
-        ("same", "same", "not significant", "circle-open"),
+        ("better", "better", "better", Symbol::Diamond),
+        ("worse", "worse", "worse", Symbol::Square),
+        ("exploratory", "same", "exploratory", Symbol::Circle),
+        ("same", "same", "not significant", Symbol::Open),
     ];
     for (wanted, colour, said, symbol) in kinds {
-        let of: Vec<_> = rows
-            .iter()
-            .filter_map(|r| Some((*r, r.estimate.filter(Estimate::is_enough)?)))
-            .filter(|(r, _)| kind(r) == wanted)
-            .collect();
-        if of.is_empty() {
-            continue;
+        let of = placed.iter().filter(|(_, row)| kind(row) == wanted);
+        let marks = of.filter_map(|(y, row)| {
+            let e = row.estimate.filter(Estimate::is_enough)?;
+            let change = words::change(e.ratio);
+            let says = format!("{}: {change} ({})", name(row), words::interval(&e));
+            let mut mark = Mark::at(e.ratio, *y, symbol, says);
+            mark.x_ends = Some([e.low, e.high]);
+            Some(mark)
+        });
+        let marks: Vec<Mark> = marks.collect();
+        if !marks.is_empty() {
+            chart.series.push(Series::marks(said, colour, marks));
         }
-        let said_of: Vec<String> = of
-            .iter()
-            .map(|(_, e)| format!("{} ({})", words::change(e.ratio), words::interval(e)))
-            .collect();
-        chart.trace(colour, json!({
-            "type": "scatter", "mode": "markers", "name": said, "text": said_of,
-            "x": of.iter().map(|(_, e)| short(e.ratio)).collect::<Vec<_>>(),
-            "y": of.iter().map(|(r, _)| name(r)).collect::<Vec<_>>(),
-            "marker": {"size": 11, "symbol": symbol}, "hovertemplate": "%{y}: %{text}<extra></extra>",
-            "error_x": {"type": "data", "symmetric": false, "thickness": 2.2, "width": 5,
-                "array": of.iter().map(|(_, e)| short(e.high - e.ratio)).collect::<Vec<_>>(),
-                "arrayminus": of.iter().map(|(_, e)| short(e.ratio - e.low)).collect::<Vec<_>>()}
-        }));
     }
-    chart.set("xaxis", ratio_axis("B against A", &rows));
-    chart.set(
-        "yaxis",
-        json!({"categoryorder": "array", "categoryarray": names, "automargin": true}),
-    );
-    chart.set("shapes", json!([{"type": "line", "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "name": "one"}]));
     let estimates = || rows.iter().filter_map(|row| row.estimate);
     let note = if estimates().any(|e| e.is_enough()) {
         "Diamonds are significantly better for a user, squares significantly worse, after correction; open circles are \
@@ -233,41 +227,41 @@ fn by_pair(c: &Comparison) -> Vec<Chart> {
     if c.pairs.len() < 2 {
         return Vec::new();
     }
-    let mut chart = Chart::plain(
-        "by-pair",
-        "The ratio of each pair, in the order in which they ran",
-    );
-    for (place, phase) in words::phases(c).iter().enumerate() {
-        let Some(row) = words::leading(c, phase) else {
-            continue;
-        };
-        let x: Vec<usize> = (1..=row.ratios.len()).collect();
-        let y: Vec<Option<f64>> = row.ratios.iter().map(|r| r.map(short)).collect();
-        let symbols: Vec<&str> = c
-            .pairs
-            .iter()
-            .map(|p| if p.a_first { "circle" } else { "circle-open" })
-            .collect();
-        let first: Vec<&str> = c
-            .pairs
-            .iter()
-            .map(|p| if p.a_first { "A first" } else { "B first" })
-            .collect();
-        let name = text(&format!("{phase} {}", words::measure(row.measure)));
-        chart.trace(&format!("operation{}", place % 6), json!({
-            "type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y, "text": first,
-            "line": {"width": 1, "dash": "dot"}, "marker": {"size": 9, "symbol": symbols},
-            "hovertemplate": "pair %{x}, %{text}: ratio %{y}"
-        }));
+    let title = "The ratio of each pair, in the order in which they ran";
+    let phases = words::phases(c);
+    let leading = phases.iter().enumerate();
+    let leading = leading.filter_map(|(place, phase)| Some((place, words::leading(c, phase)?)));
+    let leading: Vec<(usize, &Row)> = leading.collect();
+    let rows: Vec<&Row> = leading.iter().map(|(_, row)| *row).collect();
+    let x = Axis::between("pair", 0.5, whole(c.pairs.len()) + 0.5);
+    let x = x.with_labels(pair_ticks(c.pairs.len()));
+    let mut chart = Chart::plain("by-pair", title, x, ratio_axis("B against A", &rows));
+    chart.rule = Some(Rule::Y(1.0));
+    for (place, row) in leading {
+        let each = || row.ratios.iter().zip(&c.pairs).enumerate();
+        let points: Vec<Point> = each().map(|(i, (r, _))| (whole(i + 1), *r)).collect();
+        let marks = each().filter_map(|(i, (ratio, pair))| {
+            let (symbol, first) = match pair.a_first {
+                true => (Symbol::Circle, "A"),
+                false => (Symbol::Open, "B"),
+            };
+            let ratio = (*ratio)?;
+            let says = format!("pair {}, {first} first: ratio {}", i + 1, told(ratio));
+            Some(Mark::at(whole(i + 1), ratio, symbol, says))
+        });
+        let name = format!("{} {}", row.phase, words::measure(row.measure));
+        let role = format!("operation{}", place % 6);
+        let line = Series::line(&name, &role, Style::Dotted, points);
+        chart.series.push(line.with(marks.collect()));
     }
-    chart.set("xaxis", json!({"title": {"text": "pair"}, "dtick": 1}));
-    let rows: Vec<&Row> = words::phases(c)
-        .iter()
-        .filter_map(|p| words::leading(c, p))
-        .collect();
-    chart.set("yaxis", ratio_axis("B against A", &rows));
-    chart.set("shapes", json!([{"type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "name": "one"}]));
     vec![chart.note("Filled: A ran first; open: B ran first. A slope, or a gap between filled and open, shows drift.")]
+}
+
+/// The numbers of so many pairs: some of them, where they are many.
+fn pair_ticks(pairs: usize) -> Vec<(f64, String)> {
+    let apart = pairs.div_ceil(12).max(1);
+    let shown = (1..=pairs).step_by(apart);
+    shown.map(|pair| (whole(pair), pair.to_string())).collect()
 }
 
 fn table(c: &Comparison) -> String {

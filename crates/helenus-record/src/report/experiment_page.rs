@@ -1,14 +1,15 @@
 //! The page of an experiment: the answer, a heat map of two factors, curves of ordered levels, effects, all runs.
 //! Refuses a picture that hides what did not run: an empty cell stays empty.
 
-use crate::report::chart::{Chart, short, text};
+use crate::report::axis::{Axis, told, whole};
+use crate::report::chart::{Cell, Chart, Mark, Rule, Series, Style, Symbol};
 use crate::report::experiment::{ExperimentReport, again_command, headed};
 use crate::report::experiment_sheets::{Sheet, experiment_sheets};
 use crate::report::page::{Head, Section, fold, render, verbatim};
+use crate::report::series::Point;
 use crate::report::words::{self, html};
 use helenus_model::comparison::{BarAnswer, Claim, Measure};
 use helenus_model::experiment::{Analysis, Answer, Bar, Effect, Experiment};
-use serde_json::{Value, json};
 
 /// The report of an experiment: one HTML file.
 pub fn experiment_html(report: &ExperimentReport<'_>) -> String {
@@ -157,51 +158,44 @@ fn sortable(table: &str) -> String {
 /// Effects with their intervals, in percent.
 fn forest(found: &Analysis) -> Chart {
     let title = format!("What each level changes: {}", words::measure(found.measure));
-    let mut chart = Chart::plain("effects", &title).note(
-        "Each level against the first of its factor; the line is its simultaneous 95 % interval, from three blocks on; 0 is no difference.",
-    );
     let shown = |e: &&Effect| e.measure == found.measure && e.testable;
     let own = found.effects.iter().filter(shown);
     let own: Vec<_> = own.filter_map(|e| Some((e, e.drawn()?))).collect();
-    let percent = |ratio: f64| short((ratio - 1.0) * 100.0);
-    let names: Vec<String> = own.iter().map(|(e, _)| text(&e.label())).collect();
-    let x: Vec<f64> = own.iter().map(|(_, e)| percent(e.ratio)).collect();
-    let above: Vec<f64> = own
-        .iter()
-        .map(|(_, e)| percent(e.high) - percent(e.ratio))
-        .collect();
-    let below: Vec<f64> = own
-        .iter()
-        .map(|(_, e)| percent(e.ratio) - percent(e.low))
-        .collect();
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let names: Vec<String> = own.iter().map(|(e, _)| e.label()).collect();
+    let (x, y) = (Axis::around("change in %"), Axis::names("", &names));
+    let mut chart = Chart::plain("effects", &title, x, y).note(
+        "Each level against the first of its factor; the line is its simultaneous 95 % interval, from three blocks on; 0 is no difference.",
+    );
     if own.is_empty() {
         return chart;
     }
-    chart.height = 120 + 36 * u32::try_from(own.len()).unwrap_or(20);
-    chart.set(
-        "xaxis",
-        json!({"title": {"text": "change in %"}, "zeroline": true}),
-    );
-    chart.set(
-        "yaxis",
-        json!({"autorange": "reversed", "automargin": true}),
-    );
-    chart.trace(
-        "service",
-        json!({
-            "type": "scatter", "mode": "markers", "x": x, "y": names, "name": "change",
-            "error_x": {"type": "data", "symmetric": false, "array": above, "arrayminus": below},
-            "hovertemplate": "%{y}: %{x} %<extra></extra>"
-        }),
-    );
+    chart.height = 36 * u32::try_from(own.len()).unwrap_or(20);
+    chart.rule = Some(Rule::X(0.0));
+    let marks = own
+        .iter()
+        .zip(&names)
+        .enumerate()
+        .map(|(place, ((_, e), name))| {
+            let says = format!(
+                "{name}: {} ({})",
+                words::change(e.ratio),
+                words::interval(e)
+            );
+            let mut mark = Mark::at(percent(e.ratio), whole(place), Symbol::Circle, says);
+            mark.x_ends = Some([percent(e.low), percent(e.high)]);
+            mark
+        });
+    let marks = marks.collect();
+    chart.series.push(Series::marks("change", "service", marks));
     chart
 }
 
 /// A number in the unit that charts of its measure have.
 fn scaled(measure: Measure, value: f64) -> f64 {
     match measure {
-        Measure::Throughput | Measure::NodeCpu | Measure::GeneratorCpu => short(value),
-        _ => short(value / 1e3),
+        Measure::Throughput | Measure::NodeCpu | Measure::GeneratorCpu => value,
+        _ => value / 1e3,
     }
 }
 
@@ -241,36 +235,39 @@ fn of_heat(of: &Experiment, found: &Analysis) -> Option<[usize; 2]> {
 fn heat(of: &Experiment, found: &Analysis) -> Option<Chart> {
     let [a, b] = of_heat(of, found)?;
     let (one, other) = (&of.factors[a], &of.factors[b]);
-    let row = |level: usize| -> Vec<Value> {
-        let along = found.along(found.measure, (b, other.levels.len()), |l| l[a] == level);
-        let cell =
-            |value: Option<f64>| value.map_or(Value::Null, |v| json!(scaled(found.measure, v)));
-        along.into_iter().map(cell).collect()
-    };
-    let rows: Vec<Vec<Value>> = (0..one.levels.len()).map(row).collect();
     let labels = |levels: &[helenus_model::experiment::Level]| -> Vec<String> {
-        levels.iter().map(|level| text(&level.label)).collect()
+        levels.iter().map(|level| level.label.clone()).collect()
     };
-    let mut chart = Chart::plain("heat", &unit(found.measure)).note(
+    let x = Axis::names(&other.name, &labels(&other.levels));
+    let y = Axis::names(
+        &format!("by {} and {}", one.name, other.name),
+        &labels(&one.levels),
+    );
+    let mut chart = Chart::plain("heat", &unit(found.measure), x, y).note(
         "Means over the settings of the other factors; a cell is empty where one of them has no number.",
     );
-    chart.height = 160 + 40 * u32::try_from(one.levels.len()).unwrap_or(10);
-    chart.set(
-        "xaxis",
-        json!({"title": {"text": text(&other.name)}, "type": "category"}),
-    );
-    chart.set(
-        "yaxis",
-        json!({"title": {"text": text(&one.name)}, "type": "category", "automargin": true}),
-    );
-    chart.trace(
-        "service",
-        json!({
-            "type": "heatmap", "x": labels(&other.levels), "y": labels(&one.levels), "z": rows,
-            "texttemplate": "%{z:.3~r}", "colorscale": "Cividis", "reversescale": true,
-            "hovertemplate": "%{y}, %{x}: %{z}<extra></extra>"
-        }),
-    );
+    chart.height = 44 * u32::try_from(one.levels.len()).unwrap_or(10);
+    let mut known = Vec::new();
+    for row in 0..one.levels.len() {
+        let along = found.along(found.measure, (b, other.levels.len()), |l| l[a] == row);
+        let along = along.into_iter().enumerate();
+        known
+            .extend(along.filter_map(|(column, v)| Some((row, column, scaled(found.measure, v?)))));
+    }
+    let values = || known.iter().map(|(_, _, value)| *value);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let reach = values().fold(f64::NEG_INFINITY, f64::max) - low;
+    let cell = |(row, column, value): &(usize, usize, f64)| Cell {
+        column: *column,
+        row: *row,
+        strength: if reach > 0.0 {
+            (value - low) / reach
+        } else {
+            0.5
+        },
+        words: told(*value),
+    };
+    chart.cells = known.iter().map(cell).collect();
     Some(chart)
 }
 
@@ -330,37 +327,15 @@ fn on(rest: &[Option<usize>], levels: &[usize]) -> bool {
 /// How to read the intervals of a curve.
 const OF_WHISKERS: &str = "Vertical lines are 95 % intervals of a setting's mean; the effects above show by how much two of them differ.";
 
-/// The intervals of a line's points that are one setting each, in plotly's words; none where no point has one.
-fn whiskers(
-    found: &Analysis,
-    y: &[Option<f64>],
-    is_at: impl Fn(usize, &[usize]) -> bool,
-) -> Option<Value> {
-    let reach = |level: usize| {
-        let mut own = found
-            .combinations
-            .iter()
-            .filter(|cell| is_at(level, &cell.levels));
-        let (Some(cell), None) = (own.next(), own.next()) else {
-            return None;
-        };
-        let [low, high] = cell
-            .intervals
-            .get(&found.measure)?
-            .map(|end| scaled(found.measure, end));
-        y[level].map(|middle| [short(middle - low), short(high - middle)])
+/// The interval of a point of a line that is one setting; none where it is several.
+fn whisker(found: &Analysis, is_at: impl Fn(&[usize]) -> bool) -> Option<[f64; 2]> {
+    let all = found.combinations.iter();
+    let mut own = all.filter(|cell| is_at(&cell.levels));
+    let (Some(cell), None) = (own.next(), own.next()) else {
+        return None;
     };
-    let reaches: Vec<Option<[f64; 2]>> = (0..y.len()).map(reach).collect();
-    // What is no number has no line; plotly takes null for an interval of nothing.
-    let side = |side: usize| -> Vec<Value> {
-        let ends = reaches.iter().map(|reach| reach.map(|ends| ends[side]));
-        ends.map(|end| end.map_or(json!("none"), |end| json!(end)))
-            .collect()
-    };
-    let any = reaches.iter().any(Option::is_some);
-    any.then(|| {
-        json!({"type": "data", "symmetric": false, "array": side(1), "arrayminus": side(0), "thickness": 1, "width": 3})
-    })
+    let ends = cell.intervals.get(&found.measure)?;
+    Some(ends.map(|end| scaled(found.measure, end)))
 }
 
 /// For each factor whose levels are rising numbers: the measure along them, a line for each settings of the others.
@@ -370,44 +345,50 @@ fn curves(of: &Experiment, found: &Analysis) -> Vec<Chart> {
         let Some(x) = factor.numbers() else {
             continue;
         };
+        let labels = factor.levels.iter().map(|level| level.label.clone());
+        let labels = x.iter().copied().zip(labels).collect();
         let mut chart = Chart::plain(
             &format!("curve-{place}"),
             &format!("{} by {}", unit(found.measure), factor.name),
+            Axis::around(&factor.name).with_labels(labels),
+            Axis::from_zero(""),
         );
         let limit = found.generator_limit.as_ref();
         let limit = limit.map_or_else(String::new, |at| {
             format!("The generator was the limit {at}. ")
         });
-        let labels: Vec<String> = factor.levels.iter().map(|l| text(&l.label)).collect();
-        chart.set(
-            "xaxis",
-            json!({"title": {"text": text(&factor.name)}, "tickvals": x, "ticktext": labels}),
-        );
-        chart.set(
-            "yaxis",
-            json!({"rangemode": "tozero", "title": {"text": unit(found.measure)}}),
-        );
         let mut has_whiskers = false;
         for (line, (name, rest)) in lines_of(of, found, place).into_iter().enumerate() {
             let along = found.along(found.measure, (place, x.len()), |l| on(&rest, l));
-            let along = along.into_iter();
-            let y: Vec<Option<f64>> = along
-                .map(|value| value.map(|v| scaled(found.measure, v)))
-                .collect();
             // Over levels that a fraction has not there the line goes on; where a number is missing it does not.
             let cells = || found.combinations.iter().map(|cell| &cell.levels);
             let is_there = |level: usize| cells().any(|l| l[place] == level && on(&rest, l));
-            let there: Vec<usize> = (0..x.len()).filter(|level| is_there(*level)).collect();
-            let y: Vec<Option<f64>> = there.iter().map(|level| y[*level]).collect();
-            let x: Vec<f64> = there.iter().map(|level| x[*level]).collect();
-            let mut trace = json!({"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "name": text(&name)});
-            let is_at =
-                |nth: usize, levels: &[usize]| levels[place] == there[nth] && on(&rest, levels);
-            if let Some(whiskers) = whiskers(found, &y, is_at) {
-                trace["error_y"] = whiskers;
-                has_whiskers = true;
+            let there = (0..x.len()).filter(|level| is_there(*level));
+            let there: Vec<(usize, Point)> = there
+                .map(|level| {
+                    (
+                        level,
+                        (x[level], along[level].map(|v| scaled(found.measure, v))),
+                    )
+                })
+                .collect();
+            let marks = there.iter().filter_map(|(level, point)| {
+                let value = point.1?;
+                let says = format!("{name} at {}: {}", factor.levels[*level].label, told(value));
+                let mut mark =
+                    Mark::at(point.0, value, Symbol::Circle, says.trim_start().to_owned());
+                mark.y_ends = whisker(found, |l| l[place] == *level && on(&rest, l));
+                Some(mark)
+            });
+            let marks: Vec<Mark> = marks.collect();
+            if marks.is_empty() {
+                continue;
             }
-            chart.trace(&format!("node{}", line % LINES_MOST), trace);
+            has_whiskers |= marks.iter().any(|mark| mark.y_ends.is_some());
+            let role = format!("node{}", line % LINES_MOST);
+            let points = there.iter().map(|(_, point)| *point).collect();
+            let series = Series::line(&name, &role, Style::Solid, points);
+            chart.series.push(series.with(marks));
         }
         let of_whiskers = if has_whiskers { OF_WHISKERS } else { "" };
         chart = chart.note(format!("{limit}{of_whiskers}").trim_end());

@@ -1,12 +1,13 @@
 //! The page of a comparison of levels: latency against round-trip time by level, beside what was predicted.
 //! Refuses a line through a single distance: one point is a point.
 
-use crate::report::chart::{Chart, short, text};
+use crate::report::axis::{Axis, told};
+use crate::report::chart::{Chart, Mark, Series, Style, Symbol};
 use crate::report::page::{Head, Section, pairs, render};
+use crate::report::series::Point;
 use crate::report::words::{html, style};
 use helenus_model::level_runs::{Row, Table};
 use helenus_model::levels::word;
-use serde_json::json;
 
 pub(super) fn page(table: &Table) -> String {
     let said = table.conclusion();
@@ -94,8 +95,10 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
         false => format!("{workload}, {}", first.operation),
     };
     let title = format!("{of}: median ({})", first.load.words());
-    let mut chart = Chart::plain(&format!("levels-{place}"), &title);
-    chart.height = 380;
+    let x = Axis::from_zero("longest round trip from the client's data centre, ms");
+    let id = format!("levels-{place}");
+    let mut chart = Chart::plain(&id, &title, x, Axis::from_zero("ms"));
+    chart.height = 300;
     let mut levels: Vec<&str> = rows.iter().map(|row| word(row.level)).collect();
     levels.sort_unstable();
     levels.dedup();
@@ -106,34 +109,24 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
             .iter()
             .filter(|row| word(row.level) == *level)
             .collect();
-        let x: Vec<f64> = of.iter().map(|row| short(far_ms(row))).collect();
-        let y: Vec<Option<f64>> = of
+        let points: Vec<Point> = of
             .iter()
-            .map(|row| row.latency.median_ms.map(short))
+            .map(|row| (far_ms(row), row.latency.median_ms))
             .collect();
-        let said: Vec<String> = of.iter().map(|row| text(&row.distance)).collect();
-        chart.trace(
-            &role,
-            json!({"type": "scatter", "mode": "lines+markers", "name": level, "x": x, "y": y, "text": said,
-                "marker": {"size": 8}, "line": {"width": 2}, "hovertemplate": "%{text}: %{y} ms"}),
-        );
+        let marks = of.iter().filter_map(|row| {
+            let ms = row.latency.median_ms?;
+            let says = format!("{level} at {}: {} ms", row.distance, told(ms));
+            Some(Mark::at(far_ms(row), ms, Symbol::Circle, says))
+        });
+        let line = Series::line(level, &role, Style::Solid, points);
+        chart.series.push(line.with(marks.collect()));
         if let Some(predicted) = predicted(&of, rows) {
             any_predicted = true;
-            chart.trace(
-                &role,
-                json!({"type": "scatter", "mode": "lines", "name": format!("{level}, predicted"), "x": x,
-                    "y": predicted, "line": {"width": 1.2, "dash": "dot"}, "hovertemplate": "predicted: %{y} ms"}),
-            );
+            let name = format!("{level}, predicted");
+            let line = Series::line(&name, &role, Style::Dotted, predicted);
+            chart.series.push(line);
         }
     }
-    chart.set(
-        "xaxis",
-        json!({"title": {"text": "longest round trip from the client's data centre, ms"}, "rangemode": "tozero"}),
-    );
-    chart.set(
-        "yaxis",
-        json!({"title": {"text": "ms"}, "rangemode": "tozero"}),
-    );
     if any_predicted {
         chart = chart.note(
             "Dotted: the model's prediction, added to the smallest median of all levels at that distance.",
@@ -144,13 +137,13 @@ fn chart(place: usize, rows: &[&Row]) -> Chart {
 
 /// What the model predicts for a level at each distance, above the fastest level's median there.
 #[expect(clippy::cast_precision_loss, reason = "at most minutes")]
-fn predicted(of: &[&&Row], rows: &[&Row]) -> Option<Vec<f64>> {
+fn predicted(of: &[&&Row], rows: &[&Row]) -> Option<Vec<Point>> {
     let one = |row: &&&Row| {
         let here = rows.iter().filter(|other| other.distance == row.distance);
         let quickest = here.filter_map(|other| other.latency.median_ms);
         let base = quickest.min_by(f64::total_cmp)?;
         let high_us = row.predicted.as_ref()?.high_us as f64;
-        Some(short(base + high_us / 1e3))
+        Some((far_ms(row), Some(base + high_us / 1e3)))
     };
     of.iter().map(one).collect()
 }

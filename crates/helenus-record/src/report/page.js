@@ -1,122 +1,280 @@
 "use strict";
-// The page's own script: charts are drawn when they come into view, zoom together, and follow the theme.
+// The page's own script. The charts are there without it: it tells values under the pointer, zooms all charts over time
+// together, hides what the reader switches off, and sorts tables.
 (function () {
-  var figures = Array.prototype.slice.call(document.querySelectorAll("figure.chart"));
   var root = document.documentElement;
-  var coarse = window.matchMedia("(pointer: coarse)").matches;
   var prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-  var hidden = {}, range = null, busy = false, printing = false;
-  var LOOK = { displaylogo: false, responsive: true, doubleClick: "reset", showTips: false,
-    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { scale: 2 } };
+  // The stretch of time that all charts show, as shares of the whole.
+  var range = [0, 1];
+  // Units of a path: so many to a drawing's width, and to a pixel of its height.
+  var WIDTH = 10000, PIXEL = 100, NEAR = 14, SVG = "http://www.w3.org/2000/svg";
 
-  var block = document.getElementById("bands");
-  var bands = block ? JSON.parse(block.textContent) : [];
+  function all(selector, from) { return Array.prototype.slice.call((from || document).querySelectorAll(selector)); }
 
-  function colour(name) {
-    return getComputedStyle(root).getPropertyValue("--" + name).trim() || "#888888";
+  function element(name, attributes, parent) {
+    var made = document.createElementNS(SVG, name);
+    Object.keys(attributes).forEach(function (key) { made.setAttribute(key, attributes[key]); });
+    return parent.appendChild(made);
   }
 
-  function dressTrace(trace) {
-    var c = colour(trace.role), line = Object.assign({}, trace.line, { color: c });
-    var out = Object.assign({}, trace, { line: line, marker: Object.assign({}, trace.marker, { color: c, line: { color: c, width: 1.5 } }) });
-    if (out.stackgroup) { out.fillcolor = c; }
-    ["error_x", "error_y"].forEach(function (e) { if (trace[e]) { out[e] = Object.assign({}, trace[e], { color: c }); } });
-    delete out.role;
-    return out;
-  }
-
-  function dressShape(shape) {
-    var c = colour(shape.type === "line" ? "ink" : "band-" + shape.name);
-    var out = Object.assign({}, shape, { line: { color: c, width: 1 } });
-    if (shape.type === "rect") { out.fillcolor = c; out.opacity = Number(colour("band-opacity")) || 0.3; }
-    return out;
-  }
-
-  function dressAxis(axis, narrow) {
-    return Object.assign({ gridcolor: colour("grid"), linecolor: colour("line"), zerolinecolor: colour("line"),
-      tickfont: { size: narrow ? 10 : 12 }, automargin: true, spikecolor: colour("muted"), spikethickness: 1 }, axis);
-  }
-
-  function dress(figure) {
-    var data = figure.data, narrow = figure.plot.clientWidth < 520;
-    var layout = Object.assign({}, data.layout);
-    layout.xaxis = dressAxis(layout.xaxis, narrow);
-    layout.yaxis = dressAxis(layout.yaxis, narrow);
-    if (layout.xaxis.title) { layout.xaxis.title = Object.assign({ standoff: 6, font: { size: 11, color: colour("muted") } }, layout.xaxis.title); }
-    if (narrow && layout.yaxis.title) { layout.yaxis.title = Object.assign({ font: { size: 11 } }, layout.yaxis.title); }
-    if (data.time && range) { layout.xaxis = Object.assign({}, layout.xaxis, { range: range.slice() }); }
-    layout.shapes = (data.time ? bands : layout.shapes || []).filter(function (s) { return !hidden[s.name]; }).map(dressShape);
-    layout.annotations = (layout.annotations || []).map(function (a) {
-      return Object.assign({ font: { size: 11, color: colour("muted") } }, a);
+  // A path's points in units, its parts apart: the first point of a part is absolute, the others are steps.
+  function parsed(path) {
+    return path.split("M").slice(1).map(function (part) {
+      var numbers = (part.split("V")[0].match(/-?\d+/g) || []).map(Number), points = [], x = 0, y = 0;
+      for (var i = 0; i + 1 < numbers.length; i += 2) { points.push([x += numbers[i], y += numbers[i + 1]]); }
+      return points;
     });
-    Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true,
-      font: { family: getComputedStyle(document.body).fontFamily, color: colour("ink"), size: 12 },
-      margin: { l: narrow ? 44 : 60, r: 12, t: 22, b: 40 }, uirevision: "kept",
-      dragmode: coarse ? false : "zoom", hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } },
-      legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", font: { size: narrow ? 10 : 12 } },
-      modebar: { color: colour("muted"), activecolor: colour("ink"), bgcolor: "rgba(0,0,0,0)", orientation: "h" },
-      showlegend: data.traces.length > 1 });
-    if (printing) { layout.autosize = false; layout.width = 680; layout.height = figure.plot.clientHeight; }
-    return { traces: data.traces.map(dressTrace), layout: layout };
   }
 
-  function draw(element) {
-    var figure = element.figure;
-    if (!figure) {
-      figure = element.figure = { plot: element.querySelector(".plot"),
-        data: JSON.parse(element.querySelector("script").textContent) };
+  // A chart whose lines tell their values.
+  function Chart(figure) {
+    var svg = figure.querySelector("svg.area"), said = svg.dataset;
+    this.figure = figure;
+    this.svg = svg;
+    this.plot = svg.parentNode;
+    this.height = Number(svg.getAttribute("height"));
+    this.over_time = figure.classList.contains("time");
+    this.of = said.of;
+    this.shares = said.shares === "yes";
+    this.axis = { x: [said.x, Number(said.x0), Number(said.x1)], y: [said.y, Number(said.y0), Number(said.y1)] };
+    this.lines = all("svg.lines .line", svg).map(function (path) {
+      return { path: path, group: path.parentNode, name: path.dataset.name, unit: path.dataset.unit || "",
+        parts: parsed(path.getAttribute("d")), area: path.classList.contains("stacked") };
+    });
+    // Of a stack the highest is drawn first: as the legend has them, the lowest is first.
+    if (this.lines.some(function (line) { return line.area; })) { this.lines.reverse(); }
+    this.tip = document.createElement("div");
+    this.tip.className = "tip";
+    this.tip.hidden = true;
+    this.plot.appendChild(this.tip);
+    this.over = element("g", { "class": "over" }, svg);
+  }
+
+  function value(axis, share) {
+    return axis[0] === "log" ? axis[1] * Math.pow(axis[2] / axis[1], share) : axis[1] + (axis[2] - axis[1]) * share;
+  }
+
+  function share(axis, value) {
+    return axis[0] === "log" ? Math.log(value / axis[1]) / Math.log(axis[2] / axis[1]) : (value - axis[1]) / (axis[2] - axis[1]);
+  }
+
+  function told(number) {
+    if (Math.abs(number) < 1e-9) { return "0"; }
+    return Math.abs(number) >= 1000 ? Math.round(number).toLocaleString("en") : String(Number(number.toPrecision(4)));
+  }
+
+  Chart.prototype.worth = function (units) { return value(this.axis.y, 1 - units / PIXEL / this.height); };
+
+  Chart.prototype.words = function (number, unit) {
+    return this.shares ? told(number * 100) + " %" : told(number) + (unit ? " " + unit : "");
+  };
+
+  Chart.prototype.where = function (units) {
+    var x = value(this.axis.x, units / WIDTH);
+    if (this.of !== "percentile") { return x.toFixed(1).replace(/^-0\.0$/, "0.0") + " " + this.of; }
+    return (100 - 100 / x).toFixed(Math.max(1, Math.ceil(Math.log10(x)) - 1)).replace(/\.?0+$/, "") + " %";
+  };
+
+  // The point of a line next to these units; none where the line has none near.
+  function nearest(line, units, near) {
+    var best = null;
+    line.parts.forEach(function (part) {
+      var low = 0, high = part.length - 1;
+      while (high - low > 1) {
+        var middle = (low + high) >> 1;
+        if (part[middle][0] < units) { low = middle; } else { high = middle; }
+      }
+      var inside = part[0][0] <= units && units <= part[part.length - 1][0];
+      [low, high].forEach(function (place) {
+        var point = part[place], far = Math.abs(point[0] - units);
+        if ((inside || far <= near) && (!best || far < best.far)) { best = { point: point, far: far, part: part, place: place }; }
+      });
+    });
+    return best;
+  }
+
+  // The crosshair, and the values of all lines there.
+  Chart.prototype.tell = function (event) {
+    var box = this.svg.getBoundingClientRect(), at = (event.clientX - box.left) / box.width;
+    if (at < -0.01 || at > 1.01) { this.quiet(); return; }
+    var view = this.over_time ? range : [0, 1], length = view[1] - view[0];
+    var units = (view[0] + at * length) * WIDTH, near = NEAR / box.width * length * WIDTH, self = this, below = 0;
+    this.over.textContent = "";
+    this.tip.textContent = "";
+    element("line", { x1: at * 100 + "%", x2: at * 100 + "%", y2: this.height }, this.over);
+    this.row("", this.where(units)).className = "at";
+    this.lines.forEach(function (line) {
+      if (line.group.classList.contains("off")) { return; }
+      var found = nearest(line, units, near);
+      if (!found) { return; }
+      var worth = self.worth(found.point[1]), own = line.area ? worth - below : worth;
+      if (line.area) { below = worth; }
+      var x = (found.point[0] / WIDTH - view[0]) / length;
+      if (x >= 0 && x <= 1) {
+        element("circle", { "class": line.group.getAttribute("class"), cx: x * 100 + "%", cy: found.point[1] / PIXEL, r: 3.5 }, self.over);
+      }
+      self.row(line.group.getAttribute("class"), line.name + ": " + self.words(own, line.unit));
+    });
+    this.tip.hidden = false;
+    // Beside the crosshair, on the side with more room.
+    var left = box.left - this.plot.getBoundingClientRect().left + at * box.width;
+    var wide = this.tip.offsetWidth, right = left + 14, full = this.plot.clientWidth;
+    this.tip.style.left = Math.max(0, at < 0.5 ? Math.min(right, full - wide) : left - wide - 14) + "px";
+  };
+
+  Chart.prototype.row = function (style, words) {
+    var row = document.createElement("div");
+    row.className = style;
+    row.textContent = words;
+    return this.tip.appendChild(row);
+  };
+
+  Chart.prototype.quiet = function () {
+    this.tip.hidden = true;
+    this.over.textContent = "";
+  };
+
+  // What is still shown of a stack stands on what is shown below it.
+  Chart.prototype.restack = function () {
+    var stack = this.lines.filter(function (line) { return line.area; }), base = this.height * PIXEL, sums = {};
+    var tops = stack.map(function (line) { return line.own || (line.own = parsed(line.path.getAttribute("d"))); });
+    stack.forEach(function (line, place) {
+      if (line.group.classList.contains("off")) { return; }
+      line.parts = tops[place].map(function (part, p) {
+        return part.map(function (point, i) {
+          var under = place ? tops[place - 1][p][i][1] : base, key = p + " " + i;
+          sums[key] = (sums[key] || 0) + under - point[1];
+          return [point[0], base - sums[key]];
+        });
+      });
+      line.path.setAttribute("d", line.parts.map(function (part) {
+        return "M" + part.map(function (point) { return point.join(" "); }).join("L") + "V" + base + "H" + part[0][0] + "z";
+      }).join(""));
+    });
+  };
+
+  // Ticks of 1, 2 or 5 times a power of ten, as many as there is room for.
+  Chart.prototype.ticks = function (width) {
+    var from = value(this.axis.x, range[0]), to = value(this.axis.x, range[1]);
+    var least = (to - from) / Math.max(2, Math.floor(width / 90)), power = Math.pow(10, Math.floor(Math.log10(least)));
+    var step = power * [1, 2, 5, 10].find(function (n) { return n * power >= least * (1 - 1e-9); });
+    var group = this.svg.querySelector("g.x"), decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    group.textContent = "";
+    for (var n = Math.ceil(from / step - 1e-9); n * step <= to + step * 1e-9; n++) {
+      var x = (n * step - from) / (to - from) * 100 + "%";
+      element("line", { x1: x, x2: x, y2: this.height }, group);
+      element("text", { x: x, y: this.height, dy: 18 }, group).textContent =
+        (n * step + 0).toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     }
-    var d = dress(figure);
-    if (figure.drawn) { Plotly.react(figure.plot, d.traces, d.layout, LOOK); return; }
-    figure.drawn = true;
-    Plotly.newPlot(figure.plot, d.traces, d.layout, LOOK);
-    element.setAttribute("data-drawn", "yes");
-    if (figure.data.time) { figure.plot.on("plotly_relayout", function (change) { zoomed(figure, change); }); }
+  };
+
+  Chart.prototype.show = function (width) {
+    var length = range[1] - range[0], self = this;
+    all("svg.behind, svg.lines", this.svg).forEach(function (inner) {
+      var box = inner.getAttribute("viewBox").split(" ");
+      inner.setAttribute("viewBox", [range[0] * WIDTH, box[1], length * WIDTH, box[3]].join(" "));
+    });
+    all(".moment", this.svg).forEach(function (word) {
+      var x = (share(self.axis.x, Number(word.dataset.at)) - range[0]) / length;
+      word.setAttribute("x", x * 100 + "%");
+      word.classList.toggle("end", x > 0.6);
+      word.classList.toggle("off", x < 0 || x > 1);
+    });
+    this.ticks(width || this.svg.getBoundingClientRect().width);
+    this.quiet();
+    apart(all(".moment", this.svg), 2);
+  };
+
+  // Words that would lie over others before them go up a line, as far as that helps; then they go.
+  function apart(words, lines) {
+    var kept = [];
+    words.forEach(function (word) {
+      word.classList.remove("over-others");
+      word.removeAttribute("transform");
+      if (word.classList.contains("off")) { return; }
+      for (var line = 0; line <= lines; line++) {
+        if (line) { word.setAttribute("transform", "translate(0 " + -13 * line + ")"); }
+        var box = word.getBoundingClientRect();
+        var hits = kept.some(function (k) {
+          return box.left < k.right + 4 && k.left < box.right + 4 && box.top < k.bottom - 2 && k.top < box.bottom - 2;
+        });
+        if (!hits) { kept.push(box); return; }
+      }
+      word.classList.add("over-others");
+    });
   }
 
-  // One axis of time: whoever changes it changes it everywhere, also where nothing is drawn yet.
-  function zoomed(from, change) {
-    if (busy || !Object.keys(change).some(function (k) { return k.indexOf("xaxis") === 0; })) { return; }
-    var to = from.plot.layout.xaxis.range.map(Number);
-    // Plotly tells of its own changes later, when `busy` is over: what is already so is no news.
-    if (range && Math.abs(range[0] - to[0]) + Math.abs(range[1] - to[1]) < 1e-9 * (Math.abs(to[1]) + 1)) { return; }
-    range = to;
-    busy = true;
-    figures.forEach(function (element) {
-      var f = element.figure;
-      if (f && f.drawn && f.data.time && f !== from) { Plotly.relayout(f.plot, { "xaxis.range": range.slice() }); }
-    });
-    busy = false;
+  var charts = all("figure.chart").filter(function (figure) { return figure.querySelector("svg.area").dataset.of; })
+    .map(function (figure) { return new Chart(figure); });
+  var timed = charts.filter(function (chart) { return chart.over_time; });
+
+  function showAll(width) { timed.forEach(function (chart) { chart.show(width); }); }
+
+  function fit() {
+    showAll();
+    all("figure.chart:not(.time) g.x").forEach(function (group) { apart(all("text", group), 0); });
   }
 
-  function redraw() {
-    document.querySelectorAll("[data-swatch]").forEach(function (s) {
-      s.style.background = colour("band-" + s.getAttribute("data-swatch"));
+  charts.forEach(function (chart) {
+    var plot = chart.plot, begin = null, veil = null;
+    function at(event) {
+      var box = chart.svg.getBoundingClientRect();
+      return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
+    }
+    plot.addEventListener("pointermove", function (event) {
+      if (begin === null) { chart.tell(event); return; }
+      var ends = [begin, at(event)].sort(function (a, b) { return a - b; });
+      veil = veil || element("rect", { "class": "veil", height: chart.height }, chart.svg);
+      veil.setAttribute("x", ends[0] * 100 + "%");
+      veil.setAttribute("width", (ends[1] - ends[0]) * 100 + "%");
+      chart.quiet();
     });
-    figures.forEach(function (element) { if (element.figure && element.figure.drawn) { draw(element); } });
-  }
+    plot.addEventListener("pointerleave", function () { chart.quiet(); });
+    if (!chart.over_time) { return; }
+    function end() {
+      if (veil) { veil.remove(); }
+      begin = veil = null;
+    }
+    plot.addEventListener("pointerdown", function (event) {
+      if (event.pointerType === "touch" || event.button !== 0) { return; }
+      event.preventDefault();
+      plot.setPointerCapture(event.pointerId);
+      begin = at(event);
+    });
+    plot.addEventListener("pointercancel", end);
+    plot.addEventListener("pointerup", function (event) {
+      var ends = begin === null ? [0, 0] : [begin, at(event)].sort(function (a, b) { return a - b; });
+      var length = range[1] - range[0];
+      end();
+      // A click is no drag, and a thousandth of the whole is the least.
+      if ((ends[1] - ends[0]) * plot.clientWidth < 5 || (ends[1] - ends[0]) * length < 0.001) { return; }
+      range = [range[0] + ends[0] * length, range[0] + ends[1] * length];
+      showAll();
+    });
+    plot.addEventListener("dblclick", function () { range = [0, 1]; showAll(); });
+  });
+
+  // A name of a legend hides its series, and shows it again.
+  all("button[data-shows]").forEach(function (button) {
+    button.addEventListener("click", function () {
+      var figure = button.closest("figure"), shown = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(shown));
+      all("[data-series=\"" + button.dataset.shows + "\"]", figure).forEach(function (group) { group.classList.toggle("off", !shown); });
+      charts.forEach(function (chart) { if (chart.figure === figure) { chart.restack(); } });
+    });
+  });
+
+  // A switch takes a kind of band away from all charts: they draw them from one place.
+  all("[data-band]").forEach(function (box) {
+    box.addEventListener("change", function () {
+      var kind = document.querySelector("#bands > [data-kind=\"" + box.dataset.band + "\"]");
+      if (box.checked) { kind.removeAttribute("display"); } else { kind.setAttribute("display", "none"); }
+    });
+  });
 
   document.getElementById("theme").addEventListener("click", function () {
     var dark = root.getAttribute("data-theme") ? root.getAttribute("data-theme") === "dark" : prefersDark.matches;
     root.setAttribute("data-theme", dark ? "light" : "dark");
-    redraw();
-  });
-  prefersDark.addEventListener("change", redraw);
-  document.querySelectorAll("[data-band]").forEach(function (box) {
-    box.addEventListener("change", function () { hidden[box.getAttribute("data-band")] = !box.checked; redraw(); });
-  });
-
-  var theme = null;
-  window.addEventListener("beforeprint", function () {
-    printing = true;
-    theme = root.getAttribute("data-theme");
-    root.setAttribute("data-theme", "light");
-    figures.forEach(draw);
-  });
-  window.addEventListener("afterprint", function () {
-    printing = false;
-    if (theme) { root.setAttribute("data-theme", theme); } else { root.removeAttribute("data-theme"); }
-    figures.forEach(draw);
   });
 
   // Tables of runs: a head sorts, once more the other way; the field above keeps the rows that have its words.
@@ -150,11 +308,10 @@
     });
   });
 
-  redraw();
-  var seen = new IntersectionObserver(function (entries) {
-    entries.forEach(function (entry) {
-      if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
-    });
-  }, { rootMargin: "300px 0px" });
-  figures.forEach(function (element) { seen.observe(element); });
+  var waiting = null;
+  window.addEventListener("resize", function () { clearTimeout(waiting); waiting = setTimeout(fit, 100); });
+  // Paper has room for fewer ticks than a wide window.
+  window.addEventListener("beforeprint", function () { showAll(560); });
+  window.addEventListener("afterprint", fit);
+  fit();
 })();

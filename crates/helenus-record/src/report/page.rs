@@ -1,26 +1,14 @@
 //! The page around a report: head, style, script, sections.
-//! Refuses the network: the policy in its head allows the scripts written here, by their hashes, and nothing else.
+//! Refuses the network: the policy in its head allows the script written here, by its hash, and nothing else.
 
 use crate::report::MARK;
 use crate::report::words::html;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use std::sync::LazyLock;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-
-/// Plotly's script with its hash, cut out of the crate's offline sources once: of its two scripts the first.
-static PLOTLY: LazyLock<(String, String)> = LazyLock::new(|| {
-    let sources = plotly::Plot::offline_js_sources();
-    let script = sources
-        .split_once('>')
-        .and_then(|(_, rest)| rest.split_once("</script>"));
-    let script = script.map_or_else(String::new, |(script, _)| script.to_owned());
-    let hash = hash(&script);
-    (script, hash)
-});
 
 fn hash(script: &str) -> String {
     format!(
@@ -58,9 +46,8 @@ pub(super) struct Head {
 
 /// The whole page. Sections without a body are left out.
 pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
-    let (plotly, plotly_hash) = &*PLOTLY;
     let policy = format!(
-        "default-src 'none'; script-src {plotly_hash} {}; style-src 'unsafe-inline'; img-src data: blob:; \
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; \
          base-uri 'none'; form-action 'none'",
         hash(SCRIPT)
     );
@@ -94,10 +81,9 @@ pub(super) fn render(head: &Head, lead: &str, sections: &[Section]) -> String {
          <button id=\"theme\" type=\"button\" aria-label=\"light or dark\">light / dark</button></div>\n\
          <h1{long}>{headline}</h1>\n<p><span class=\"badge {style}\">{badge}</span></p>\n<ul class=\"facts\">{facts}</ul>\n\
          </header>\n<main>\n{lead}<nav>{links}</nav>\n{bodies}</main>\n\
-         <footer>Made by Helenus. This file needs no network and asks for none. Charts: plotly.js (MIT). \
+         <footer>Made by Helenus. This file needs no network and asks for none. \
          Apache Cassandra is a trademark of the Apache Software Foundation.</footer>\n\
-         <noscript><p class=\"note\">The charts need JavaScript; everything else is here without it.</p></noscript>\n\
-         <script>{plotly}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
         title = html(&head.title),
         kicker = html(&head.kicker),
         long = if head.headline.chars().count() > LONG {
@@ -144,16 +130,4 @@ pub(super) fn pairs(rows: &[(&str, String)]) -> String {
         })
         .collect();
     format!("<div class=\"scroll\"><table class=\"pairs\"><tbody>{rows}</tbody></table></div>\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plotly_s_script_is_there_and_nothing_of_the_other() {
-        let (script, _) = &*PLOTLY;
-        assert!(script.contains("plotly.js v") && script.len() > 1_000_000);
-        assert!(script.len() < 5_000_000 && !script.contains("</script"));
-    }
 }

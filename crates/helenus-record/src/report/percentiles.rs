@@ -1,13 +1,11 @@
 //! The percentile plot of a phase: service against response, to where ten samples stand above.
 //! Refuses to draw beyond: the last percentiles of a distribution are single samples.
 
-use crate::report::chart::{Chart, short};
+use crate::report::axis::Axis;
+use crate::report::chart::{Chart, Hover, Mark, Series, Style, Symbol};
+use crate::report::words;
 use helenus_model::histogram::SAMPLES_ABOVE;
 use helenus_model::result::{Distribution, PhaseResult};
-use serde_json::{Value, json};
-
-/// A percentile with its interval: place on the axis, value, both ends.
-type Known = (f64, f64, [f64; 2]);
 
 /// Points for each factor of ten in 1/(1 − q).
 const STEPS: u32 = 24;
@@ -15,45 +13,36 @@ const STEPS: u32 = 24;
 /// The plot of one phase; none where nothing completed.
 pub(super) fn chart(place: usize, phase: &PhaseResult) -> Option<Chart> {
     let title = format!("{}: times by percentile", phase.name);
-    let mut chart = Chart::plain(&format!("percentiles-{place}"), &title);
-    chart.height = 340;
+    let ticks = [2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
+    let ticks = ticks.map(|x| (x, percentile(x))).to_vec();
+    let mut series = Vec::new();
     let mut furthest = 1.0_f64;
     for (role, d) in phase.total.times() {
         let points = points(d);
         furthest = points.last().map_or(furthest, |p| furthest.max(p.0));
-        let x: Vec<f64> = points.iter().map(|p| short(p.0)).collect();
-        let y: Vec<f64> = points.iter().map(|p| short(p.1)).collect();
-        let said: Vec<String> = points.iter().map(|p| percentile(p.0)).collect();
-        chart.trace(
-            role,
-            json!({
-                "type": "scatter", "mode": "lines", "name": role, "x": x, "y": y, "text": said,
-                "line": {"width": 2.2, "shape": "linear", "dash": if role == "service" { "dash" } else { "solid" }},
-                "hovertemplate": "%{text}: %{y} ms"
-            }),
-        );
-        if let Some(marks) = intervals(role, d) {
-            chart.trace(role, marks);
+        let style = match role {
+            "service" => Style::Dashed,
+            _ => Style::Solid,
+        };
+        let line = points.into_iter().map(|(x, ms)| (x, Some(ms))).collect();
+        series.push(Series::line(role, role, style, line).in_unit("ms"));
+        let marks = intervals(d);
+        if !marks.is_empty() {
+            let name = format!("{role}, 95 % intervals");
+            series.push(Series::marks(&name, role, marks));
         }
     }
-    if chart.is_empty() {
-        return None;
-    }
-    let ticks: Vec<f64> = vec![2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7];
-    let words: Vec<String> = ticks.iter().map(|x| percentile(*x)).collect();
-    chart.set(
-        "xaxis",
-        json!({
-            "type": "log", "title": {"text": "percentile"}, "tickvals": ticks, "ticktext": words,
-            "range": [0.0, short(furthest.log10() * 1.02 + 0.01)], "showspikes": true
-        }),
-    );
-    chart.set(
-        "yaxis",
-        json!({"type": "log", "title": {"text": "ms, logarithmic"}, "exponentformat": "none", "dtick": "D2"}),
-    );
-    chart.set("hovermode", json!("x unified"));
-    Some(chart)
+    // Where a plot begins and ends at one place there is nothing to draw.
+    let end = furthest.powf(1.02) * 1.02;
+    let x = Axis::log("percentile")
+        .with_ends(1.0, end)
+        .with_labels(ticks);
+    let id = format!("percentiles-{place}");
+    let mut chart = Chart::plain(&id, &title, x, Axis::log("ms, logarithmic"));
+    chart.hover = Hover::Percentile;
+    chart.height = 270;
+    chart.series = series;
+    (!chart.is_empty()).then_some(chart)
 }
 
 /// From the median's neighbourhood to the last percentile that has ten samples above it: (1/(1 − q), ms).
@@ -70,8 +59,10 @@ fn points(d: &Distribution) -> Vec<(f64, f64)> {
 }
 
 /// The intervals of the named percentiles, where they are known.
-fn intervals(role: &str, d: &Distribution) -> Option<Value> {
-    let c = d.confidence?;
+fn intervals(d: &Distribution) -> Vec<Mark> {
+    let Some(c) = d.confidence else {
+        return Vec::new();
+    };
     let named = [
         (2.0, d.p50_us, c.p50_us),
         (10.0, d.p90_us, c.p90_us),
@@ -80,21 +71,20 @@ fn intervals(role: &str, d: &Distribution) -> Option<Value> {
         (1e3, d.p999_us, c.p999_us),
         (1e4, d.p9999_us, c.p9999_us),
     ];
-    let known: Vec<Known> = named
-        .into_iter()
-        .filter_map(|(x, at, around)| Some((x, at?, around?)))
-        .collect();
-    let list = |of: fn(&Known) -> f64| -> Vec<f64> { known.iter().map(|k| short(of(k))).collect() };
-    (!known.is_empty()).then(|| {
-        json!({
-            "type": "scatter", "mode": "markers", "name": format!("{role}, 95 % intervals"),
-            "x": list(|k| k.0), "y": list(|k| k.1 / 1e3), "hoverinfo": "skip", "marker": {"size": 6},
-            "error_y": {
-                "type": "data", "symmetric": false, "thickness": 1.4, "width": 4,
-                "array": list(|k| (k.2[1] - k.1).max(0.0) / 1e3), "arrayminus": list(|k| (k.1 - k.2[0]).max(0.0) / 1e3)
-            }
-        })
-    })
+    let known = named.into_iter().filter_map(|(x, at, around)| {
+        let (us, [low, high]) = (at?, around?);
+        let says = format!(
+            "{}: {} ms ({} to {} ms)",
+            percentile(x),
+            words::ms(us),
+            words::ms(low),
+            words::ms(high)
+        );
+        let mut mark = Mark::at(x, us / 1e3, Symbol::Circle, says);
+        mark.y_ends = Some([low.min(us) / 1e3, high.max(us) / 1e3]);
+        Some(mark)
+    });
+    known.collect()
 }
 
 /// `99.9 %` from 1,000.

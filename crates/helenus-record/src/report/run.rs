@@ -54,11 +54,11 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
     let result = report.run.result.as_ref();
     let clock = Clock::of(report.intervals);
     let bands = clock.map(|c| bands::all(report, c)).unwrap_or_default();
-    let marks = clock.map(|c| bands::marks(report, c));
+    let moments = clock.map(|c| bands::moments(report, c));
     let draw = |mut charts: Vec<crate::report::chart::Chart>| -> String {
         charts.retain(|c| !c.is_empty());
-        for chart in charts.iter_mut().filter(|c| c.time) {
-            chart.set("annotations", marks.clone().unwrap_or_default());
+        for chart in charts.iter_mut().filter(|c| c.is_over_time()) {
+            chart.moments = moments.clone().unwrap_or_default();
         }
         charts.iter().map(|c| c.render()).collect()
     };
@@ -72,7 +72,7 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
     let over_time = clock.map(|c| {
         format!(
             "{}{}{}",
-            tables::legend(&bands) + &bands::block(&bands),
+            tables::legend(&bands) + &bands::block(&bands, c),
             draw(time::load(report, c)),
             events::table(report, c)
         )

@@ -6,8 +6,8 @@ use helenus_model::sample::{Interval, MeasuredFrom, OperationInterval, Stretch};
 /// Seconds (or minutes) on the run's axis, and a value; none breaks the line.
 pub(super) type Point = (f64, Option<f64>);
 
-/// Buckets of a thinned series: about one for each pixel of a wide chart's width.
-const BUCKETS: usize = 700;
+/// Buckets of a thinned series: one for two pixels of a wide chart's width.
+const BUCKETS: usize = 500;
 
 /// The axis of time: zero where measuring starts, after the first warm-up, as in every table of the run.
 #[derive(Debug, Clone, Copy)]
@@ -264,12 +264,20 @@ pub(super) fn growth(counter: &[(u64, Option<u64>)], clock: Clock, factor: f64) 
 
 /// The lowest and the highest point of each bucket, and every break; short series stay as they are.
 pub(super) fn thin(points: &[Point]) -> Vec<Point> {
-    if points.len() <= BUCKETS * 2 {
-        return points.to_vec();
+    kept(points)
+        .into_iter()
+        .map(|place| points[place])
+        .collect()
+}
+
+/// The places of the points that [`thin`] keeps.
+pub(super) fn kept(points: &[Point]) -> Vec<usize> {
+    if !is_thinned(points.len()) {
+        return (0..points.len()).collect();
     }
     let size = points.len().div_ceil(BUCKETS);
     let mut kept = Vec::with_capacity(BUCKETS * 2 + 2);
-    for bucket in points.chunks(size) {
+    for (number, bucket) in points.chunks(size).enumerate() {
         let mut places: Vec<usize> = Vec::with_capacity(3);
         let values = || {
             bucket
@@ -282,9 +290,30 @@ pub(super) fn thin(points: &[Point]) -> Vec<Point> {
         places.extend(bucket.iter().position(|p| p.1.is_none()));
         places.sort_unstable();
         places.dedup();
-        kept.extend(places.into_iter().map(|i| bucket[i]));
+        kept.extend(places.into_iter().map(|i| number * size + i));
     }
     kept
+}
+
+/// Series of the same moments on top of each other: for each the sum up to it. Where one is thinned all keep the same
+/// moments, so that each can be told from the sums.
+pub(super) fn stacked(all: &[&[Point]]) -> Vec<Vec<Point>> {
+    let mut below: Vec<f64> = Vec::new();
+    let mut sums: Vec<Vec<Point>> = Vec::with_capacity(all.len());
+    for points in all {
+        below.resize(points.len(), 0.0);
+        let own = points.iter().zip(&mut below);
+        let own = own.map(|((x, y), below)| {
+            *below += y.unwrap_or(0.0);
+            (*x, Some(*below))
+        });
+        sums.push(own.collect());
+    }
+    let mut places: Vec<usize> = all.iter().flat_map(|points| kept(points)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let at = |sum: Vec<Point>| places.iter().filter_map(|i| sum.get(*i).copied()).collect();
+    sums.into_iter().map(at).collect()
 }
 
 /// Whether [`thin`] leaves points out of a series of this length.
@@ -310,7 +339,25 @@ mod tests {
             assert!(kept.contains(&peak), "{peak:?}");
         }
         assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(thin(&points[..1400]), points[..1400]);
+        assert_eq!(thin(&points[..1000]), points[..1000]);
+    }
+
+    #[test]
+    fn stacked_series_add_up_and_keep_the_same_moments() {
+        let (one, other) = (
+            [(0.0, Some(1.0)), (1.0, None)],
+            [(0.0, Some(2.0)), (1.0, Some(5.0))],
+        );
+        let sums = stacked(&[&one, &other]);
+        assert_eq!(sums[0], [(0.0, Some(1.0)), (1.0, Some(1.0))]);
+        assert_eq!(sums[1], [(0.0, Some(3.0)), (1.0, Some(6.0))]);
+        let long = |peak: usize| -> Vec<Point> {
+            let value = |i: usize| if i == peak { 90.0 } else { 1.0 };
+            (0..5000).map(|i| (i as f64, Some(value(i)))).collect()
+        };
+        let sums = stacked(&[&long(1234), &long(4001)]);
+        assert!(sums[0].len() < 2000 && sums[0].len() == sums[1].len());
+        assert!(sums[0].contains(&(1234.0, Some(90.0))) && sums[1].contains(&(4001.0, Some(91.0))));
     }
 
     #[test]

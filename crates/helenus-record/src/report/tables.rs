@@ -150,12 +150,11 @@ pub(super) fn legend(bands: &[Band]) -> String {
         .map(|(kind, said)| {
             format!(
                 "<label><input type=\"checkbox\" data-band=\"{kind}\" checked> \
-                 <span class=\"swatch\" data-swatch=\"{kind}\"></span>{said}</label>"
+                 <span class=\"swatch band-{kind}\"></span>{said}</label>"
             )
         })
         .collect();
-    let hint =
-        "<p class=\"note\">Drag across a chart to zoom all of them; double-click to zoom out.</p>";
+    let hint = "<p class=\"note\">Drag across a chart to zoom all of them; double-click to zoom out. Click a name below a chart to hide its line.</p>";
     if switches.is_empty() {
         return hint.to_owned();
     }

@@ -2,12 +2,12 @@
 //! Refuses a percentile that too few samples stand behind: the line has a hole there.
 
 use crate::report::RunReport;
-use crate::report::chart::{Chart, Style, text};
+use crate::report::axis::Axis;
+use crate::report::chart::{Chart, Style};
 use crate::report::series::{Clock, Merged, SAMPLES, Tick, growth, line, merged, single_ticks};
 use crate::report::words::{count, digits};
 use helenus_model::histogram::Histogram;
 use helenus_model::telemetry::Seen;
-use serde_json::json;
 use std::collections::BTreeSet;
 
 /// A kind of time: its colour and its histogram.
@@ -43,9 +43,8 @@ fn throughput(ticks: &[Tick], clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "throughput",
         "Throughput",
-        "operations a second",
+        Axis::from_zero("operations a second"),
         clock,
-        false,
     );
     let per_s = |count: fn(&Tick) -> u64| {
         line(ticks, move |t| {
@@ -94,11 +93,10 @@ fn latency(report: &RunReport<'_>, single: &[Tick], clock: Clock) -> Chart {
     let mut chart = Chart::over_time(
         "latency",
         "Response and service time",
-        "ms, logarithmic",
+        Axis::log("ms, logarithmic"),
         clock,
-        true,
     );
-    chart.height = 380;
+    chart.height = 300;
     let merged = merged(report.intervals, clock, None);
     let kinds: [Kind; 2] = [
         ("response", |t| &t.all.response),
@@ -126,7 +124,7 @@ fn latency(report: &RunReport<'_>, single: &[Tick], clock: Clock) -> Chart {
 
 fn by_operation(report: &RunReport<'_>, clock: Clock, names: &BTreeSet<&str>) -> Chart {
     let title = "p99 by operation: response time, or service time in a closed loop";
-    let mut chart = Chart::over_time("by-operation", title, "ms, logarithmic", clock, true);
+    let mut chart = Chart::over_time("by-operation", title, Axis::log("ms, logarithmic"), clock);
     let mut all = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let merged = merged(report.intervals, clock, Some(name));
@@ -197,7 +195,7 @@ pub(super) fn generator(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let merged = merged(report.intervals, clock, None);
     let single = single_ticks(report.intervals, clock);
     let title = "The generator's delay, and waits for a slot";
-    let mut delay = Chart::over_time("delay", title, "ms, logarithmic", clock, true);
+    let mut delay = Chart::over_time("delay", title, Axis::log("ms, logarithmic"), clock);
     let p99 = |of: fn(&Tick) -> &Histogram| {
         line(&merged.ticks, move |t| {
             of(t).percentile_ns(0.99).map(visible)
@@ -238,11 +236,9 @@ pub(super) fn generator(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
     let mut cpu = Chart::over_time(
         "generator-cpu",
         "The generator's thread",
-        "share of the time",
+        Axis::shares("share of the time"),
         clock,
-        false,
     );
-    cpu.set("yaxis", json!({"title": {"text": text("share of the time")}, "rangemode": "tozero", "tickformat": ".0%"}));
     let busy = line(&single, |t| {
         (t.seconds > 0.0).then(|| t.thread_cpu_ns as f64 / 1e9 / t.seconds)
     });

@@ -4,6 +4,7 @@ usage: browser.py check PAGE... [--shots FOLDER]     all checks; ends with 77 wh
        browser.py open PAGE                          opens the page once and prints its times in ms, as JSON
 """
 
+import base64
 import json
 import pathlib
 import shutil
@@ -16,13 +17,12 @@ TIMES = """() => {
   const entry = performance.getEntriesByType("navigation")[0];
   return { load_ms: entry.loadEventEnd, drawn_ms: window.firstDrawn || null };
 }"""
-# Runs before the page's own scripts: notes when the first chart that is in view has been drawn and painted.
-WATCH = """new MutationObserver((_, self) => {
-  if (document.querySelector("figure.chart[data-drawn] .main-svg")) {
-    self.disconnect();
+# Runs before the page's own script: notes when the charts are there, with the script's part, and painted.
+WATCH = """addEventListener("DOMContentLoaded", () => {
+  if (document.querySelector("figure.chart svg.area")) {
     requestAnimationFrame(() => setTimeout(() => { window.firstDrawn = performance.now(); }, 0));
   }
-}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-drawn"] });"""
+});"""
 
 
 def launch(playwright):
@@ -62,8 +62,7 @@ def opened(context, page_file, said):
 
 
 def scrolled(page):
-    """Scrolls through the whole page, as a reader does, and back. A chart that is looked at is drawn, however
-    slowly the machine paints: each step waits for two frames, since the page learns what is in view from frames."""
+    """Scrolls through the whole page, as a reader does, and back: what only then appears or complains is noted."""
     page.evaluate("""async () => {
       const frame = () => new Promise(done => requestAnimationFrame(done));
       for (let y = 0; y <= document.documentElement.scrollHeight; y += 350) {
@@ -72,33 +71,61 @@ def scrolled(page):
         await frame();
       }
     }""")
-    page.wait_for_function("() => [...document.querySelectorAll('figure.chart')].every(f => f.dataset.drawn)")
     page.evaluate("window.scrollTo({ top: 0, behavior: 'instant' })")
     page.wait_for_timeout(150)
 
 
+# Of each chart: whether it has lines, marks or cells of some size, each with a colour of its own.
+EMPTY = """() => [...document.querySelectorAll('figure.chart')].filter(figure => {
+  const svg = figure.querySelector('svg.area'), drawn = [...figure.querySelectorAll('.line[data-name], g.mark, .cell')];
+  const seen = drawn.filter(one => { const box = one.getBoundingClientRect(); return box.width + box.height > 2; });
+  const coloured = seen.every(one => one.matches('.cell') ||
+    getComputedStyle(one.closest('.series')).getPropertyValue('--c').trim().startsWith('#'));
+  return !seen.length || !coloured || svg.getBoundingClientRect().width < 150;
+}).map(figure => figure.id)"""
+# Words of axes and charts that lie over each other, or stick out of their figure.
+CLASHES = """() => [...document.querySelectorAll('figure.chart')].flatMap(figure => {
+  const frame = figure.getBoundingClientRect(), wrong = [];
+  const words = [...figure.querySelectorAll('g.x text, g.y text, .of, .moment')].filter(word => word.getClientRects().length);
+  const boxes = words.map(word => [word.textContent, word.getBoundingClientRect()]);
+  boxes.forEach(([text, a], i) => {
+    if (a.left < frame.left - 1 || a.right > frame.right + 1) { wrong.push(`${figure.id}: "${text}" sticks out`); }
+    boxes.slice(i + 1).forEach(([other, b]) => {
+      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3) {
+        wrong.push(`${figure.id}: "${text}" lies over "${other}"`);
+      }
+    });
+  });
+  return wrong;
+})"""
+
+
 def look(page, wrong, where):
-    """Every chart has lines or marks, and nothing sticks out of the page."""
-    empty = page.evaluate("""() => [...document.querySelectorAll('figure.chart')].filter(f =>
-        !f.querySelector('.scatterlayer .trace path, .heatmaplayer image') || f.querySelector('.main-svg').getBoundingClientRect().width < 200
-      ).map(f => f.id)""")
+    """Every chart has lines or marks, no words lie over others, and nothing sticks out of the page."""
+    empty = page.evaluate(EMPTY)
     if empty:
         wrong.append(f"{where}: charts without a drawing: {empty}")
+    wrong.extend(f"{where}: {clash}" for clash in page.evaluate(CLASHES))
     too_wide = page.evaluate("""() => ({ page: document.documentElement.scrollWidth, window: window.innerWidth,
-      culprits: [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, pre, nav, svg, .plot')
+      culprits: [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, pre, nav, svg')
         && e.getBoundingClientRect().right > window.innerWidth + 1).slice(0, 5).map(e => e.tagName + '.' + e.className) })""")
     if too_wide["page"] > too_wide["window"]:
         wrong.append(f"{where}: wider than the window: {too_wide}")
 
 
 def ranges(page, selector):
-    return page.evaluate(f"""() => [...document.querySelectorAll({selector!r})].map(f =>
-        f.querySelector('.plot').layout.xaxis.range.map(Number))""")
+    """What each chart shows of the run's time: of its lines, its bands and its ticks."""
+    return page.evaluate(f"""() => [...document.querySelectorAll({selector!r})].map(f => {{
+      const box = name => f.querySelector(name).getAttribute('viewBox').split(' ').map(Number);
+      const [lines, bands] = [box('svg.lines'), box('svg.behind')];
+      return {{ from: lines[0], to: lines[0] + lines[2], bands: [bands[0], bands[0] + bands[2]],
+        ticks: [...f.querySelectorAll('g.x text')].map(t => t.textContent) }};
+    }})""")
 
 
 def drag(page, figure, parts=(0.3, 0.6)):
     """Drags across the chart's middle, from one part of its width to another."""
-    plot = page.locator(f"#{figure} .nsewdrag").first
+    plot = page.locator(f"#{figure} svg.area").first
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     y = box["y"] + box["height"] / 2
@@ -106,38 +133,92 @@ def drag(page, figure, parts=(0.3, 0.6)):
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * parts[1], y, steps=8)
     page.mouse.up()
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(200)
 
 
 def zoom(page, wrong):
     """A drag zooms the chart, and with it every chart over time; a double click takes all of them back."""
-    figures = page.evaluate("[...document.querySelectorAll('figure.chart')].map(f => f.id)")
-    first = "chart-throughput" if "chart-throughput" in figures else figures[0]
-    over_time = "#time figure.chart, #generator figure.chart, #nodes figure.chart, #host figure.chart"
-    before = ranges(page, f"#{first}")
-    others = ranges(page, over_time)
+    if not page.locator("figure.time").count():
+        return
+    first, over_time = "chart-throughput", "figure.chart.time"
+    before, others = ranges(page, f"#{first}"), ranges(page, over_time)
     drag(page, first)
-    after = ranges(page, f"#{first}")
-    if after == before or not before[0][0] < after[0][0] < after[0][1] < before[0][1]:
+    after = ranges(page, f"#{first}")[0]
+    if not before[0]["from"] < after["from"] < after["to"] < before[0]["to"] or after["ticks"] == before[0]["ticks"]:
         wrong.append(f"the drag did not zoom: {before} {after}")
-    if any(one != after[0] for one in ranges(page, over_time)):
-        wrong.append(f"not every chart over time zoomed along: {ranges(page, over_time)}")
-    page.locator(f"#{first} .nsewdrag").first.dblclick()
-    page.wait_for_timeout(500)
+    # A third of the width is a third of the time, to a pixel or two.
+    if abs(after["from"] - 3000) > 60 or abs(after["to"] - 6000) > 60:
+        wrong.append(f"the drag zoomed to another stretch: {after}")
+    zoomed = ranges(page, over_time)
+    if any([one["from"], one["to"]] != [after["from"], after["to"]] or one["bands"] != [one["from"], one["to"]]
+           for one in zoomed):
+        wrong.append(f"not every chart over time zoomed along: {zoomed}")
+    if len({one["ticks"][0] for one in zoomed}) > 2:
+        wrong.append(f"charts over time have other ticks: {zoomed}")
+    page.locator(f"#{first} svg.area").first.dblclick()
+    page.wait_for_timeout(200)
     if ranges(page, over_time) != others:
         wrong.append(f"a double click did not go back: {others} {ranges(page, over_time)}")
 
 
+def differing(blank, one, other):
+    """How many pixels of two pictures differ; a painter is not exact to the last one."""
+    pictures = [base64.b64encode(picture).decode() for picture in (one, other)]
+    return blank.evaluate("""async pictures => {
+      const [one, other] = await Promise.all(pictures.map(async picture => {
+        const image = new Image();
+        image.src = "data:image/png;base64," + picture;
+        await image.decode();
+        const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+        canvas.drawImage(image, 0, 0);
+        return new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer);
+      }));
+      return one.length === other.length ? one.filter((pixel, i) => pixel !== other[i]).length : one.length;
+    }""", pictures)
+
+
 def switches(page, wrong):
-    """Each switch of the legend takes its bands away and brings them back."""
-    shapes = "() => document.querySelector('#chart-throughput .plot').layout.shapes.length"
-    for box in page.locator("[data-band]").all():
-        before = page.evaluate(shapes)
-        box.uncheck()
-        without = page.evaluate(shapes)
-        box.check()
-        if not (without < before == page.evaluate(shapes)):
-            wrong.append(f"the switch {box.get_attribute('data-band')} changes nothing: {before} {without}")
+    """Each switch takes its bands away from a chart and brings them back; each name of a legend does so with its line."""
+    if page.locator("[data-band]").count():
+        figure = page.locator("#chart-throughput .plot")
+        figure.scroll_into_view_if_needed()
+        blank = page.context.browser.new_page()
+        for box in page.locator("[data-band]").all():
+            pictures = [figure.screenshot()]
+            for _ in range(2):
+                box.evaluate("box => box.click()")
+                pictures.append(figure.screenshot())
+            gone, left = differing(blank, *pictures[:2]), differing(blank, pictures[0], pictures[2])
+            # A band is as high as the chart.
+            if gone < 200 or left > 20:
+                wrong.append(f"the switch {box.get_attribute('data-band')}: {gone} pixels change, {left} do not come back")
+        blank.close()
+    for button in page.locator("button[data-shows]").all():
+        own = page.locator(f"#{button.evaluate('b => b.closest(`figure`).id')} "
+                           f"[data-series=\"{button.get_attribute('data-shows')}\"]")
+        boxes = "all => all.map(one => one.getClientRects().length > 0 && getComputedStyle(one).display !== 'none')"
+        shown = own.evaluate_all(boxes)
+        button.click()
+        hidden = own.evaluate_all(boxes)
+        button.click()
+        if not shown or not all(shown) or any(hidden) or own.evaluate_all(boxes) != shown:
+            wrong.append(f"the legend's {button.inner_text()!r} changes nothing: {shown} {hidden}")
+
+
+def stacks(page, wrong):
+    """What is left of a stack stands on the axis, and comes back to its place."""
+    for figure in page.locator("figure.chart:has(.line.stacked)").all():
+        paths = "all => all.map(one => one.getBoundingClientRect().height)"
+        areas = figure.locator(".line.stacked[data-name]")
+        before = areas.evaluate_all(paths)
+        lowest = figure.locator("button[data-shows]").first
+        lowest.click()
+        without = areas.evaluate_all(paths)
+        lowest.click()
+        after = areas.evaluate_all(paths)
+        # The highest is first.
+        if not without[0] < before[0] or any(abs(a - b) > 0.1 for a, b in zip(before, after)):
+            wrong.append(f"a stack without its lowest is not lower, or does not come back: {before} {without} {after}")
 
 
 def sheets(page, wrong):
@@ -161,16 +242,37 @@ def sheets(page, wrong):
 
 
 def hover(page, wrong):
-    figure = page.locator("figure.chart").first
-    box = figure.locator(".nsewdrag").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
-    page.mouse.move(box["x"] + box["width"] * 0.52, box["y"] + box["height"] * 0.5)
-    try:
-        page.wait_for_selector("figure.chart .hoverlayer text", timeout=3000, state="attached")
-    except Exception:
-        if page.locator("#chart-throughput").count():
-            wrong.append("nothing appears under the pointer")
-    page.mouse.move(2, 2)
+    """Under the pointer each chart over time or percentiles tells its moment, and the values of its lines there."""
+    for figure in page.locator("figure.chart:has(svg.area[data-of])").all():
+        where = figure.get_attribute("id")
+        svg = figure.locator("svg.area")
+        svg.scroll_into_view_if_needed()
+        box = svg.bounding_box()
+        page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.5)
+        page.mouse.move(box["x"] + box["width"] * 0.31, box["y"] + box["height"] * 0.5)
+        rows = figure.locator(".tip > div").all_inner_texts()
+        names = figure.locator(".line[data-name]").evaluate_all("all => all.map(one => one.dataset.name)")
+        told = {row.rsplit(": ", 1)[0] for row in rows[1:]}
+        if len(rows) < 2 or not told <= set(names) or any(":" not in row for row in rows[1:]):
+            wrong.append(f"{where}: nothing appears under the pointer: {rows}")
+        if not figure.locator(".over line").count() or not figure.locator(".over circle").count():
+            wrong.append(f"{where}: no crosshair")
+        if where == "chart-throughput":
+            # Two thousand operations a second are offered, at a moment of the axis.
+            offered = [row for row in rows if row.startswith("offered: ")]
+            if offered != ["offered: 2,000 op/s"] or not rows[0].endswith(" s"):
+                wrong.append(f"{where}: {rows}")
+        tip = figure.locator(".tip").bounding_box()
+        if tip["x"] < 0 or tip["x"] + tip["width"] > page.viewport_size["width"]:
+            wrong.append(f"{where}: the values stick out: {tip}")
+        page.mouse.move(2, 2)
+        if figure.locator(".tip").is_visible():
+            wrong.append(f"{where}: the values stay")
+    # Elsewhere each mark tells about itself.
+    silent = page.evaluate("""() => [...document.querySelectorAll('figure.chart')].filter(f =>
+        !f.querySelector('svg.area').dataset.of && !f.querySelector('g.mark > title, .cell > title')).map(f => f.id)""")
+    if silent:
+        wrong.append(f"charts that tell nothing under the pointer: {silent}")
 
 
 def check(files, shots):
@@ -186,22 +288,19 @@ def check(files, shots):
                     where, said = f"{file.stem} {theme} {width}", []
                     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
                     page = opened(context, file, said)
-                    page.wait_for_timeout(300)
-                    all_at_once = page.evaluate(
-                        "() => [...document.querySelectorAll('figure.chart')].every(f => f.dataset.drawn)")
-                    if all_at_once and page.locator("figure.chart").count() > 8:
-                        wrong.append(f"{where}: charts below the fold were drawn before they were seen")
                     scrolled(page)
                     look(page, wrong, where)
                     if width == 900 and theme == "light":
                         zoom(page, wrong)
                         hover(page, wrong)
                         switches(page, wrong)
+                        stacks(page, wrong)
                         sheets(page, wrong)
-                        background = "() => getComputedStyle(document.body).backgroundColor"
-                        before = page.evaluate(background)
+                        colours = "() => [getComputedStyle(document.body).backgroundColor, " \
+                            "...[...document.querySelectorAll('.series')].map(s => getComputedStyle(s).getPropertyValue('--c'))]"
+                        before = page.evaluate(colours)
                         page.click("#theme")
-                        if page.evaluate(background) == before:
+                        if any(one == other for one, other in zip(before, page.evaluate(colours))):
                             wrong.append(f"{where}: the button does not change the theme")
                         page.click("#theme")
                     page.evaluate("window.scrollTo({ top: 0, behavior: 'instant' })")
@@ -211,6 +310,7 @@ def check(files, shots):
                     wrong.extend(f"{where}: {one}" for one in said)
                     context.close()
             wrong.extend(printed(browser, file, shots))
+            wrong.extend(without_script(browser, file, shots))
         browser.close()
     for one in wrong:
         print(one)
@@ -223,15 +323,31 @@ def printed(browser, file, shots):
     context = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme="dark")
     page = opened(context, file, said)
     pdf = page.pdf(format="A4", print_background=True)
-    drawn = page.evaluate("() => [...document.querySelectorAll('figure.chart')].every(f => f.dataset.drawn)")
-    if not drawn:
-        said.append("a chart that nobody scrolled to was not drawn for print")
+    page.emulate_media(media="print")
+    paper = page.evaluate("() => getComputedStyle(document.documentElement).getPropertyValue('--card').trim()")
+    empty = page.evaluate(EMPTY)
+    if empty or paper != "#ffffff":
+        said.append(f"charts without a drawing on paper of {paper}: {empty}")
     if len(pdf) < 20_000:
         said.append(f"the print has {len(pdf)} bytes only")
     if shots:
         (shots / f"{file.stem}.pdf").write_bytes(pdf)
     context.close()
     return [f"{file.stem} printed: {one}" for one in said]
+
+
+def without_script(browser, file, shots):
+    """Where no script runs every chart is there all the same."""
+    said, wrong = [], []
+    context = browser.new_context(viewport={"width": 900, "height": 1000}, java_script_enabled=False)
+    page = opened(context, file, said)
+    empty = page.evaluate(EMPTY)
+    if empty or page.locator(".tip").count():
+        wrong.append(f"charts without a drawing: {empty}")
+    if shots:
+        page.screenshot(path=str(shots / f"{file.stem}-without-script.png"), full_page=True)
+    context.close()
+    return [f"{file.stem} without a script: {one}" for one in wrong + said]
 
 
 def open_once(file):

@@ -77,9 +77,10 @@ fn latency_is_drawn_against_distance_by_level() {
         "left out: 1",
         "inter_dc_tcp_nodelay true",
         "chart-levels-0",
-        "\"name\":\"EACH_QUORUM\"",
-        "\"x\":[0.0,20.0],\"y\":[1.7,22.6]",
-        "\"name\":\"EACH_QUORUM, predicted\"",
+        "data-name=\"EACH_QUORUM\"",
+        "<title>EACH_QUORUM at 0ms: 1.70 ms</title>",
+        "<title>EACH_QUORUM at &lt;img&gt;: 22.6 ms</title>",
+        "data-name=\"EACH_QUORUM, predicted\"",
         "<td class=\"n\">22.60</td>",
     ];
     for part in parts {
