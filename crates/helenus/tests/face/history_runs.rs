@@ -106,7 +106,7 @@ fn the_list_and_a_run() {
     phase  op  offered  done  failed  op/s  time  p50  p95  p99  p99.9  max
     write  200  200  0  200  response  [ms]  [ms]  –  –  [ms]
       service  [ms]  [ms]  –  –  [ms]
-    read  200  200  0  198  response  [ms]  [ms]  –  –  [ms]
+    read  200  200  0  200  response  [ms]  [ms]  –  –  [ms]
       service  [ms]  [ms]  –  –  [ms]
     times in ms; – is a percentile with fewer than 10 samples above it
     write was too short to judge whether it was steady
