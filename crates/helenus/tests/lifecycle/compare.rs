@@ -225,7 +225,7 @@ fn ctrl_c_shows_the_pairs_so_far_and_leaves_nothing() {
     assert!(said.out.contains("left out: r"), "{said}");
     assert!(said.out.contains("stored as cmp1"), "{said}");
     let left = "error: interrupted, and cleaned up: 3 runs are done, 13 are left\n\
-                hint: go on: helenus experiment resume e1\n";
+                hint: resume: helenus experiment resume e1\n";
     assert!(said.err.ends_with(left), "{said}");
     assert_eq!(lab.processes(), vec![]);
     assert_eq!(look::entries(&lab.path("home/state/clusters")).len(), 0);

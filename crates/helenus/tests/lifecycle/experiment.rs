@@ -512,7 +512,7 @@ fn too_few_blocks_are_told_and_may_be_made_enough_once() {
     shot!(lab.run(&longer("7")), @"
     exit code: 2
     --- standard error
-    error: 6 blocks are planned: their answer may be known, and must not decide whether there are more
+    error: 6 blocks are planned: their answer may be known, and it must not decide whether to run more
     hint: start another with that many from the start: --anew --repeats 7; or `until` in its file
     ");
     shot!(lab.run(&longer("5")), @"

@@ -470,12 +470,11 @@ fn a_run_s_faults_come_and_go_and_are_told() {
     assert!(page.contains(kill));
     // The charts count from the same moment as the table.
     for (words, from_s) in [("pause node1", faults[0].2), ("kill node1", faults[1].2)] {
-        let (before, _) = page
-            .split_once(&format!("\"text\":\"{words}\",\"x\":"))
-            .map_or(("", ""), |(_, rest)| {
-                rest.split_once(',').unwrap_or_default()
-            });
-        let at: f64 = before.parse().expect("where it is drawn");
+        let drawn = page.split_once(&format!(">{words}</text>"));
+        let before = drawn.map_or("", |(before, _)| before);
+        let at = before.rsplit_once("data-at=\"").map_or("", |(_, at)| at);
+        let at = at.split('"').next().unwrap_or_default();
+        let at: f64 = at.parse().expect("where it is drawn");
         assert!((at - from_s).abs() < 0.01, "{words}: {at} and {from_s}");
     }
 }
