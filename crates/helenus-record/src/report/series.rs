@@ -349,8 +349,8 @@ mod tests {
             [(0.0, Some(2.0)), (1.0, Some(5.0))],
         );
         let sums = stacked(&[&one, &other]);
-        assert_eq!(sums[0], [(0.0, Some(1.0)), (1.0, Some(1.0))]);
-        assert_eq!(sums[1], [(0.0, Some(3.0)), (1.0, Some(6.0))]);
+        assert_eq!(sums[0], [(0.0, Some(1.0)), (1.0, Some(0.0))]);
+        assert_eq!(sums[1], [(0.0, Some(3.0)), (1.0, Some(5.0))]);
         let long = |peak: usize| -> Vec<Point> {
             let value = |i: usize| if i == peak { 90.0 } else { 1.0 };
             (0..5000).map(|i| (i as f64, Some(value(i)))).collect()
