@@ -114,14 +114,14 @@ fn asked(words: &[&str]) -> Result<(Target, bool), Box<dyn Error>> {
     while let Some(word) = rest.next() {
         match word {
             "--dry-run" => dry = true,
-            "--arch" => arch = rest.next().ok_or("--arch wants x86_64 or aarch64")?,
-            _ => return Err("it takes nothing but --arch ARCH and --dry-run".into()),
+            "--arch" => arch = rest.next().ok_or("--arch must be x86_64 or aarch64")?,
+            _ => return Err("unknown word: dist takes --arch ARCH and --dry-run".into()),
         }
     }
     let mut known = TARGETS.into_iter().filter(|target| target.arch == arch);
     let target = known
         .next()
-        .ok_or_else(|| format!("{arch} is not built for: x86_64 and aarch64 are"))?;
+        .ok_or_else(|| format!("no packages for {arch}: only for x86_64 and aarch64"))?;
     Ok((target, dry))
 }
 
@@ -164,7 +164,7 @@ fn builders(target: Target) -> Result<(), Box<dyn Error>> {
         .output()
         .is_ok_and(|said| said.status.success());
     if !runs("maturin") || !(zig || runs_with("zig", "version")) {
-        return Err(format!("maturin or zig is not here: {BUILDERS}").into());
+        return Err(format!("maturin or zig is missing: {BUILDERS}").into());
     }
     let triple = target.triple();
     let library = Command::new("rustc")
@@ -173,7 +173,7 @@ fn builders(target: Target) -> Result<(), Box<dyn Error>> {
     let library = String::from_utf8_lossy(&library.stdout).trim().to_owned();
     if library.is_empty() || !Path::new(&library).is_dir() {
         return Err(
-            format!("Rust's library for {triple} is not here: rustup target add {triple}").into(),
+            format!("Rust's library for {triple} is missing: rustup target add {triple}").into(),
         );
     }
     Ok(())
@@ -196,7 +196,7 @@ fn date(root: &Path) -> Result<String, Box<dyn Error>> {
     let date = String::from_utf8(said.stdout)?.trim().to_owned();
     match date.parse::<u64>() {
         Ok(_) => Ok(date),
-        Err(_) => Err("git tells no date of the commit".into()),
+        Err(_) => Err("git does not know the date of the commit".into()),
     }
 }
 
@@ -211,7 +211,7 @@ fn unpacked(wheel: &Path, work: &Path) -> Result<PathBuf, Box<dyn Error>> {
     Ok(binary)
 }
 
-/// Completions and man pages, told by the program itself.
+/// Completions and man pages, printed by the program itself.
 fn pages(target: Target, packaged: &Packaged) -> Result<(), Box<dyn Error>> {
     let program = || {
         if target.arch == std::env::consts::ARCH {

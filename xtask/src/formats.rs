@@ -157,7 +157,7 @@ fn page(source: &Source, entry: &Entry) -> Result<String, Box<dyn Error>> {
     let mut shape = Shape::new(source, name);
     let keys = shape.page(&root, answer);
     if !shape.strange.is_empty() {
-        return Err(format!("{name}: cannot tell {}", shape.strange.join(", ")).into());
+        return Err(format!("{name}: no description of {}", shape.strange.join(", ")).into());
     }
     if !shape.silent.is_empty() {
         let keys = shape.silent.join(", ");

@@ -69,9 +69,10 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
             ));
         }
     };
-    for path in files(&root.join("crates"), "rs")? {
+    let sources = ["crates", "xtask"].map(|folder| files(&root.join(folder), "rs"));
+    for path in sources.into_iter().collect::<Result<Vec<_>, _>>()?.concat() {
         let shown = path.strip_prefix(root)?.display().to_string();
-        let is_test = ["/tests/", "tests.rs", "/fake_node"];
+        let is_test = ["/tests/", "tests.rs", "/fake_node", "xtask/src/words.rs"];
         if !shown.contains("/src/") || is_test.iter().any(|part| shown.contains(part)) {
             continue;
         }

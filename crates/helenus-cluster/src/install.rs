@@ -16,7 +16,6 @@ const NEW_RED_HAT: u32 = 10;
 enum Manager {
     Apt,
     Dnf,
-    Brew,
 }
 
 /// What a machine's packages are called, and how they are brought.
@@ -36,11 +35,11 @@ impl Installer {
     /// That of this machine.
     pub fn here() -> Self {
         let is_root = rustix::process::geteuid().is_root();
-        Self::of(Path::new("/"), std::env::consts::OS, is_root)
+        Self::of(Path::new("/"), is_root)
     }
 
     /// That of the system below a root.
-    pub fn of(root: &Path, os: &str, root_user: bool) -> Self {
+    pub fn of(root: &Path, root_user: bool) -> Self {
         let text = helenus_cql::input::text(&root.join("etc/os-release")).unwrap_or_default();
         let value = |key: &str| {
             let pairs = text.lines().filter_map(|line| line.split_once('='));
@@ -56,10 +55,9 @@ impl Installer {
         // A relative counts its releases in its own way.
         let parent = || families.iter().find(|f| like.split(' ').any(|l| l == **f));
         let family = own.or_else(parent).copied().unwrap_or_default();
-        let manager = match (os, family) {
-            ("macos", _) => Some(Manager::Brew),
-            (_, "ubuntu" | "debian") => Some(Manager::Apt),
-            (_, "rhel" | "fedora") => Some(Manager::Dnf),
+        let manager = match family {
+            "ubuntu" | "debian" => Some(Manager::Apt),
+            "rhel" | "fedora" => Some(Manager::Dnf),
             _ => None,
         };
         let lists = match fs_err::read_dir(root.join("var/lib/apt/lists")) {
@@ -80,7 +78,7 @@ impl Installer {
 
     /// `install JDK 17: apt-get install …`; without a command where none is known.
     pub fn jdk(&self, feature: u32) -> String {
-        told(
+        in_words(
             &format!("JDK {feature}"),
             self.jdk_command(feature, true).as_deref(),
         )
@@ -88,7 +86,7 @@ impl Installer {
 
     /// The same, for a JDK that has every module.
     pub fn whole_jdk(&self, feature: u32) -> String {
-        told(
+        in_words(
             &format!("JDK {feature}"),
             self.jdk_command(feature, false).as_deref(),
         )
@@ -97,7 +95,7 @@ impl Installer {
     /// `install Maven: apt-get install maven`.
     pub fn maven(&self) -> String {
         let command = self.manager.map(|manager| self.install(manager, "maven"));
-        told("Maven", command.as_deref())
+        in_words("Maven", command.as_deref())
     }
 
     fn jdk_command(&self, feature: u32, cut: bool) -> Option<String> {
@@ -122,13 +120,12 @@ impl Installer {
             ("ubuntu", _) => true,
             ("fedora", 8 | 11 | 17) => version.is_none_or(|v| v < NEW_FEDORA),
             ("rhel", 8 | 11 | 17) => version.is_none_or(|v| v < NEW_RED_HAT),
-            _ => manager == Manager::Brew,
+            _ => false,
         };
         let package = match (manager, feature) {
             (Manager::Apt, _) => format!("openjdk-{feature}-jre-headless"),
             (Manager::Dnf, 8) => "java-1.8.0-openjdk-headless".to_owned(),
             (Manager::Dnf, _) => format!("java-{feature}-openjdk-headless"),
-            (Manager::Brew, _) => format!("openjdk@{feature}"),
         };
         has.then_some((manager, package))
     }
@@ -142,12 +139,11 @@ impl Installer {
                 format!("{sudo}apt-get update && {sudo}apt-get install -y {package}")
             }
             Manager::Dnf => format!("{sudo}dnf install -y {package}"),
-            Manager::Brew => format!("brew install {package}"),
         }
     }
 }
 
-fn told(what: &str, command: Option<&str>) -> String {
+fn in_words(what: &str, command: Option<&str>) -> String {
     match command {
         Some(command) => format!("install {what}: {command}"),
         None => format!("install {what}"),
@@ -165,7 +161,7 @@ mod tests {
         let lists = root.path().join("var/lib/apt/lists");
         fs_err::create_dir_all(&lists).unwrap();
         fs_err::write(lists.join("main_Packages.lz4"), "").unwrap();
-        Installer::of(root.path(), "linux", true)
+        Installer::of(root.path(), true)
     }
 
     /// The command for a JDK, without the words before it.
@@ -220,10 +216,8 @@ mod tests {
         fs_err::create_dir_all(&etc).unwrap();
         fs_err::write(etc.join("os-release"), "ID=debian\nVERSION_ID=\"12\"\n").unwrap();
         assert_eq!(
-            Installer::of(empty.path(), "linux", false).maven(),
+            Installer::of(empty.path(), false).maven(),
             "install Maven: sudo apt-get update && sudo apt-get install -y maven"
         );
-        let mac = Installer::of(Path::new("/nowhere"), "macos", false);
-        assert_eq!(mac.jdk(17), "install JDK 17: brew install openjdk@17");
     }
 }

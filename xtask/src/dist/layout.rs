@@ -146,7 +146,7 @@ pub(super) fn control(version: &str, arch: &str, glibc: &str, bytes: u64) -> Str
          Priority: optional\n\
          Description: brings up, loads and measures Apache Cassandra\n \
          Helenus brings up real Apache Cassandra clusters on one machine in seconds,\n \
-         loads them, and measures them with numbers one can believe.\n"
+         loads them, and measures them with numbers you can trust.\n"
     )
 }
 
@@ -198,7 +198,7 @@ mod tests {
             "Installed-Size: 3",
             "Depends: libc6 (>= 2.31)",
             "Recommends: openjdk-17-jre-headless | openjdk-11-jre-headless, maven",
-            " loads them, and measures them with numbers one can believe.",
+            " loads them, and measures them with numbers you can trust.",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
         }

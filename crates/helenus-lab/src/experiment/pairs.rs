@@ -5,6 +5,7 @@ use super::{ExperimentError, ExperimentEvent, ExperimentRequest, Sitting};
 use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
 use crate::compare::{Stored, history_file, pair_of, restart_of, wall_ns};
 use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::queue;
 use helenus_model::bench::PhaseKind;
 use helenus_model::comparison::{
     CompareError, Comparison, FailOn, Options, Stages, Stopping, compare,
@@ -97,6 +98,10 @@ pub fn find_rate(
     let Some(first) = request.combinations.first() else {
         return Ok(None);
     };
+    let what = format!("the rate of {}", request.experiment.name);
+    let _turn = queue::wait(hands, &what, &mut |ahead| {
+        events(ExperimentEvent::Waits(ahead))
+    })?;
     events(ExperimentEvent::FindsRate);
     let mut bench = first.bench.clone();
     bench.seed = request.seed.derive("rate");

@@ -139,6 +139,12 @@ pub(crate) fn pairs(
     sides: &[Combination],
 ) -> Result<(), CommandError> {
     let [a, b] = sides else { return Ok(()) };
+    if finds_rate(sides) {
+        let text = "pairs need a rate: each restart would find its own, and a pair would compare two loads";
+        return Err(CommandError::new(code::USAGE, text).hint(
+            "add rate or closed = true to [workload]; `helenus compare --ab` finds one rate for all".to_owned(),
+        ));
+    }
     let labels = [0, 1].map(|level| of.factors[0].levels[level].label.as_str());
     experiment::comparable(labels, [&a.bench, &b.bench], &pairs.bars).map_err(not_comparable)
 }
@@ -150,7 +156,7 @@ pub(crate) fn made(
     hands: &Hands,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    shown(experiment::compared(hands, of, id, true), ui)
+    Ok(shown(experiment::compared(hands, of, id, true), ui)?.unwrap_or(0))
 }
 
 /// The same once more, not kept: what `experiment report` says of pairs.
@@ -169,17 +175,25 @@ pub(crate) fn report(
                 .to_owned(),
         ));
     }
-    shown(experiment::compared(hands, of, id, false), ui)
+    shown(experiment::compared(hands, of, id, false), ui)?.ok_or_else(|| {
+        let code = BarAnswer::CannotTell.exit_code();
+        CommandError::new(code, format!("{id} has no complete pair yet"))
+            .hint(format!("resume it: helenus experiment resume {id}"))
+    })
 }
 
-fn shown(compared: Result<Option<Compared>, ExperimentError>, ui: &Ui) -> Result<u8, CommandError> {
+/// Shows a comparison; its exit code, or none where there is none.
+fn shown(
+    compared: Result<Option<Compared>, ExperimentError>,
+    ui: &Ui,
+) -> Result<Option<u8>, CommandError> {
     let Some(made) = compared.map_err(experiments::failure)? else {
-        return Ok(0);
+        return Ok(None);
     };
     render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
     match made.unanswered {
         Some(error) => Err(not_comparable(error)),
-        None => Ok(exit_code(&made.comparison)),
+        None => Ok(Some(exit_code(&made.comparison))),
     }
 }
 
@@ -212,7 +226,7 @@ pub(crate) fn not_comparable(error: CompareError) -> CommandError {
     CommandError::new(code::USAGE, error.to_string()).hint(error.hint())
 }
 
-/// 0 without bars.
+/// 0 without thresholds.
 fn exit_code(comparison: &Comparison) -> u8 {
     comparison.answer().map_or(0, BarAnswer::exit_code)
 }

@@ -164,7 +164,7 @@ pub(crate) fn request(
     let folder = std::env::current_dir().unwrap_or_default();
     let file = of_text("the comparison".to_owned(), &folder, text)?;
     Ok(ExperimentRequest {
-        combinations: plan::decidable(&file, hands, ui)?,
+        combinations: combinations(&file, hands, ui)?,
         seed,
         experiment: file.experiment,
         text: file.text,

@@ -310,6 +310,20 @@ fn a_file_that_is_no_side_is_told_with_its_line() {
 }
 
 #[test]
+fn a_file_of_pairs_needs_a_rate() {
+    let lab = TestLab::fake("serve");
+    let pairs = "name = 'ab'\npairs = true\n[workload]\nphases = 'write'\nduration = '1s'\n\
+                 [[factor]]\nkey = 'heap'\nkind = 'restart'\nlevels = ['300M', '500M']\n";
+    lab.write("pairs.toml", pairs);
+    shot!(lab.run(&["experiment", "plan", "pairs.toml"]), @"
+    exit code: 2
+    --- standard error
+    error: pairs need a rate: each restart would find its own, and a pair would compare two loads
+    hint: add rate or closed = true to [workload]; `helenus compare --ab` finds one rate for all
+    ");
+}
+
+#[test]
 fn a_dry_run_says_what_would_run() {
     let lab = with_sides();
     let seed = ["compare", "--dry-run", "--seed", "3"];

@@ -132,6 +132,27 @@ fn equal_sides_hold_a_wide_bar_and_stop_by_the_two_stages() {
 }
 
 #[test]
+fn a_rate_that_no_side_has_is_found_once() {
+    let open = side(0.01, "").replace("rate = 400\n", "");
+    let lab = sides(&open, &open);
+    let (_, made, told) = compared(&lab, &["--pairs", "1"]);
+    assert!(told.starts_with("one run of A finds the rate"), "{told}");
+    assert!(
+        told.contains("every restart without a rate of its own runs at "),
+        "{told}"
+    );
+    let rate = |run: &Value| -> Value {
+        let run = run.as_str().expect("a run");
+        let shown = lab.json(&["history", "show", run]);
+        shown["plan"]["phases"][0]["rate_per_s"].clone()
+    };
+    let rates = ["a", "b"].map(|side| rate(&made[side]["runs"][0]));
+    assert!(rates[0].is_number() && rates[0] == rates[1], "{rates:?}");
+    // The run that found it, and the pair.
+    assert_eq!(states(&lab).len(), 3);
+}
+
+#[test]
 fn what_is_obvious_ends_early() {
     let lab = sides(&side(1.0, ""), &side(1.5, ""));
     let early = ["--stop-early", "--max-pairs", "12", "--fail-on", "p50>+5%"];
