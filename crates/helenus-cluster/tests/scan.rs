@@ -323,7 +323,7 @@ fn names_that_are_not_there_get_the_nearest() {
     assert_eq!(said("kk.t"), "no such keyspace: kk; did you mean k?");
     assert_eq!(said("k.tt"), "keyspace k has no table tt; did you mean t?");
     assert!(said("k").contains("is not the name of a table; write KEYSPACE.TABLE"));
-    assert!(said("system.local").contains("each node's own"));
+    assert!(said("system.local").contains("local to each node"));
     assert_eq!(look(&place, "K.T").unwrap().name(), "k.t");
     assert!(
         look(&place, "\"K\".t").is_err(),

@@ -501,7 +501,7 @@ fn presets_show() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 

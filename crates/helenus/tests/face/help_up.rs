@@ -173,7 +173,7 @@ fn up() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -229,7 +229,7 @@ fn up() {
           --wan <HOLDER>
               What delays the packets: queue (packet queues of the kernel, and an emulator that reports
               how exact it was), or netem (the kernel's own, if it has it) [default: queue]
-              
+
               [possible values: queue, netem]
 
           --topology <FILE>
@@ -238,7 +238,7 @@ fn up() {
     Cluster:
       -n, --nodes <N>
               Nodes, or 5:5:5 for three data centres
-              
+
               [default: 1]
 
           --dc <NAME=N>
@@ -250,7 +250,7 @@ fn up() {
 
           --cassandra <RELEASE>
               A series such as 5.0, any published patch such as 4.1.5, or the path of a -bin.tar.gz
-              
+
               [default: 5.0]
 
           --cassandra-home <DIR>
@@ -267,7 +267,7 @@ fn up() {
 
           --tokens <N>
               Tokens of each node: 1 starts fastest, 16 is Cassandra's default
-              
+
               [default: 1]
 
           --set <KEY=VALUE>
@@ -291,7 +291,7 @@ fn up() {
 
           --ready-within <TIME>
               Longest wait until all nodes are ready
-              
+
               [default: 3m]
 
           --memory <SIZE>

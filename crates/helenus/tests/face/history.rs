@@ -24,7 +24,7 @@ fn help() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -134,7 +134,7 @@ fn help_of_what_removes_and_writes() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
@@ -194,13 +194,13 @@ fn help_of_what_removes_and_writes() {
     Options:
           --format <FORMAT>
               Text for people, or JSON for programs
-              
+
               [default: text]
               [possible values: text, json]
 
           --to <FILE>
               Where to write; - for standard output
-              
+
               [default: -]
 
           --as <FORM>

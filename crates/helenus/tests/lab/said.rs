@@ -77,7 +77,9 @@ pub(crate) fn read(file: &mut std::fs::File) -> String {
 pub(crate) const INSTALL: &str = r"install (JDK \d+|Maven)(: [^,]+)?";
 
 /// What every snapshot leaves out.
-pub(crate) const STEADY: [(&str, &str); 5] = [
+pub(crate) const STEADY: [(&str, &str); 6] = [
+    // clap pads some blank lines.
+    (r"(?m) +$", ""),
     (INSTALL, "install $1: [command]"),
     (r"_PORT=\d+", "_PORT=[port]"),
     (r"127\.\d+\.\d+\.\d+:\d+", "[address]:[port]"),
