@@ -2,6 +2,7 @@
 //! Refuses figures by hand: what stands between the marks of a block is what its raw files say, and a test holds it to that.
 
 mod diff;
+mod doubts;
 pub(crate) mod experiment;
 mod journals;
 mod levels;
@@ -37,7 +38,7 @@ struct Call<'a> {
 type Generator = fn(&Call<'_>) -> Result<String, Box<dyn Error>>;
 
 /// Every kind of block.
-const GENERATORS: [(&str, Generator); 9] = [
+const GENERATORS: [(&str, Generator); 10] = [
     ("proof", proof::text),
     ("stress", journals::stress),
     ("believe", journals::believe),
@@ -47,6 +48,7 @@ const GENERATORS: [(&str, Generator); 9] = [
     ("lives", lives::text),
     ("pairs", pairs::text),
     ("null", null::text),
+    ("doubts", doubts::text),
 ];
 
 /// Writes the pages' blocks anew, or with `--check` shows where they differ from their raw files.

@@ -13,6 +13,7 @@ mod formats;
 mod keys;
 mod lock;
 mod maven;
+mod order;
 mod patches;
 mod prove;
 mod words;
@@ -32,6 +33,7 @@ const USAGE: &str = "usage: cargo xtask CHORE
                  write the pages' figures anew from their raw files, or show where they differ
   formats [--check]
                  write the pages of the JSON formats anew from their types, or show where they differ
+  order          show who imports whom in each crate, and what has no order
   words          show retired phrases in the program's texts and the documents";
 
 fn main() -> ExitCode {
@@ -50,6 +52,10 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         ["figures", ref rest @ ..] => match figures::run(rest) {
+            Ok(verdict) => return verdict,
+            Err(error) => Err(error),
+        },
+        ["order"] => match order::run() {
             Ok(verdict) => return verdict,
             Err(error) => Err(error),
         },

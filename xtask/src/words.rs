@@ -72,7 +72,12 @@ fn found(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let sources = ["crates", "xtask"].map(|folder| files(&root.join(folder), "rs"));
     for path in sources.into_iter().collect::<Result<Vec<_>, _>>()?.concat() {
         let shown = path.strip_prefix(root)?.display().to_string();
-        let is_test = ["/tests/", "tests.rs", "/fake_node", "xtask/src/words.rs"];
+        let is_test = [
+            "/tests/",
+            "tests.rs",
+            "/helenus-fake-node/",
+            "xtask/src/words.rs",
+        ];
         if !shown.contains("/src/") || is_test.iter().any(|part| shown.contains(part)) {
             continue;
         }

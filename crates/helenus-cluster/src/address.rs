@@ -3,6 +3,7 @@
 //!
 //! Claims lie outside HELENUS_HOME, keyed by network namespace, so that two homes see each other's.
 
+use crate::error::{Class, Problem};
 use fs_err as fs;
 use helenus_model::plan::Ports;
 use helenus_model::seed::mix;
@@ -111,9 +112,12 @@ pub enum AddressError {
     Io(#[from] io::Error),
 }
 
-impl AddressError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for AddressError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Full { .. } => {
                 Some("`helenus list` shows the clusters, `helenus rm` frees theirs".into())

@@ -1,6 +1,7 @@
 //! JMX on demand: loads the management agent into a live JVM through its attach socket, needing no JDK tools.
 //! Refuses to leave JMX open without a password, and the password anywhere but in a 0600 file.
 
+use crate::error::{Class, Problem};
 use fs_err as fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -56,9 +57,12 @@ pub enum AttachError {
     Io(#[from] io::Error),
 }
 
-impl AttachError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for AttachError {
+    fn class(&self) -> Class {
+        Class::Cluster
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Silent { .. } => {
                 Some("if the node is paused, `helenus resume` continues it".into())

@@ -19,13 +19,12 @@ pub use save::{SaveRequest, look as look_at_save, save};
 pub use settle::settle;
 
 use crate::cancel::Cancel;
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::{Event, Hands};
+use crate::event::Event;
 use crate::state::ClusterState;
 use fs_err as fs;
-use helenus_model::baseline::{
-    BASELINE_VERSION, Baseline, PageCache, check_tag, is_immutable, table_folder,
-};
+use helenus_model::baseline::{BASELINE_VERSION, Baseline, check_tag, is_immutable, table_folder};
 use helenus_model::format::Format;
 use helenus_model::guard::is_system_keyspace;
 use helenus_model::units::Bytes;
@@ -41,69 +40,6 @@ const MANIFEST: &str = "manifest.json";
 
 /// Folders that a save has not finished, or a removal has not.
 const PARTIAL: &str = ".partial-";
-
-/// What a cluster's state records of baselines.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct BaselineMark {
-    /// The baseline that it was saved as, or restored from, last.
-    #[serde(default)]
-    pub last: Option<LastBaseline>,
-    /// Work that has started and not ended.
-    #[serde(default)]
-    pub work: Option<Work>,
-}
-
-/// The baseline that a cluster was at last.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LastBaseline {
-    /// Cluster that was saved, which may be another one.
-    pub cluster: String,
-    /// Tag.
-    pub tag: String,
-    /// When, in seconds since 1970.
-    pub at_unix: u64,
-    /// What was in the page cache when the nodes started from it; absent after a save.
-    #[serde(default)]
-    pub cache: Option<PageCache>,
-}
-
-/// Work on a cluster that changes its files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "verb")]
-pub enum Work {
-    /// Its files are being saved; they themselves are whole at any moment.
-    Save {
-        /// Tag.
-        tag: String,
-    },
-    /// Its files are being replaced; they are of use only when that is done.
-    Restore {
-        /// Cluster that was saved.
-        cluster: String,
-        /// Tag.
-        tag: String,
-    },
-}
-
-impl BaselineMark {
-    /// Whether the nodes may start; a save that was cut off is forgotten, a restore is not.
-    pub(crate) fn may_start(&mut self, cluster: &str) -> Result<(), BaselineError> {
-        match self.work.take() {
-            Some(Work::Restore { cluster: from, tag }) => {
-                self.work = Some(Work::Restore {
-                    cluster: from.clone(),
-                    tag: tag.clone(),
-                });
-                Err(BaselineError::CutOff {
-                    cluster: cluster.to_owned(),
-                    from,
-                    tag,
-                })
-            }
-            Some(Work::Save { .. }) | None => Ok(()),
-        }
-    }
-}
 
 /// What happens on the way.
 #[derive(Debug, Clone)]
@@ -206,8 +142,8 @@ pub struct SavedFolder {
 
 impl Baselines {
     /// The baselines of this user; nothing is made yet.
-    pub fn of(hands: &Hands) -> Self {
-        Self::look(&hands.paths.state)
+    pub fn of(context: &Context) -> Self {
+        Self::look(&context.paths.state)
     }
 
     /// The baselines below a state folder; nothing is made yet.
@@ -306,7 +242,7 @@ impl Baselines {
                 listed.created_unix = baseline.created_unix;
                 listed.verified_unix = baseline.verified_unix;
             }
-            Err(error) => listed.problem = Some(crate::lifecycle::with_causes(&error)),
+            Err(error) => listed.problem = Some(crate::error::with_causes(&error)),
         }
         listed
     }
@@ -429,13 +365,13 @@ impl Baselines {
 /// # Errors
 /// It is there and cannot be read.
 pub fn last_baseline(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
 ) -> Result<Option<Baseline>, BaselineError> {
     let Some(last) = &state.baseline.last else {
         return Ok(None);
     };
-    match Baselines::of(hands).load(&last.cluster, &last.tag) {
+    match Baselines::of(context).load(&last.cluster, &last.tag) {
         Ok(baseline) => Ok(Some(baseline)),
         Err(BaselineError::Unknown { .. }) => Ok(None),
         Err(error) => Err(error),

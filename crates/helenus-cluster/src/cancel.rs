@@ -1,5 +1,5 @@
 //! The person's wish to stop, as a value that every wait looks at.
-//! Refuses to catch signals: the face does, and sets it.
+//! Refuses to catch signals: the command line does, and sets it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

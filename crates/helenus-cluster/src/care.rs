@@ -4,10 +4,10 @@
 //! What is remembered lies in the cluster's folder from before the first change until the last one is undone, so a
 //! load that was killed leaves what the next one, or a reset, needs to put everything back.
 
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
-use crate::reset::settings::PutBack;
+use crate::settings::PutBack;
 use crate::state::{ClusterState, started_at};
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -58,14 +58,14 @@ pub struct RaisedSetting {
 ///
 /// # Errors
 /// A node's agent cannot be had, what it had cannot be remembered, or it refuses a value.
-pub fn raise(hands: &Hands, state: &ClusterState) -> Result<Vec<RaisedSetting>, ClusterError> {
+pub fn raise(context: &Context, state: &ClusterState) -> Result<Vec<RaisedSetting>, ClusterError> {
     if state.runtime.fake.is_some() {
         return Ok(Vec::new());
     }
     let cores = crate::machine::read().cores as usize;
     let mut found = Vec::new();
     for plan in &state.plan.nodes {
-        let mbeans = Mbeans::of(hands, state, &plan.name)?;
+        let mbeans = Mbeans::of(context, state, &plan.name)?;
         let values = wanted(&mbeans, cores)?;
         if !values.is_empty() {
             let node = RaisedNode {
@@ -83,7 +83,7 @@ pub fn raise(hands: &Hands, state: &ClusterState) -> Result<Vec<RaisedSetting>, 
         format: Format::new("care", VERSION),
         nodes: found.iter().map(|(_, node)| node.clone()).collect(),
     };
-    remember(&file(hands, state), &raised).map_err(ClusterError::io("what was remembered"))?;
+    remember(&file(context, state), &raised).map_err(ClusterError::io("what was remembered"))?;
     let mut told = Vec::new();
     for (mbeans, node) in found {
         for (attribute, (from, to)) in node.values {
@@ -115,22 +115,22 @@ fn wanted(mbeans: &Mbeans, cores: usize) -> Result<BTreeMap<String, (i64, i64)>,
 }
 
 /// Whether anything waits to be put back.
-pub fn is_raised(hands: &Hands, state: &ClusterState) -> bool {
-    file(hands, state).exists()
+pub fn is_raised(context: &Context, state: &ClusterState) -> bool {
+    file(context, state).exists()
 }
 
 /// Puts back what was raised and is still so; what somebody changed meanwhile, and what went with its process, stays.
 ///
 /// # Errors
 /// A node's agent cannot be had, or it refuses a value: what is left is put back by the next call.
-pub fn put_back(hands: &Hands, state: &ClusterState) -> Result<Vec<PutBack>, ClusterError> {
-    let path = file(hands, state);
+pub fn put_back(context: &Context, state: &ClusterState) -> Result<Vec<PutBack>, ClusterError> {
+    let path = file(context, state);
     let Some(raised) = remembered(&path).map_err(ClusterError::io("what was remembered"))? else {
         return Ok(Vec::new());
     };
     let mut told = Vec::new();
     for node in &raised.nodes {
-        put_one_back(hands, state, node, &mut told)?;
+        put_one_back(context, state, node, &mut told)?;
     }
     match fs::remove_file(&path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -141,7 +141,7 @@ pub fn put_back(hands: &Hands, state: &ClusterState) -> Result<Vec<PutBack>, Clu
 }
 
 fn put_one_back(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     node: &RaisedNode,
     told: &mut Vec<PutBack>,
@@ -155,7 +155,7 @@ fn put_one_back(
     if process(pid) != node.process {
         return Ok(());
     }
-    let mbeans = Mbeans::of(hands, state, &node.node)?;
+    let mbeans = Mbeans::of(context, state, &node.node)?;
     for (attribute, (was, raised)) in &node.values {
         let now = mbeans.read(STORAGE_SERVICE, attribute)?;
         if now.as_i64() != Some(*raised) {
@@ -172,8 +172,8 @@ fn put_one_back(
     Ok(())
 }
 
-fn file(hands: &Hands, state: &ClusterState) -> PathBuf {
-    hands.clusters.folder(&state.plan.name).join(FILE)
+fn file(context: &Context, state: &ClusterState) -> PathBuf {
+    context.clusters.folder(&state.plan.name).join(FILE)
 }
 
 fn remembered(path: &Path) -> io::Result<Option<Raised>> {

@@ -2,7 +2,7 @@
 //! Refuses to unmount what is not ours, and to begin anew on a disk whose data is gone.
 
 use crate::alive;
-use crate::error::Class;
+use crate::error::{Class, Problem};
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
 use helenus_model::plan::NodePlan;
@@ -61,9 +61,15 @@ pub enum DiskError {
     Mounts(#[source] io::Error),
 }
 
-impl DiskError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for DiskError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Gone { .. } => Class::Cluster,
+            _ => Class::Environment,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         let may = "run as root (in a container with CAP_SYS_ADMIN), or all of it in a shell of \
                    `unshare --user --map-root-user --mount`";
         match self {
@@ -75,14 +81,6 @@ impl DiskError {
             )),
             Self::Foreign(place) => Some(format!("unmount it first: umount {}", place.display())),
             Self::Mounts(_) => None,
-        }
-    }
-
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Gone { .. } => Class::Cluster,
-            _ => Class::Environment,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What this machine has and lacks: each finding with its cure.
 //! Refuses to change anything.
 
+use crate::context::Context;
+use crate::error::Problem as _;
 use crate::install::Installer;
 use crate::jdk;
-use crate::lifecycle::Hands;
 use crate::limits;
 use crate::machine;
 use crate::net;
@@ -46,17 +47,17 @@ const DISK_WANTED: Bytes = Bytes::mib(1024);
 const MEMORY_WANTED: Bytes = Bytes::mib(512);
 
 /// Looks at everything.
-pub fn examine(hands: &Hands) -> Vec<Finding> {
-    let mut findings = java(hands);
+pub fn examine(context: &Context) -> Vec<Finding> {
+    let mut findings = java(context);
     findings.extend([
-        maven(hands),
+        maven(context),
         memory(),
-        disk("state folder", &hands.paths.state),
-        disk("cache folder", &hands.paths.cache),
-        namespaces(hands),
-        netem(hands),
-        cgroups(hands),
-        disk_speed(hands),
+        disk("state folder", &context.paths.state),
+        disk("cache folder", &context.paths.cache),
+        namespaces(context),
+        netem(context),
+        cgroups(context),
+        disk_speed(context),
         perf_clock(),
     ]);
     findings
@@ -77,10 +78,10 @@ fn finding(
 }
 
 /// The JDKs for the newest release and for all others that are in the cache.
-fn java(hands: &Hands) -> Vec<Finding> {
-    let found = jdk::find(&hands.env);
+fn java(context: &Context) -> Vec<Finding> {
+    let found = jdk::find(&context.env);
     let newest = Release::newest();
-    let store = Store::open(&hands.paths.cache, &hands.env).ok();
+    let store = Store::open(&context.paths.cache, &context.env).ok();
     let cached = |release: &&'static Release| {
         let files = store.as_ref().and_then(|s| s.cached(release, Arch::here()));
         release.version != newest.version && files.is_some()
@@ -125,12 +126,12 @@ fn java_for(release: &Release, found: &[jdk::FoundJdk], newest: bool) -> Finding
     }
 }
 
-fn maven(hands: &Hands) -> Finding {
-    let cached = crate::store::Store::open(&hands.paths.cache, &hands.env)
+fn maven(context: &Context) -> Finding {
+    let cached = crate::store::Store::open(&context.paths.cache, &context.env)
         .ok()
         .and_then(|s| s.cached(Release::newest(), helenus_model::release::Arch::here()))
         .is_some();
-    match hands.env.find_program("mvn") {
+    match context.env.find_program("mvn") {
         Some(path) => finding("mvn", Weight::Good, path.display().to_string(), None),
         None if cached => finding(
             "mvn",
@@ -187,8 +188,8 @@ fn disk(what: &'static str, folder: &Path) -> Finding {
 }
 
 /// A network of two data centres, made for real and measured once.
-fn namespaces(hands: &Hands) -> Finding {
-    match net::client::try_out(&hands.helenus, Wan::Queue) {
+fn namespaces(context: &Context) -> Finding {
+    match net::client::try_out(&context.helenus, Wan::Queue) {
         Ok(tried) => {
             let who = if tried.user_namespace {
                 "as an ordinary user"
@@ -206,7 +207,7 @@ fn namespaces(hands: &Hands) -> Finding {
             Weight::Caution,
             format!(
                 "data centres cannot be placed at a distance: {}",
-                crate::lifecycle::with_causes(&error)
+                crate::error::with_causes(&error)
             ),
             error.hint().as_deref(),
         ),
@@ -214,8 +215,8 @@ fn namespaces(hands: &Hands) -> Finding {
 }
 
 /// Whether the kernel could hold packets by itself; nobody needs it to.
-fn netem(hands: &Hands) -> Finding {
-    let text = match net::client::try_out(&hands.helenus, Wan::Netem) {
+fn netem(context: &Context) -> Finding {
+    let text = match net::client::try_out(&context.helenus, Wan::Netem) {
         Ok(tried) => format!(
             "--wan netem works: 10 ms requested, {:.1} ms measured",
             tried.p50_us / 1e3
@@ -223,7 +224,7 @@ fn netem(hands: &Hands) -> Finding {
         Err(error) => {
             let why = match error {
                 net::client::NetError::Build { why, .. } => why,
-                other => crate::lifecycle::with_causes(&other),
+                other => crate::error::with_causes(&other),
             };
             format!("no --wan netem: {why}")
         }
@@ -231,8 +232,8 @@ fn netem(hands: &Hands) -> Finding {
     finding("netem", Weight::Good, text, None)
 }
 
-fn cgroups(hands: &Hands) -> Finding {
-    match limits::find(&hands.env.root) {
+fn cgroups(context: &Context) -> Finding {
+    match limits::find(&context.env.root) {
         Ok(found) => finding(
             "cgroups",
             Weight::Good,
@@ -249,8 +250,8 @@ fn cgroups(hands: &Hands) -> Finding {
 }
 
 /// Whether nodes can be given a slower disk than there is.
-fn disk_speed(hands: &Hands) -> Finding {
-    match limits::disk::can(&hands.env.root, &hands.paths.state) {
+fn disk_speed(context: &Context) -> Finding {
+    match limits::disk::can(&context.env.root, &context.paths.state) {
         Ok((kind, device)) => finding(
             "disk speed",
             Weight::Good,

@@ -9,8 +9,9 @@ mod throttle;
 pub use journal::{Entry, Journal, Undo, now_unix_ms};
 
 use crate::alive;
-use crate::error::{Class, ClusterError};
-use crate::lifecycle::{Event, Hands};
+use crate::context::Context;
+use crate::error::{Class, ClusterError, Problem};
+use crate::event::Event;
 use crate::net::client::Keeper;
 use crate::net::control::Over;
 use crate::process;
@@ -97,9 +98,20 @@ pub enum FaultTrouble {
     Journal(#[source] io::Error),
 }
 
-impl FaultTrouble {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for FaultTrouble {
+    fn class(&self) -> Class {
+        match self {
+            Self::Words(_) | Self::Holds { .. } | Self::NoSuch { .. } | Self::NotSlower { .. } => {
+                Class::Usage
+            }
+            Self::NoneRuns { .. } => Class::Cluster,
+            Self::NoQuota { .. } | Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => {
+                Class::Environment
+            }
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Words(e) => Some(e.hint.clone()),
             Self::Holds { cluster, .. } => Some(format!(
@@ -133,16 +145,10 @@ impl FaultTrouble {
         }
     }
 
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+    fn lines(&self) -> Vec<String> {
         match self {
-            Self::Words(_) | Self::Holds { .. } | Self::NoSuch { .. } | Self::NotSlower { .. } => {
-                Class::Usage
-            }
-            Self::NoneRuns { .. } => Class::Cluster,
-            Self::NoQuota { .. } | Self::Quota { .. } | Self::Disk { .. } | Self::Journal(_) => {
-                Class::Environment
-            }
+            Self::Words(e) => e.pointed().to_vec(),
+            _ => Vec::new(),
         }
     }
 }
@@ -181,7 +187,7 @@ struct Planned {
     throttles: Vec<Throttle>,
 }
 
-impl Hands {
+impl Context {
     /// What a fault would reach in a cluster, and whether it can be made; nothing is changed.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! What is remembered of a populate in the cluster's folder: written again as it goes, gone with the cluster.
 //! Refuses two at once on one cluster.
 
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::state::StateError;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -27,8 +27,8 @@ impl FillingBook {
     ///
     /// # Errors
     /// Another process fills it now, or the folder cannot be written.
-    pub fn open(hands: &Hands, cluster: &str) -> Result<Self, ClusterError> {
-        let folder = hands.clusters.folder(cluster);
+    pub fn open(context: &Context, cluster: &str) -> Result<Self, ClusterError> {
+        let folder = context.clusters.folder(cluster);
         let lock = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -73,8 +73,8 @@ impl FillingBook {
 ///
 /// # Errors
 /// It cannot be read, or is of a later version.
-pub fn look(hands: &Hands, cluster: &str) -> Result<Option<Journal>, ClusterError> {
-    let path = hands.clusters.folder(cluster).join(FILE);
+pub fn look(context: &Context, cluster: &str) -> Result<Option<Journal>, ClusterError> {
+    let path = context.clusters.folder(cluster).join(FILE);
     read(&path).map_err(ClusterError::io("the journal of the populate"))
 }
 
@@ -82,8 +82,8 @@ pub fn look(hands: &Hands, cluster: &str) -> Result<Option<Journal>, ClusterErro
 ///
 /// # Errors
 /// The file cannot be removed.
-pub fn forget(hands: &Hands, cluster: &str) -> Result<(), ClusterError> {
-    let path = hands.clusters.folder(cluster).join(FILE);
+pub fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
+    let path = context.clusters.folder(cluster).join(FILE);
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
             Err(ClusterError::io("the journal of the populate")(e))

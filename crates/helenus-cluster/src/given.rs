@@ -1,17 +1,17 @@
 //! GIVEN: the schema that comes with `up`, run once the cluster is ready, and kept beside its state.
 //! Refuses to go on behind a statement that failed, and to run anything else than what stands in the file.
 
-use crate::error::{Class, ClusterError};
-use crate::lifecycle::Hands;
+use crate::context::Context;
+use crate::error::{Class, ClusterError, Problem};
+use crate::marks::Given;
+use crate::origin;
 use crate::ready::ReadyError;
 use crate::remove;
-use crate::reset;
 use crate::shell;
 use crate::state::ClusterState;
 use helenus_cql::{ClientError, InputError, Statement, input, split_statements};
 use helenus_model::plan::ClusterPlan;
 use helenus_model::schema_text::{Fitted, fit};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -26,17 +26,6 @@ pub struct SchemaFile {
     path: PathBuf,
     text: String,
     statements: Vec<Statement>,
-}
-
-/// What a cluster's state records of the schema that it was given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
-    /// The file as the person named it.
-    pub from: PathBuf,
-    /// SHA-256 of its text, which lies as `schema.cql` in the cluster's folder, in hexadecimal digits.
-    pub sha256: String,
-    /// Statements in it.
-    pub statements: usize,
 }
 
 /// A replication that was fitted, and where it stands.
@@ -75,14 +64,12 @@ pub enum GivenError {
     },
 }
 
-impl GivenError {
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for GivenError {
+    fn class(&self) -> Class {
         Class::Usage
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable(source) => source.hint(),
             Self::Empty(_) => Some("leave --schema out, or name a file with statements".into()),
@@ -143,29 +130,29 @@ fn data_centers(plan: &ClusterPlan) -> BTreeMap<String, usize> {
 /// A statement fails: the cluster stays as it is then, with nothing recorded. Or a file cannot be written. A cluster
 /// whose `up` is interrupted here is removed, as at any other moment of it.
 pub fn give(
-    hands: &Hands,
+    context: &Context,
     name: &str,
     schema: &SchemaFile,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<ClusterState, ClusterError> {
-    let lock = hands.clusters.lock(name)?;
-    let result = give_locked(hands, name, schema, progress);
+    let lock = context.clusters.lock(name)?;
+    let result = give_locked(context, name, schema, progress);
     drop(lock);
-    if result.is_err() && hands.cancel.is_set() {
-        remove::remove(hands, name)?;
+    if result.is_err() && context.cancel.is_set() {
+        remove::remove(context, name)?;
         return Err(ReadyError::Interrupted.into());
     }
     result
 }
 
 fn give_locked(
-    hands: &Hands,
+    context: &Context,
     name: &str,
     schema: &SchemaFile,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<ClusterState, ClusterError> {
-    let mut state = hands.clusters.load(name)?;
-    let folder = hands.clusters.folder(name);
+    let mut state = context.clusters.load(name)?;
+    let folder = context.clusters.folder(name);
     // Before it is run: what a statement that failed belongs to can be looked at.
     keep(&folder, &schema.text).map_err(ClusterError::io("the schema's copy"))?;
     let mut client = shell::connect(&state, None)?;
@@ -173,7 +160,7 @@ fn give_locked(
     let there = data_centers(&state.plan);
     let of = schema.statements.len();
     for (done, statement) in schema.statements.iter().enumerate() {
-        if hands.cancel.is_set() {
+        if context.cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }
         progress(done, of);
@@ -195,9 +182,9 @@ fn give_locked(
         sha256: sha256(&schema.text),
         statements: of,
     });
-    hands.save(&state)?;
+    context.save(&state)?;
     if state.runtime.fake.is_none() {
-        reset::record(hands, &state, None)?;
+        origin::record(context, &state, None)?;
     }
     Ok(state)
 }

@@ -5,9 +5,9 @@
 //! address belongs to the process that holds our claim. Names and ids travel with copied data; sockets do not.
 
 use crate::alive;
-use crate::error::ClusterError;
+use crate::error::{Class, ClusterError, Problem};
 use crate::reach;
-use crate::ready::cql_address;
+use crate::reach::cql_address;
 use crate::ring_view;
 use crate::socket::{is_node_s_own, listens};
 use crate::state::{ClusterState, Clusters};
@@ -18,6 +18,33 @@ use helenus_model::plan::NodePlan;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+/// What answers where a cluster of ours should be is not proved ours.
+#[derive(Debug, thiserror::Error)]
+#[error("refused to write to {host}: {why}")]
+pub struct ForeignError {
+    host: SocketAddr,
+    why: String,
+    sight: Box<Sight>,
+}
+
+impl Problem for ForeignError {
+    fn class(&self) -> Class {
+        Class::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self.sight.ours() {
+            Some(name) => format!(
+                "`helenus status {name}` shows which nodes are down, `helenus start {name}` starts them"
+            ),
+            None => format!(
+                "there: {}. Find what listens at the address (`ss -ltnp`) and stop it, or start your node",
+                self.sight.summary()
+            ),
+        })
+    }
+}
+
 /// What is to be seen of the cluster behind `host`, got into as `given`; a cluster of ours needs nothing given.
 ///
 /// # Errors
@@ -27,10 +54,7 @@ pub fn look(
     host: SocketAddr,
     given: &ConnectOptions,
 ) -> Result<Sight, ClusterError> {
-    let silent = |source: ClientError| ClusterError::Silent {
-        node: host.to_string(),
-        source,
-    };
+    let silent = |source: ClientError| ClusterError::silent(host.to_string(), source);
     let options = reach::options_for(clusters, host, given).map_err(silent)?;
     let mut client = Client::connect(host, &options).map_err(silent)?;
     look_through(Some(clusters), host, &mut client).map_err(silent)
@@ -90,23 +114,19 @@ fn look_through(
 /// its addresses is this very cluster, whole. What was seen is handed back.
 ///
 /// # Errors
-/// [`ClusterError::NotRunning`] where a node has no process, [`ClusterError::Silent`] where it does not answer, and
-/// [`ClusterError::Foreign`] where what answers is not proved ours.
+/// [`crate::error::NodeError`] where a node has no process or does not answer, and [`ForeignError`] where what answers is not proved ours.
 pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, ClusterError> {
     for node in &state.plan.nodes {
         let address = cql_address(&state.plan, node);
         let holder =
             alive::holder(Path::new(&node.folder)).map_err(ClusterError::io("the node's claim"))?;
         if holder.is_none() && !somebody_listens(state, address) {
-            return Err(ClusterError::NotRunning {
-                cluster: state.plan.name.clone(),
-                node: node.name.clone(),
-            });
+            return Err(ClusterError::not_running(&state.plan.name, &node.name));
         }
     }
     let host = cql_address(&state.plan, &state.plan.nodes[0]);
     let sight = look(clusters, host, &ConnectOptions::default())?;
-    let foreign = |why: String, sight: Sight| ClusterError::Foreign {
+    let foreign = |why: String, sight: Sight| ForeignError {
         host,
         why,
         sight: Box::new(sight),
@@ -116,11 +136,11 @@ pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, Cl
         Verdict::Ours { cluster }
         | Verdict::Named {
             cluster_name: cluster,
-        } => Err(foreign(
-            format!("cluster {cluster} answers there, not {}", state.plan.name),
-            sight,
-        )),
-        Verdict::Foreign { why } => Err(foreign(why, sight)),
+        } => {
+            let why = format!("cluster {cluster} answers there, not {}", state.plan.name);
+            Err(foreign(why, sight).into())
+        }
+        Verdict::Foreign { why } => Err(foreign(why, sight).into()),
     }
 }
 
@@ -128,7 +148,7 @@ pub fn prove_ours(clusters: &Clusters, state: &ClusterState) -> Result<Sight, Cl
 /// another that took its address while it was stopped.
 ///
 /// # Errors
-/// [`ClusterError::Foreign`], or the other does not answer.
+/// [`ForeignError`], or the other does not answer.
 pub fn prove_node(
     state: &ClusterState,
     node: &NodePlan,
@@ -140,25 +160,24 @@ pub fn prove_node(
     if holder.is_some_and(|pid| listens(pid.as_raw_pid(), host)) {
         return Ok(());
     }
-    let sight = look_through(None, host, client).map_err(|source| ClusterError::Silent {
-        node: host.to_string(),
-        source,
-    })?;
-    Err(ClusterError::Foreign {
+    let sight = look_through(None, host, client)
+        .map_err(|source| ClusterError::silent(host.to_string(), source))?;
+    Err(ForeignError {
         host,
         why: format!(
             "a process that is not {} of {} listens there",
             node.name, state.plan.name
         ),
         sight: Box::new(sight),
-    })
+    }
+    .into())
 }
 
 /// Refuses where another process has taken the address of a node that does not run: what is meant for the node would
 /// go to it.
 ///
 /// # Errors
-/// [`ClusterError::Foreign`], or the other does not answer.
+/// [`ForeignError`], or the other does not answer.
 pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
     for node in &state.plan.nodes {
         let host = cql_address(&state.plan, node);
@@ -167,10 +186,7 @@ pub fn no_stranger(state: &ClusterState) -> Result<(), ClusterError> {
         if holder.is_some() || !somebody_listens(state, host) {
             continue;
         }
-        let silent = |source| ClusterError::Silent {
-            node: host.to_string(),
-            source,
-        };
+        let silent = |source| ClusterError::silent(host.to_string(), source);
         // No password of ours goes to it.
         let options = ConnectOptions {
             dialer: reach::dialer(state),

@@ -4,6 +4,7 @@
 //! What was there is written into the cluster's folder before the first change. Whatever removes the cluster puts it back,
 //! also after everything that knew of it was killed. A boot puts it back by itself.
 
+use crate::error::{Class, Problem};
 use crate::limits::disk::device;
 use fs_err as fs;
 use helenus_model::format::Format;
@@ -87,6 +88,16 @@ impl HostError {
             Self::Taken { cluster, .. } => format!("`helenus rm {cluster}` restores it"),
             Self::NotKept { .. } => "free some space there".to_owned(),
         }
+    }
+}
+
+impl Problem for HostError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(Self::hint(self))
     }
 }
 

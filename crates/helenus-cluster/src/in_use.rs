@@ -183,8 +183,8 @@ mod tests {
         let mut hold = Hold::take(&clusters, "c", "helenus bench").unwrap();
         let refused = stop(false).unwrap_err();
         assert!(matches!(
-            &refused,
-            ClusterError::State(StateError::InUse { by, .. }) if by == "helenus bench"
+            refused.find(),
+            Some(StateError::InUse { by, .. }) if by == "helenus bench"
         ));
         assert_eq!(hold.disturbances(), []);
         stop(true).unwrap();

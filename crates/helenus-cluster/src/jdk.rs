@@ -3,6 +3,7 @@
 
 mod find;
 
+use crate::error::{Class, Problem};
 use std::path::{Path, PathBuf};
 
 use crate::install::Installer;
@@ -116,6 +117,16 @@ impl JdkError {
             ),
             Self::NotAJdk { .. } => "name the folder that holds bin/java".to_owned(),
         }
+    }
+}
+
+impl Problem for JdkError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(Self::hint(self))
     }
 }
 

@@ -129,12 +129,10 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
         .collect();
     environment.extend(node.environment.clone());
     let (program, argv) = match &runtime.fake {
-        Some(behaviour) => {
-            let helenus = options.helenus.to_string_lossy().into_owned();
-            (
-                helenus,
-                vec!["__fake-node".into(), behaviour.clone(), node.folder.clone()],
-            )
+        Some(fake) => {
+            let (program, behaviour) = fake.rsplit_once(' ').unwrap_or((fake, ""));
+            let argv = vec![behaviour.to_owned(), node.folder.clone()];
+            (program.to_owned(), argv)
         }
         None => {
             let java = runtime.java.to_string_lossy().into_owned();

@@ -1,56 +1,71 @@
-//! THE HANDS of Helenus: releases, JDKs, processes, claims, readiness and removal of Cassandra nodes.
-//! Refuses: printing. What happens is told by events and errors; the face words them.
+//! CLUSTER CONTROL: releases, JDKs, processes, claims, readiness and removal of Cassandra nodes.
+//! Refuses: printing. Events and errors say what happens; the command line words them.
 
+// Foundation: this machine, this user, and what is written down of clusters.
 pub mod address;
 pub mod alive;
-pub mod archive;
-pub mod attach;
-pub mod baseline;
 pub mod cancel;
-pub mod care;
+pub mod context;
 mod digest;
-pub mod disk;
-pub mod doctor;
 pub mod env;
 pub mod error;
-pub mod fault;
-pub mod filling;
-pub mod given;
-pub mod guard;
-pub mod host_settings;
-pub mod host_speed;
-pub mod in_use;
 pub mod install;
-pub mod jdk;
-pub mod launch;
-pub mod lifecycle;
 pub mod limits;
-pub mod live_schema;
-pub mod live_settings;
 pub mod machine;
-pub mod many;
-pub mod mbeans;
-pub mod members;
-pub mod net;
-pub mod nodetool;
+pub mod marks;
 pub mod observe;
 pub mod old_tables;
 pub mod paths;
 pub mod process;
-pub mod queue;
-pub mod reach;
-pub mod ready;
-pub mod remove;
-pub mod reset;
-pub mod ring_view;
-pub mod room;
-pub mod scan;
-pub mod secure;
-pub mod shell;
-pub mod shim;
 mod socket;
 pub mod state;
+
+// Network: how nodes are reached, and who answers there.
+pub mod guard;
+pub mod net;
+pub mod reach;
+pub mod ring_view;
+pub mod shell;
+
+// Node: the files that it runs on, its process, and its life in a cluster.
+pub mod archive;
+pub mod attach;
+pub mod disk;
+pub mod event;
+pub mod fault;
+pub mod host_settings;
+pub mod jdk;
+pub mod launch;
+pub mod lifecycle;
+pub mod many;
+pub mod mbeans;
+pub mod members;
+pub mod nodetool;
+pub mod ready;
+pub mod remove;
+pub mod room;
+pub mod secure;
+pub mod shim;
 pub mod store;
-pub mod telemetry;
+mod superuser;
 pub mod tools;
+
+// Data: schemas, rows and settings of clusters that run.
+pub mod baseline;
+pub mod care;
+pub mod filling;
+pub mod given;
+pub mod live_schema;
+pub mod live_settings;
+pub mod origin;
+pub mod reset;
+pub mod scan;
+pub mod settings;
 pub mod upgrade;
+
+// Beside them: what a measurement wants to know of its surroundings.
+pub mod doctor;
+pub mod host_speed;
+pub mod in_use;
+pub mod queue;
+pub mod telemetry;

@@ -4,24 +4,22 @@
 use crate::address::{Claimed, Claims};
 use crate::alive;
 use crate::archive;
-use crate::baseline::BaselineMark;
-use crate::cancel::Cancel;
+use crate::context::Context;
 use crate::disk;
-use crate::env::Env;
-use crate::error::ClusterError;
+use crate::error::{Class, ClusterError, Problem, with_causes};
+use crate::event::Event;
 use crate::host_settings;
 use crate::limits;
 use crate::machine;
-use crate::members::MemberEvent;
-use crate::paths::Paths;
+use crate::marks::BaselineMark;
 use crate::process;
-use crate::ready::{ReadyError, ReadyEvent};
+use crate::ready::ReadyError;
 use crate::remove;
 use crate::room;
 use crate::state::{
-    ClusterState, Clusters, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
+    ClusterState, NodeState, Runtime, STATE_VERSION, StateError, Wanted, started_at,
 };
-use crate::store::{Store, StoreEvent};
+use crate::store::Store;
 use fs_err as fs;
 use helenus_model::access::{Access, Security};
 use helenus_model::format::Format;
@@ -45,21 +43,43 @@ mod starting;
 /// Disk that a node needs before it starts: logs, a few commit-log segments, system tables.
 const DISK_PER_NODE: Bytes = Bytes::mib(100);
 
-/// Everything that the verbs work with.
-#[derive(Debug, Clone)]
-pub struct Hands {
-    /// Folders.
-    pub paths: Paths,
-    /// The environment that JDKs and Maven are found in.
-    pub env: Env,
-    /// Clusters of this user.
-    pub clusters: Clusters,
-    /// Addresses of this user.
-    pub claims: Claims,
-    /// This very binary.
-    pub helenus: PathBuf,
-    /// The person's wish to stop.
-    pub cancel: Cancel,
+/// Why nodes may not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The disk is too full.
+    #[error("{} {need} of disk, {folder} has {free}", if *nodes == 1 { "1 node needs".to_owned() } else { format!("{nodes} nodes need") })]
+    NoSpace {
+        /// Nodes.
+        nodes: usize,
+        /// Wanted.
+        need: Bytes,
+        /// There.
+        free: Bytes,
+        /// Where.
+        folder: PathBuf,
+    },
+    /// The speed of the disk cannot be limited.
+    #[error("the nodes' disk cannot be slowed down: {0}")]
+    DiskSpeed(String),
+}
+
+impl Problem for StartError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoSpace { .. } => {
+                "free some space, or put the state elsewhere with HELENUS_HOME=/a/larger/disk"
+            }
+            Self::DiskSpeed(_) => {
+                "leave --disk-read, --disk-write and --disk-iops out; `helenus doctor` shows what the system allows, \
+                 and HELENUS_HOME puts the nodes on another disk"
+            }
+        };
+        Some(hint.to_owned())
+    }
 }
 
 /// Which Cassandra.
@@ -108,7 +128,7 @@ pub struct UpRequest {
     pub archive: bool,
     /// Longest wait for readiness.
     pub ready_within: Duration,
-    /// A stand-in for Cassandra's behaviour, in tests.
+    /// In tests: the program that stands in for Cassandra, a space, and how it behaves.
     pub fake: Option<String>,
     /// How many clusters like this one are brought up together.
     pub clusters: u32,
@@ -126,103 +146,7 @@ pub struct UpRequest {
     pub by_node: Vec<NodeWords>,
 }
 
-/// What happens on the way, for progress and logs.
-#[derive(Debug, Clone)]
-pub enum Event {
-    /// The release store at work.
-    Store(StoreEvent),
-    /// The JDK that was chosen, with its caution.
-    Jdk {
-        /// Version, vendor and folder.
-        jdk: String,
-        /// Why a number measured on it must carry a caution.
-        caution: Option<String>,
-        /// The JDK that JAVA_HOME names, where the release cannot run on it, and why.
-        passed_over: Option<String>,
-        /// Why nodetool will not run: the JDK lacks what a JMX client needs, and there is no other.
-        no_nodetool: Option<String>,
-    },
-    /// What is found is of another patch version than the facts that are known.
-    Inexact {
-        /// Found.
-        version: String,
-        /// Whose keys, jars and JDKs are known.
-        facts: String,
-    },
-    /// Addresses and files are decided.
-    Planned(Box<ClusterPlan>),
-    /// The class-data archive is being made: a training start, once a release and JVM.
-    Training,
-    /// The archive is there.
-    Trained {
-        /// How long it took.
-        took: Duration,
-    },
-    /// No archive; starts continue, slower.
-    Untrained {
-        /// Why.
-        why: String,
-    },
-    /// Limits were asked for that the system does not enforce.
-    NotLimited {
-        /// Why.
-        why: String,
-    },
-    /// The network is there, in which the nodes shall live.
-    Network {
-        /// Data centres.
-        data_centers: usize,
-    },
-    /// The network had gone with its keeper: nodes that still ran in what was left of it were ended.
-    Rebuilt {
-        /// Nodes.
-        nodes: usize,
-    },
-    /// Processes were started.
-    Started {
-        /// How many.
-        nodes: usize,
-    },
-    /// Readiness.
-    Ready(ReadyEvent),
-    /// A node comes or goes.
-    Member(MemberEvent),
-    /// A node was asked to stop.
-    Stopping {
-        /// Node.
-        node: String,
-    },
-    /// A node is gone.
-    Stopped {
-        /// Node.
-        node: String,
-        /// Whether it went by itself.
-        by_itself: bool,
-    },
-}
-
-impl Hands {
-    /// Opens the folders.
-    ///
-    /// # Errors
-    /// One cannot be made.
-    pub fn open(env: Env, helenus: PathBuf, cancel: Cancel) -> Result<Self, ClusterError> {
-        let paths = Paths::find(&env)?;
-        paths.secure_runtime(&env)?;
-        let clusters =
-            Clusters::open(&paths.state).map_err(ClusterError::io("the state folder"))?;
-        let claims = Claims::open(&paths.runtime)
-            .map_err(ClusterError::io("the folder of address claims"))?;
-        Ok(Self {
-            paths,
-            env,
-            clusters,
-            claims,
-            helenus,
-            cancel,
-        })
-    }
-
+impl Context {
     /// Why this machine does not take the settings of its own that a cluster asks for; none where it does, or where none
     /// are asked for.
     pub fn unsettable(&self, request: &UpRequest) -> Option<String> {
@@ -492,8 +416,7 @@ impl Hands {
         });
         let planned = planned?;
         if request.disk_speed.is_some() {
-            limits::disk::can(&self.env.root, &self.paths.state)
-                .map_err(ClusterError::DiskSpeed)?;
+            limits::disk::can(&self.env.root, &self.paths.state).map_err(StartError::DiskSpeed)?;
         }
         Ok(planned)
     }
@@ -510,18 +433,19 @@ impl Hands {
     /// Whether the disk has room for so many nodes to start with.
     ///
     /// # Errors
-    /// [`ClusterError::NoSpace`], or the disk cannot be asked.
+    /// [`StartError::NoSpace`], or the disk cannot be asked.
     pub fn check_disk(&self, nodes: usize) -> Result<(), ClusterError> {
         let folder = self.paths.state.clone();
         let free = machine::free_space(&folder).map_err(ClusterError::io("the state folder"))?;
         let need = Bytes(DISK_PER_NODE.0 * nodes as u64);
         if free < need {
-            Err(ClusterError::NoSpace {
+            Err(StartError::NoSpace {
                 nodes,
                 need,
                 free,
                 folder,
-            })
+            }
+            .into())
         } else {
             Ok(())
         }
@@ -595,10 +519,7 @@ impl Hands {
         let folder = PathBuf::from(&state.node(node)?.folder);
         let pid = alive::holder(&folder)
             .map_err(ClusterError::io("the node's claim"))?
-            .ok_or_else(|| ClusterError::NotRunning {
-                cluster: name.into(),
-                node: node.into(),
-            })?;
+            .ok_or_else(|| ClusterError::not_running(name, node))?;
         if signal == Signal::KILL {
             return self.kill_locked(&mut state, &[node.to_owned()]);
         }
@@ -681,16 +602,4 @@ pub(crate) fn new_state(plan: ClusterPlan, runtime: Runtime, ephemeral: bool) ->
         upgrade: None,
         gone: Vec::new(),
     }
-}
-
-/// An error with everything that it was caused by, in one line.
-pub fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

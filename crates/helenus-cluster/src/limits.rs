@@ -7,9 +7,9 @@
 pub mod disk;
 
 use self::disk::DiskHeld;
-use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::memory::LimitPlan;
+use helenus_model::plan::ClusterPlan;
 use helenus_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -196,13 +196,12 @@ fn mounted(root: &Path) -> (BTreeMap<String, PathBuf>, Option<PathBuf>) {
 /// # Errors
 /// There is no place for it, and why.
 pub(crate) fn beside(
-    state: &ClusterState,
+    (plan, id): (&ClusterPlan, &str),
+    limited: bool,
     (uid, root): (u32, &Path),
-    node: &str,
-    pid: i32,
+    (node, pid): (&str, i32),
 ) -> Result<(PathBuf, PathBuf), String> {
     let hierarchy = find(root)?;
-    let limited = state.limits.iter().any(|l| l.groups.contains_key(node));
     if hierarchy.kind == Kind::V2 && limited {
         return Err("its control group has no processor controller".into());
     }
@@ -215,13 +214,12 @@ pub(crate) fn beside(
     };
     let now = read(&root.join(format!("proc/{pid}/cgroup")));
     let back = tree.ok_or_else(none)?.join(own_group(&now, controller));
-    let id: String = state.id.chars().take(8).collect();
     let group = base
         .join(OURS)
         .join(uid.to_string())
-        .join(format!("{}-{id}", state.plan.name))
+        .join(own_folder(plan, id))
         .join(format!("{node}-slow"));
-    write_down(Path::new(&state.plan.folder), [&group]).map_err(|e| e.to_string())?;
+    write_down(Path::new(&plan.folder), [&group]).map_err(|e| e.to_string())?;
     Ok((group, back))
 }
 
@@ -329,12 +327,22 @@ fn enable(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Decides the groups of a cluster's nodes and writes them down; makes none.
+/// The folder of a cluster's groups; with its id, for another home of this user may have a cluster of the same name.
+fn own_folder(plan: &ClusterPlan, id: &str) -> String {
+    let id: String = id.chars().take(8).collect();
+    format!("{}-{id}", plan.name)
+}
+
+/// Decides the groups of a cluster's nodes and writes them down; makes none. `id` is the cluster's.
 ///
 /// # Errors
 /// The cluster's folder cannot be written.
-pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<Limits>> {
-    let Some(asked) = state.plan.limits else {
+pub fn choose(
+    plan: &ClusterPlan,
+    id: &str,
+    (uid, root): (u32, &Path),
+) -> io::Result<Option<Limits>> {
+    let Some(asked) = plan.limits else {
         return Ok(None);
     };
     let hierarchy = match find(root) {
@@ -342,14 +350,14 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
         Err(why) => return Ok(Some(not_enforced(why))),
     };
     let wants_cpu = asked.cpus.is_some() || asked.equal_shares;
-    let nodes = state.plan.nodes.iter();
+    let nodes = plan.nodes.iter();
     let own_memory_bytes: BTreeMap<String, Option<Bytes>> = nodes
         .filter_map(|node| Some((node.name.clone(), node.own?.limit)))
         .collect();
     let wants_memory = asked.memory.is_some() || own_memory_bytes.values().any(Option::is_some);
     let disk = match asked.disk {
         Some(disk) => {
-            let device = disk::can(root, Path::new(&state.plan.folder));
+            let device = disk::can(root, Path::new(&plan.folder));
             let (kind, device) = match device {
                 Ok(found) => found,
                 Err(why) => return Ok(Some(not_enforced(why))),
@@ -367,11 +375,8 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
     // In version 2 both are one folder.
     let mut bases: Vec<PathBuf> = bases.into_iter().flatten().collect();
     bases.dedup();
-    // With the id: another home of this user may have a cluster of the same name.
-    let id: String = state.id.chars().take(8).collect();
-    let cluster = format!("{}-{id}", state.plan.name);
-    let groups: BTreeMap<String, Vec<PathBuf>> = state
-        .plan
+    let cluster = own_folder(plan, id);
+    let groups: BTreeMap<String, Vec<PathBuf>> = plan
         .nodes
         .iter()
         .map(|node| {
@@ -384,7 +389,7 @@ pub fn choose(state: &ClusterState, uid: u32, root: &Path) -> io::Result<Option<
             (node.name.clone(), bases.iter().map(of).collect())
         })
         .collect();
-    write_down(Path::new(&state.plan.folder), groups.values().flatten())?;
+    write_down(Path::new(&plan.folder), groups.values().flatten())?;
     Ok(Some(Limits {
         by: Some(hierarchy.kind),
         not_enforced: None,

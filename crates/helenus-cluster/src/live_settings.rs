@@ -1,9 +1,9 @@
 //! Settings of running nodes and of their machine: changed without a restart, by MBeans and by the journal of the machine.
 //! Refuses keys of cassandra.yaml that a running node does not take.
 
+use crate::context::Context;
 use crate::error::ClusterError;
 use crate::host_settings;
-use crate::lifecycle::Hands;
 use crate::mbeans::{CACHES, Mbeans, STORAGE_SERVICE};
 use crate::state::ClusterState;
 use helenus_model::nearest::nearest;
@@ -174,7 +174,7 @@ fn millis(text: &str) -> Option<u64> {
 /// # Errors
 /// A node is not running or refuses a value, or the machine's setting is not this user's.
 pub fn apply(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     settings: &[LiveSetting],
 ) -> Result<(), ClusterError> {
@@ -186,18 +186,18 @@ pub fn apply(
     };
     if of_nodes().next().is_some() {
         for node in &state.plan.nodes {
-            let mbeans = Mbeans::of(hands, state, &node.name)?;
+            let mbeans = Mbeans::of(context, state, &node.name)?;
             for (key, value) in of_nodes() {
                 LiveSetting::set(key, value, &mbeans)?;
             }
         }
     }
-    let folder = hands.clusters.folder(&state.plan.name);
+    let folder = context.clusters.folder(&state.plan.name);
     for setting in settings {
         if let LiveSetting::ReadAhead(wanted) = setting {
-            let all = hands.clusters.folders();
+            let all = context.clusters.folders();
             let all = all.map_err(ClusterError::io("the state folder"))?;
-            let root = &hands.env.root;
+            let root = &context.env.root;
             match wanted {
                 Some(wanted) => host_settings::read_ahead(root, &folder, &all, *wanted)?,
                 None => drop(host_settings::put_back(root, &folder, &all)),

@@ -2,10 +2,12 @@
 //! Refuses to start all at once: more nodes than the processors can take make every one of them slower.
 
 use crate::cancel::Cancel;
+use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::launch::Started;
-use crate::lifecycle::{Event, Hands, UpRequest, may_have_disks, new_state};
+use crate::lifecycle::{UpRequest, may_have_disks, new_state};
 use crate::ready::{ReadyError, ReadyEvent};
 use crate::remove;
 use crate::state::{ClusterLock, ClusterState, StateError};
@@ -52,7 +54,7 @@ pub fn at_once(cores: u32) -> usize {
     AT_ONCE_PER_CORE * cores.max(1) as usize
 }
 
-impl Hands {
+impl Context {
     /// The plans of many clusters, with the addresses that they would get now; nothing is changed.
     ///
     /// # Errors

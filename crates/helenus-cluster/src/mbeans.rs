@@ -4,8 +4,8 @@
 mod http;
 
 use crate::attach::{self, AttachError};
-use crate::error::{Class, ClusterError};
-use crate::lifecycle::Hands;
+use crate::context::Context;
+use crate::error::{Class, ClusterError, Problem};
 use crate::socket::listens;
 use crate::state::{self, ClusterState, NodeCondition};
 use crate::store::{Store, StoreError};
@@ -81,9 +81,8 @@ pub enum MbeansError {
     },
 }
 
-impl MbeansError {
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for MbeansError {
+    fn class(&self) -> Class {
         match self {
             Self::Jar { source, .. } => match **source {
                 StoreError::Cancelled => Class::Interrupted,
@@ -93,8 +92,7 @@ impl MbeansError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Jar { folder, source, .. } => Some(match &**source {
                 StoreError::NoMaven { .. } | StoreError::MavenFailed { .. } => format!(
@@ -166,17 +164,17 @@ impl Mbeans {
     ///
     /// # Errors
     /// The node is not running or paused, the agent's jar cannot be had, or it cannot be loaded.
-    pub fn of(hands: &Hands, state: &ClusterState, node: &str) -> Result<Self, ClusterError> {
+    pub fn of(context: &Context, state: &ClusterState, node: &str) -> Result<Self, ClusterError> {
         let plan = state.node(node)?;
         let folder = PathBuf::from(&plan.folder);
         let pid = running(state, plan)?;
         attach::mark_opened(&folder, pid).map_err(AttachError::Io)?;
         let tool = Tool::jolokia(state.runtime_of(node).jdk_feature);
-        let jar = Store::open(&hands.paths.cache, &hands.env)
-            .and_then(|store| store.ensure_tool(tool, &hands.cancel.flag(), &mut |_| {}))
+        let jar = Store::open(&context.paths.cache, &context.env)
+            .and_then(|store| store.ensure_tool(tool, &context.cancel.flag(), &mut |_| {}))
             .map_err(|source| MbeansError::Jar {
                 name: tool.name,
-                folder: hands.paths.cache.join("tools").join(tool.name),
+                folder: context.paths.cache.join("tools").join(tool.name),
                 source: Box::new(source),
             })?;
         let password = password(&folder).map_err(AttachError::Io)?;
@@ -378,10 +376,7 @@ fn running(state: &ClusterState, plan: &NodePlan) -> Result<i32, ClusterError> {
     match found {
         (NodeCondition::Paused, Some(pid)) => Err(AttachError::Silent { pid }.into()),
         (_, Some(pid)) => Ok(pid),
-        _ => Err(ClusterError::NotRunning {
-            cluster: state.plan.name.clone(),
-            node: plan.name.clone(),
-        }),
+        _ => Err(ClusterError::not_running(&state.plan.name, &plan.name)),
     }
 }
 

@@ -11,9 +11,11 @@ mod tool;
 pub use error::MemberError;
 
 use crate::alive;
+use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
-use crate::lifecycle::{Event, Hands, may_have_disks};
+use crate::event::{Event, MemberEvent};
+use crate::lifecycle::may_have_disks;
 use crate::limits;
 use crate::process;
 use crate::remove;
@@ -28,28 +30,6 @@ use std::time::Duration;
 
 /// How long to wait for a node that has left and is to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
-
-/// What happens on the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MemberEvent {
-    /// The others must see first that a node is dead.
-    Unseen {
-        /// Node.
-        node: String,
-    },
-    /// A node streams, or is streamed to.
-    Streaming {
-        /// Node.
-        node: String,
-        /// How far it is.
-        streamed: Streamed,
-    },
-    /// What was asked for is done, but for the others to agree on it.
-    Agreeing {
-        /// Node.
-        node: String,
-    },
-}
 
 /// Where and how a node is to join.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,7 +66,7 @@ pub struct Change {
     pub state: ClusterState,
 }
 
-impl Hands {
+impl Context {
     /// The node that [`Self::add_node`] would start; nothing is changed.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod probe;
 mod queue;
 mod route;
 mod rules;
+mod space;
 pub mod traffic;
 
 use helenus_model::network::NetworkPlan;

@@ -34,10 +34,7 @@ pub fn open(state: &ClusterState, node: &str) -> Result<OpenJmx, ClusterError> {
     let folder = Path::new(&plan.folder);
     let pid = alive::holder(folder)
         .map_err(ClusterError::io("the node's claim"))?
-        .ok_or_else(|| ClusterError::NotRunning {
-            cluster: state.plan.name.clone(),
-            node: node.to_owned(),
-        })?
+        .ok_or_else(|| ClusterError::not_running(&state.plan.name, node))?
         .as_raw_pid();
     let wanted = state.nodes[node].wanted;
     if state::condition(plan, wanted).is_ok_and(|(c, _)| c == NodeCondition::Paused) {

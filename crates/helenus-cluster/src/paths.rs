@@ -1,6 +1,7 @@
 //! Where Helenus keeps things: cache, state, and the runtime folder of address claims.
 //! Refuses a runtime folder that belongs to somebody else or that others may write to.
 
+use crate::error::{Class, Problem};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -76,6 +77,16 @@ impl PathsError {
             Self::Open { folder, .. } => format!("chmod 700 {}", folder.display()),
             Self::Io(_) => "set HELENUS_HOME or HELENUS_CACHE to a writable folder; unset XDG_RUNTIME_DIR where its folder is gone".to_owned(),
         }
+    }
+}
+
+impl Problem for PathsError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(Self::hint(self))
     }
 }
 

@@ -4,6 +4,7 @@
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal, waitpid,
 };
+use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -87,6 +88,20 @@ fn wait(handle: &OwnedFd, within: Duration) -> bool {
             Err(rustix::io::Errno::INTR) => {}
             Err(_) => return false,
         }
+    }
+}
+
+/// Ends this process with its parent, which may have ended already.
+///
+/// # Errors
+/// It has, or the kernel refuses.
+pub(crate) fn end_with(parent: i32) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // The parent may have ended before the line above.
+    if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the command that started this has ended"))
     }
 }
 

@@ -4,8 +4,8 @@
 //! A record lock ends with its process, however that ends, and the kernel names its holder.
 
 use crate::alive;
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::ready::ReadyError;
 use fs_err as fs;
 use rustix::fs::FlockOperation;
@@ -37,7 +37,11 @@ pub struct Ahead {
 ///
 /// # Errors
 /// The runtime folder cannot be written, or the person stopped it.
-pub fn wait(hands: &Hands, what: &str, told: &mut dyn FnMut(&Ahead)) -> Result<Turn, ClusterError> {
+pub fn wait(
+    context: &Context,
+    what: &str,
+    told: &mut dyn FnMut(&Ahead),
+) -> Result<Turn, ClusterError> {
     let io = || ClusterError::io("the queue of experiments");
     // Opened once, and by nobody else in this process: closing any other descriptor of it would end the lock.
     let mut file = fs::OpenOptions::new()
@@ -45,7 +49,7 @@ pub fn wait(hands: &Hands, what: &str, told: &mut dyn FnMut(&Ahead)) -> Result<T
         .truncate(false)
         .read(true)
         .write(true)
-        .open(hands.paths.runtime.join(FILE))
+        .open(context.paths.runtime.join(FILE))
         .map_err(io())?;
     let mut last = None;
     loop {
@@ -55,7 +59,7 @@ pub fn wait(hands: &Hands, what: &str, told: &mut dyn FnMut(&Ahead)) -> Result<T
             }
             Err(error) => return Err(io()(error.into())),
         }
-        if hands.cancel.is_set() {
+        if context.cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }
         if let Some(pid) = alive::holder_of(&file).map_err(io())? {

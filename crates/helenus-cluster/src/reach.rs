@@ -2,7 +2,6 @@
 //! Refuses to send a password in the clear to a process that is not the node's own, and to keep what it read.
 
 use crate::net::client::Dialer;
-use crate::ready::cql_address;
 use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, Clusters};
 use fs_err as fs;
@@ -11,13 +10,21 @@ use helenus_cql::client::{
 };
 use helenus_cql::input;
 use helenus_model::access::{Access, SecretReference, TlsReference};
-use helenus_model::plan::NodePlan;
+use helenus_model::plan::{ClusterPlan, NodePlan};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The superuser that every Cassandra makes, and its password.
+pub(crate) const STOCK: &str = "cassandra";
+
+/// Where a node answers CQL.
+pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
+    SocketAddr::from((node.address, plan.ports.cql))
+}
 
 /// A connection to a node of ours; `within` limits the dialling and then each request.
 ///
@@ -233,4 +240,34 @@ fn key(what: &str, source: impl std::error::Error + Send + Sync + 'static) -> Cl
         what: what.to_owned(),
         source: Box::new(source),
     }
+}
+
+/// A connection to a node that may still be on its way up: as the stock superuser until there is one of ours.
+pub(crate) fn connect_before(
+    state: &ClusterState,
+    node: &NodePlan,
+    within: Duration,
+) -> Result<Client, ClientError> {
+    if state.plan.security.auth && !state.secured {
+        match stock(state, node, within) {
+            // Somebody was here before, and was interrupted.
+            Err(ClientError::Refusal { .. }) => {}
+            other => return other,
+        }
+    }
+    connect(state, node, within)
+}
+
+/// A connection as the stock superuser.
+pub(crate) fn stock(
+    state: &ClusterState,
+    node: &NodePlan,
+    within: Duration,
+) -> Result<Client, ClientError> {
+    let mut options = options_of(state, within)?;
+    options.credentials = Some(Credentials {
+        username: STOCK.to_owned(),
+        password: Secret::new(STOCK),
+    });
+    connect_as(state, node, &options)
 }

@@ -4,11 +4,10 @@
 
 use crate::alive;
 use crate::cancel::Cancel;
-use crate::error::ClusterError;
+use crate::error::{Class, ClusterError, Problem, with_causes};
 use crate::launch::{Started, log_tail};
-use crate::lifecycle::with_causes;
 use crate::machine;
-use crate::secure;
+use crate::reach::{self, cql_address};
 use crate::socket::is_node_s_own;
 use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_cql::client::{Client, ClientError};
@@ -18,7 +17,6 @@ use helenus_model::plan::{ClusterPlan, NodePlan};
 use helenus_model::ring::Ring;
 use helenus_model::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -81,8 +79,21 @@ pub enum ReadyError {
 }
 
 impl ReadyError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    /// Somebody else answered where the node would.
+    fn taken(&self) -> bool {
+        matches!(self, Self::TimedOut { last, .. } if last.starts_with(A_STRANGER))
+    }
+}
+
+impl Problem for ReadyError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Interrupted => Class::Interrupted,
+            _ => Class::Cluster,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Died { log, tail, .. }
             | Self::TimedOut { log, tail, .. }
@@ -103,16 +114,12 @@ impl ReadyError {
         }
     }
 
-    /// Somebody else answered where the node would.
-    fn taken(&self) -> bool {
-        matches!(self, Self::TimedOut { last, .. } if last.starts_with(A_STRANGER))
-    }
-
-    /// Last lines of the node's log.
-    pub fn tail(&self) -> &[String] {
+    fn lines(&self) -> Vec<String> {
         match self {
-            Self::Died { tail, .. } | Self::TimedOut { tail, .. } | Self::Gone { tail, .. } => tail,
-            Self::Interrupted => &[],
+            Self::Died { tail, .. } | Self::TimedOut { tail, .. } | Self::Gone { tail, .. } => {
+                tail.clone()
+            }
+            Self::Interrupted => Vec::new(),
         }
     }
 }
@@ -304,18 +311,13 @@ pub(crate) fn died(started: &mut Started) -> Option<ReadyError> {
     })
 }
 
-/// Where a node answers CQL.
-pub fn cql_address(plan: &ClusterPlan, node: &NodePlan) -> SocketAddr {
-    SocketAddr::from((node.address, plan.ports.cql))
-}
-
 /// A connection to a node that has answered; for the looks to come it is as patient as ever.
 pub(crate) fn answer(
     state: &ClusterState,
     node: &NodePlan,
     within: Duration,
 ) -> Result<Client, ClientError> {
-    let mut client = secure::connect_before(state, node, within)?;
+    let mut client = reach::connect_before(state, node, within)?;
     client.query("SELECT host_id FROM system.local", Consistency::One)?;
     client.set_timeout(ANSWER_WITHIN);
     Ok(client)

@@ -2,10 +2,10 @@
 //! Refuses to need a readable state: what `kill -9` left half-made is removed as well.
 
 use crate::alive::{self, CLAIM_FILE};
+use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
 use crate::host_settings::{self, Changed};
-use crate::lifecycle::Hands;
 use crate::limits;
 use crate::process;
 use fs_err as fs;
@@ -41,10 +41,10 @@ pub struct Removal {
 ///
 /// # Errors
 /// No such cluster, or its folder cannot be read.
-pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
-    let folder = hands.clusters.folder(name);
+pub fn look(context: &Context, name: &str) -> Result<Removal, ClusterError> {
+    let folder = context.clusters.folder(name);
     if name.is_empty() || name.starts_with('.') || name.contains('/') || !folder.is_dir() {
-        let known = hands
+        let known = context
             .clusters
             .names()
             .map_err(ClusterError::io("the state folder"))?;
@@ -68,9 +68,9 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
         running,
         bytes: size(&folder),
         puts_back: host_settings::ends_with(
-            &hands.env.root,
+            &context.env.root,
             &folder,
-            &hands.clusters.folders().unwrap_or_default(),
+            &context.clusters.folders().unwrap_or_default(),
         ),
         folder,
     })
@@ -81,26 +81,26 @@ pub fn look(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 /// # Errors
 /// No such cluster, another helenus is at work on it, something else is mounted in its folder, or the folder cannot be
 /// removed.
-pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
-    let removal = look(hands, name)?;
-    let _lock = hands.clusters.lock(name)?;
+pub fn remove(context: &Context, name: &str) -> Result<Removal, ClusterError> {
+    let removal = look(context, name)?;
+    let _lock = context.clusters.lock(name)?;
     disk::below(&removal.folder)?;
     for folder in claimed_folders(&removal.folder) {
         end_node(&folder).map_err(ClusterError::io("the node's claim"))?;
     }
     disk::unmount_below(&removal.folder)?;
     limits::remove(&removal.folder);
-    let others = hands.clusters.folders().unwrap_or_default();
-    host_settings::put_back(&hands.env.root, &removal.folder, &others);
+    let others = context.clusters.folders().unwrap_or_default();
+    host_settings::put_back(&context.env.root, &removal.folder, &others);
     let leaving = removal
         .folder
         .with_file_name(format!("{LEAVING}{name}-{}", std::process::id()));
     fs::rename(&removal.folder, &leaving).map_err(ClusterError::io("the cluster's folder"))?;
     delete(&leaving).map_err(ClusterError::io("the cluster's folder"))?;
     // By what is gone, not by name: another `up` may have made a cluster of this name meanwhile.
-    hands
+    context
         .claims
-        .sweep(hands.clusters.root())
+        .sweep(context.clusters.root())
         .map_err(ClusterError::io("the folder of address claims"))?;
     Ok(removal)
 }
@@ -109,15 +109,15 @@ pub fn remove(hands: &Hands, name: &str) -> Result<Removal, ClusterError> {
 ///
 /// # Errors
 /// A folder or a claim cannot be deleted.
-pub fn sweep(hands: &Hands) -> io::Result<()> {
-    for entry in fs::read_dir(hands.clusters.root())? {
+pub fn sweep(context: &Context) -> io::Result<()> {
+    for entry in fs::read_dir(context.clusters.root())? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(LEAVING) {
             disk::unmount_below(&entry.path()).map_err(io::Error::other)?;
             delete(&entry.path())?;
         }
     }
-    hands.claims.sweep(hands.clusters.root())
+    context.claims.sweep(context.clusters.root())
 }
 
 /// Removes the socket that a JVM leaves in /tmp when it was attached to and then killed.

@@ -4,22 +4,17 @@
 //! The order is: look at every node, decide, change the schema, truncate, clear files, note what was seen.
 //! It may be cut off anywhere: what was not done yet is found again by the next reset.
 
-mod error;
-mod look;
-mod origin;
 mod refill;
-mod roles;
 mod rows;
-pub mod settings;
 
-pub use error::ResetError;
-pub(crate) use origin::{keep_with, seen};
-pub use origin::{origin, record};
 pub use refill::refill;
 
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::mbeans::Mbeans;
+use crate::origin::look::{self, Node};
+use crate::origin::{self, ResetError, roles};
+use crate::settings::{self, PutBack};
 use crate::shell;
 use crate::state::ClusterState;
 use fs_err as fs;
@@ -27,9 +22,7 @@ use helenus_cql::codec::Consistency;
 use helenus_cql::{Client, ClientError};
 use helenus_model::format::Format;
 use helenus_model::reset::{Change, ElementKind, Origin, Seen, changes, dirty};
-use look::Node;
 use serde::Serialize;
-use settings::PutBack;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -83,11 +76,11 @@ pub struct Reset {
 /// # Errors
 /// A node is down or not ours, another helenus is at work on the cluster, or the server refuses a statement: what was
 /// done by then is in the error, and another reset does the rest.
-pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterError> {
-    let _lock = hands.clusters.lock(name)?;
-    let state = hands.clusters.load(name)?;
-    let (mut origin, before) = origin::load(hands, name)?;
-    let rows = rows::of(hands, &state, &origin)?;
+pub fn reset(context: &Context, name: &str, dry_run: bool) -> Result<Reset, ClusterError> {
+    let _lock = context.clusters.lock(name)?;
+    let state = context.clusters.load(name)?;
+    let (mut origin, before) = origin::load(context, name)?;
+    let rows = rows::of(context, &state, &origin)?;
     let mut nodes = look::all(&state)?;
     rows.mark(&mut nodes);
     let seen: BTreeMap<String, Seen> = nodes
@@ -117,14 +110,14 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
         .count();
     let mut settings = Vec::new();
     for node in nodes.iter().filter(|n| n.opened) {
-        settings.extend(settings::changed(hands, &state, &node.name, node.pid)?);
+        settings.extend(settings::changed(context, &state, &node.name, node.pid)?);
     }
     let found = (dirty, tables, settings);
     let mut told = told(&state, &origin, &nodes, &changes, found, dry_run);
     let emptied: Vec<String> = told.truncated.iter().chain(&told.remade).cloned().collect();
     told.refilled = rows.wanted(&emptied, &origin.elements);
     if !told.refilled.is_empty() {
-        rows.check(hands)?;
+        rows.check(context)?;
     }
     let back = roles::changes(&state, &mut nodes[0], &origin)?;
     (told.roles, told.lost) = (back.statements, back.lost);
@@ -132,15 +125,15 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
         return Ok(told);
     }
     // The rows of a populate go: one that was cut off has nothing to go on from, and what it raised goes back.
-    crate::filling::forget(hands, name)?;
-    let raised = crate::care::put_back(hands, &state)?;
+    crate::filling::forget(context, name)?;
+    let raised = crate::care::put_back(context, &state)?;
     told.settings.retain(|s| {
         !raised
             .iter()
             .any(|r| (&r.node, &r.attribute) == (&s.node, &s.attribute))
     });
-    carry_out(hands, &state, &mut nodes, &changes, &told)?;
-    rows.fill(hands, &state, &told.refilled, &origin.elements)?;
+    carry_out(context, &state, &mut nodes, &changes, &told)?;
+    rows.fill(context, &state, &told.refilled, &origin.elements)?;
     told.settings.extend(raised);
     let done = changes.len() + told.truncated.len();
     // Permissions on what was made anew went with it: they are looked for again.
@@ -150,7 +143,7 @@ pub fn reset(hands: &Hands, name: &str, dry_run: bool) -> Result<Reset, ClusterE
     told.roles = back.statements;
     origin.schema_version = look::schema_version(&mut nodes[0])?;
     // What was counted before the first change: a write that came since makes its table dirty the next time.
-    origin::save(hands, name, &origin, &look::writes(&nodes))?;
+    origin::save(context, name, &origin, &look::writes(&nodes))?;
     Ok(told)
 }
 
@@ -192,7 +185,7 @@ fn told(
 }
 
 fn carry_out(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     nodes: &mut [Node],
     changes: &[Change],
@@ -223,10 +216,10 @@ fn carry_out(
         }
     })?;
     for node in told.hints.iter() {
-        let mbeans = Mbeans::of(hands, state, node)?;
+        let mbeans = Mbeans::of(context, state, node)?;
         mbeans.exec(HINTS, "deleteAllHints", &[])?;
     }
-    settings::put_back(hands, state, &told.settings)?;
+    settings::put_back(context, state, &told.settings)?;
     for folder in &told.snapshots {
         match fs::remove_dir_all(folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -110,7 +110,7 @@ fn no_answer(state: &ClusterState, last: Option<(String, ClientError)>) -> Clust
         let during = "the search for a node";
         (state.plan.name.clone(), ClientError::Closed { during })
     });
-    ClusterError::Silent { node, source }
+    ClusterError::silent(node, source)
 }
 
 /// Whether each node of ours answers, and the size of its files: a peer tells of both what it heard a minute ago.

@@ -3,8 +3,8 @@
 //! log in is not ready.
 
 mod certificates;
-mod roles;
 
+use crate::error::{Class, Problem};
 use crate::state::ClusterState;
 use certificates::Certificates;
 use fs_err as fs;
@@ -15,8 +15,6 @@ use helenus_model::plan::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-
-pub(crate) use roles::{connect_before, finish};
 
 /// Random bytes of a password: as many as a key of AES-256 has.
 const PASSWORD_BYTES: usize = 32;
@@ -77,9 +75,15 @@ pub enum SecureError {
     },
 }
 
-impl SecureError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for SecureError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Roles { .. } | Self::StockSuperuser { .. } => Class::Cluster,
+            _ => Class::Environment,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Io { .. } => Some("is the state folder writable, and the disk not full?".into()),
             Self::Roles { source, .. } => source.hint().map(str::to_owned),
@@ -234,7 +238,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A password that nobody guesses, of letters that need no quotes anywhere.
-fn random_word() -> Result<String, SecureError> {
+pub(crate) fn random_word() -> Result<String, SecureError> {
     let mut bytes = [0_u8; PASSWORD_BYTES];
     let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     let short = || io::Error::other("the kernel gave too few random bytes");

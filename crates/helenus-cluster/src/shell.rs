@@ -48,18 +48,10 @@ fn connect_to<'a>(
                 crate::guard::prove_node(state, plan, &mut client)?;
                 return Ok((client, plan));
             }
-            Err(source) => {
-                last = Some(ClusterError::Silent {
-                    node: plan.name.clone(),
-                    source,
-                })
-            }
+            Err(source) => last = Some(ClusterError::silent(&plan.name, source)),
         }
     }
-    Err(last.unwrap_or_else(|| ClusterError::NotRunning {
-        cluster: state.plan.name.clone(),
-        node: "a node".into(),
-    }))
+    Err(last.unwrap_or_else(|| ClusterError::not_running(&state.plan.name, "a node")))
 }
 
 /// Runs one statement at ONE.

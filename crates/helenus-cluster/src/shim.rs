@@ -3,6 +3,7 @@
 
 use crate::alive;
 use crate::net::client::Keeper;
+use crate::process::end_with;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -107,16 +108,6 @@ pub fn within(
     let error = Command::new(program).args(arguments).exec();
     let named = format!("{}: {error}", program.to_string_lossy());
     Err(io::Error::new(error.kind(), named))
-}
-
-pub(crate) fn end_with(parent: i32) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    // The parent may have ended before the line above.
-    if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) == Some(parent) {
-        Ok(())
-    } else {
-        Err(io::Error::other("the command that started this has ended"))
-    }
 }
 
 /// Without CAP_IPC_LOCK and with no memlock limit, Cassandra's mlockall is refused and it continues.

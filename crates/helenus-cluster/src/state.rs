@@ -2,9 +2,9 @@
 //! Refuses to guess: a folder without a readable state file is told as broken, never touched in passing.
 
 use crate::alive;
-use crate::baseline::BaselineMark;
-use crate::given::Given;
+use crate::error::{Class, Problem};
 use crate::limits::Limits;
+use crate::marks::{BaselineMark, Given};
 use crate::process;
 use fs_err as fs;
 use helenus_model::access::Access;
@@ -125,7 +125,7 @@ pub struct Runtime {
     pub archive: Option<PathBuf>,
     /// Module flags, for tools started beside the node.
     pub module_flags: Vec<String>,
-    /// A stand-in for Cassandra's behaviour, in tests.
+    /// In tests: the program that stands in for Cassandra, a space, and how it behaves.
     pub fake: Option<String>,
 }
 
@@ -247,9 +247,15 @@ pub enum ReadError {
     Format(#[from] FormatError),
 }
 
-impl StateError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for StateError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Io(_) => Class::Environment,
+            _ => Class::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownCluster { name, known } => match name.split_once('/') {
                 Some((cluster, _)) if known.iter().any(|one| one == cluster) => Some(format!(

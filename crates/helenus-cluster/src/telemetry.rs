@@ -8,7 +8,7 @@ mod kernel;
 mod members;
 mod node;
 
-use crate::ready::cql_address;
+use crate::reach::cql_address;
 use crate::state::ClusterState;
 use emulator::Emulator;
 use helenus_model::plan::NodePlan;

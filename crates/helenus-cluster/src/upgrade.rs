@@ -4,9 +4,11 @@
 use crate::alive;
 use crate::archive;
 use crate::baseline::settle;
-use crate::error::ClusterError;
+use crate::context::Context;
+use crate::error::{Class, ClusterError, Problem};
+use crate::event::Event;
 use crate::jdk;
-use crate::lifecycle::{Event, Hands, Source};
+use crate::lifecycle::Source;
 use crate::ready::ReadyError;
 use crate::state::{ClusterState, OwnRelease, Runtime, StateError, UpgradeMark};
 use fs_err as fs;
@@ -110,9 +112,12 @@ pub enum UpgradeTrouble {
     },
 }
 
-impl UpgradeTrouble {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for UpgradeTrouble {
+    fn class(&self) -> Class {
+        Class::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Way(error) => Some(error.hint()),
             Self::NoTarget(_) => Some("name it with --to, such as --to 5.0".into()),
@@ -127,7 +132,7 @@ struct Target {
     runtime: Runtime,
 }
 
-impl Hands {
+impl Context {
     /// What an upgrade would do from here on, and what the nodes' settings would be otherwise; nothing is changed.
     ///
     /// # Errors
@@ -277,7 +282,7 @@ impl Hands {
                 return Err(error.into());
             }
             Err(error) => life(Event::Untrained {
-                why: crate::lifecycle::with_causes(&error),
+                why: crate::error::with_causes(&error),
             }),
         }
         Ok(path.exists().then_some(path))

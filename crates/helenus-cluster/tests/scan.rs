@@ -174,7 +174,7 @@ fn a_refusal_ends_it_with_the_server_s_words() {
     let refused = lab
         .count(&endpoint, &request, &Cancel::default(), &mut |_| {})
         .unwrap_err();
-    let ClusterError::Scan(ScanError::Refused { source }) = refused else {
+    let Some(ScanError::Refused { source }) = refused.find() else {
         panic!("{refused:?}")
     };
     assert_eq!(source.to_string(), "unauthorized: as the script says");
@@ -253,7 +253,7 @@ fn what_was_cut_off_goes_on_without_a_row_twice() {
         .count(&endpoint, &slowly, &Cancel::default(), &mut |_| {})
         .unwrap_err();
     assert!(
-        matches!(refused, ClusterError::Scan(ScanError::Unfinished { .. })),
+        matches!(refused.find(), Some(ScanError::Unfinished { .. })),
         "{refused}"
     );
     let resume = CountRequest {
@@ -290,7 +290,7 @@ fn another_ring_or_another_table_is_not_gone_on_with() {
     let refused = || {
         let refused = lab.count(&endpoint, &resume, &Cancel::default(), &mut |_| {});
         let refused = refused.unwrap_err();
-        let ClusterError::Scan(ScanError::Changed(why)) = refused else {
+        let Some(ScanError::Changed(why)) = refused.find() else {
             panic!("{refused:?}")
         };
         why.to_string()

@@ -16,18 +16,19 @@ use crate::generator::{self, GeneratorError};
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::event::Event;
 use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
-use helenus_cluster::lifecycle::{Event, Hands, UpRequest};
+use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::machine;
 use helenus_cluster::net::client::NetError;
 use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
-use helenus_load::Accumulator;
-use helenus_model::bench::Shape;
+use helenus_model::bench::{Load, Shape};
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
@@ -38,6 +39,7 @@ use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
 use helenus_model::sample::{Header, Interval, MeasuredFrom, SampleLine};
+use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{self, FaultSeen, Reading};
 use helenus_model::workload::{ReplicationFactor, Workload};
@@ -72,10 +74,8 @@ pub struct BenchRequest {
     pub workload: Workload,
     /// Phases.
     pub shape: Shape,
-    /// Operations a second; none finds it by a probe, unless `closed`.
-    pub rate_per_s: Option<f64>,
-    /// No schedule.
-    pub closed: bool,
+    /// How operations are offered; of phases that have rates of their own the first one's.
+    pub load: Load,
     /// Consistency level.
     pub consistency: Consistency,
     /// Faults on the run's time line.
@@ -177,7 +177,7 @@ pub struct Finished {
 
 /// A run under way.
 struct Bench<'a> {
-    hands: &'a Hands,
+    context: &'a Context,
     request: &'a BenchRequest,
     events: &'a mut dyn FnMut(LabEvent<'_>),
     cluster: Option<ClusterState>,
@@ -203,18 +203,18 @@ struct Bench<'a> {
 /// # Errors
 /// The first step that failed; what was brought up is removed all the same.
 pub fn run(
-    hands: &Hands,
+    context: &Context,
     request: &BenchRequest,
     events: &mut dyn FnMut(LabEvent<'_>),
 ) -> Result<Finished, BenchError> {
-    faults::check_request(hands, request)?;
+    faults::check_request(context, request)?;
     let place = match &request.place {
         Where::Ephemeral(_) => Place::Ephemeral,
         Where::Cluster(_) => Place::Owned,
         Where::Hosts { .. } => Place::Hosts,
     };
     let mut bench = Bench {
-        hands,
+        context,
         request,
         events,
         cluster: None,
@@ -223,15 +223,15 @@ pub fn run(
         target: None,
         links: None,
         round_trips: Vec::new(),
-        rate_per_s: request.rate_per_s,
+        rate_per_s: request.load.rate_per_s(),
         plan: None,
         result: None,
         faults: None,
         faults_seen: Vec::new(),
-        history: History::open(&crate::compare::history_file(hands)).map(|h| (h, None)),
+        history: History::open(&crate::compare::history_file(context)).map(|h| (h, None)),
         not_removed: None,
     };
-    let probe = request.rate_per_s.is_none() && !request.closed;
+    let probe = request.load == Load::Probe;
     let mut state = State::new(place, probe);
     let mut first_error = None;
     loop {
@@ -241,12 +241,12 @@ pub fn run(
         }
         (bench.events)(LabEvent::Step(step));
         let outcome = match bench.take(step) {
-            Ok(()) if hands.cancel.is_set() => Outcome::Interrupted,
+            Ok(()) if context.cancel.is_set() => Outcome::Interrupted,
             Ok(()) => Outcome::Done,
             Err(error) => {
                 tracing::error!(?step, %error, "step failed");
                 first_error.get_or_insert(error);
-                if hands.cancel.is_set() {
+                if context.cancel.is_set() {
                     Outcome::Interrupted
                 } else {
                     Outcome::Failed
@@ -262,16 +262,16 @@ pub fn run(
 ///
 /// # Errors
 /// Nobody answers, it is another's that was not named, or it is one that is yet to be made.
-pub(crate) fn look(hands: &Hands, place: &Where) -> Result<Target, BenchError> {
+pub(crate) fn look(context: &Context, place: &Where) -> Result<Target, BenchError> {
     Ok(match place {
         Where::Hosts {
             endpoints,
             named,
             given,
-        } => target::hosts(hands, endpoints, named.as_deref(), given)?,
+        } => target::hosts(context, endpoints, named.as_deref(), given)?,
         Where::Cluster(name) => {
-            let state = hands.clusters.load(name).map_err(ClusterError::from)?;
-            target::ours(hands, &state)?
+            let state = context.clusters.load(name).map_err(ClusterError::from)?;
+            target::ours(context, &state)?
         }
         Where::Ephemeral(_) => return Err(TargetError::Nowhere.into()),
     })
@@ -312,7 +312,7 @@ impl Bench<'_> {
     }
 
     fn finish(mut self, first_error: Option<BenchError>) -> Result<Finished, BenchError> {
-        let interrupted = self.hands.cancel.is_set();
+        let interrupted = self.context.cancel.is_set();
         let not_put_back = self.put_back();
         if first_error
             .as_ref()
@@ -341,7 +341,7 @@ impl Bench<'_> {
             // An interrupt that could not clean up says so.
             _ => Err(self
                 .not_removed
-                .unwrap_or(ClusterError::Ready(ReadyError::Interrupted))
+                .unwrap_or_else(|| ReadyError::Interrupted.into())
                 .into()),
         }
     }
@@ -362,7 +362,7 @@ impl Bench<'_> {
         if let Where::Ephemeral(request) = &self.request.place {
             let events = &mut self.events;
             let state = self
-                .hands
+                .context
                 .up(request, &mut |e| events(LabEvent::Cluster(&e)))?;
             self.cluster = Some(state);
         }
@@ -371,9 +371,9 @@ impl Bench<'_> {
 
     fn look(&mut self) -> Result<(), BenchError> {
         let target = match (&self.request.place, &self.cluster) {
-            (Where::Ephemeral(_), Some(state)) => target::ours(self.hands, state)?,
+            (Where::Ephemeral(_), Some(state)) => target::ours(self.context, state)?,
             (Where::Ephemeral(_), None) => return Ok(()),
-            (place, _) => look(self.hands, place)?,
+            (place, _) => look(self.context, place)?,
         };
         if let Some(sight) = &target.foreign {
             (self.events)(LabEvent::Foreign(sight));
@@ -399,7 +399,7 @@ impl Bench<'_> {
             return;
         };
         self.hold = Hold::try_take(
-            &self.hands.clusters,
+            &self.context.clusters,
             &state.plan.name,
             &self.request.command,
         );
@@ -421,7 +421,7 @@ impl Bench<'_> {
         let links = Links::of(state).map_err(ApartError::from)?;
         let loopback = ApartError::Distance(DistanceError::Loopback);
         let links = self.links.insert(links.ok_or(loopback)?);
-        self.round_trips = links.stand(distance, &self.hands.cancel)?;
+        self.round_trips = links.stand(distance, &self.context.cancel)?;
         Ok(())
     }
 
@@ -480,10 +480,10 @@ impl Bench<'_> {
         let mut second = 0;
         let events = &mut self.events;
         generator::run(
-            &self.hands.helenus,
+            &self.context.helenus,
             self.cluster.as_ref(),
             &plan,
-            &self.hands.cancel,
+            &self.context.cancel,
             &mut |line| {
                 if let SampleLine::Interval(interval) = line {
                     second += 1;
@@ -516,7 +516,7 @@ impl Bench<'_> {
     fn run(&mut self) -> Result<(), BenchError> {
         let mut plan = self.run_plan(self.request.shape.phases(self.rate_per_s));
         if let Some(keep) = &self.request.ledger {
-            let at = ledger::plan(self.hands, keep, self.cluster.as_ref());
+            let at = ledger::plan(self.context, keep, self.cluster.as_ref());
             plan.ledger = Some(at.map_err(BenchError::Ledger)?);
         }
         let mut outside = self.outside();
@@ -524,12 +524,12 @@ impl Bench<'_> {
         self.plan = Some(plan.clone());
         self.faults = match &self.cluster {
             Some(state) => {
-                Faults::begin(self.hands, state, &plan).map_err(GeneratorError::Start)?
+                Faults::begin(self.context, state, &plan).map_err(GeneratorError::Start)?
             }
             None => None,
         };
         let speed_before = host_speed::look();
-        let before = Before::look(self.hands, self.cluster.as_ref());
+        let before = Before::look(self.context, self.cluster.as_ref());
         let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
         let mut accumulator = Accumulator::new(plan.clone());
         let mut counted = Counted::default();
@@ -538,10 +538,10 @@ impl Bench<'_> {
         let faults = &mut self.faults;
         let mut measured_from = MeasuredFrom::default();
         let ran = generator::run(
-            &self.hands.helenus,
+            &self.context.helenus,
             self.cluster.as_ref(),
             &plan,
-            &self.hands.cancel,
+            &self.context.cancel,
             &mut |line| {
                 let seen = watch.see(line);
                 if !seen.is_empty() {
@@ -583,7 +583,7 @@ impl Bench<'_> {
             },
         );
         let speed_after = ran.is_ok().then(host_speed::look).flatten();
-        let seen = before.seen(self.hands, self.cluster.as_ref());
+        let seen = before.seen(self.context, self.cluster.as_ref());
         store_readings(history, &seen);
         watch.add(&seen);
         // Healed whatever came of it.
@@ -683,7 +683,7 @@ impl Bench<'_> {
     }
 
     fn record(&mut self) {
-        let interrupted = self.hands.cancel.is_set();
+        let interrupted = self.context.cancel.is_set();
         if let (Ok((history, Some(run))), Some(result)) = (&mut self.history, &self.result) {
             let ending = Ending::of(result.verdict, interrupted);
             if let Err(error) = history.finish_run(*run, result, ending) {
@@ -694,7 +694,7 @@ impl Bench<'_> {
 
     fn remove(&mut self) {
         if let Some(state) = &self.cluster {
-            self.not_removed = remove::remove(self.hands, &state.plan.name).err();
+            self.not_removed = remove::remove(self.context, &state.plan.name).err();
         }
     }
 }

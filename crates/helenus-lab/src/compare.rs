@@ -1,7 +1,7 @@
 //! Comparing what the history holds: names into runs, runs into facts, a comparison out of them.
 //! Refuses to pair anything itself: `helenus_model::comparison` does.
 
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::comparison::{
     ARRIVALS, CLASS_ARCHIVE, CompareError, Comparison, Fact, FailOn, JDK, Options, RunFacts,
     Stages, compare,
@@ -50,8 +50,8 @@ pub enum StoredError {
 ///
 /// # Errors
 /// Names that nothing has, or runs that do not go together.
-pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made, StoredError> {
-    let mut history = History::open(&history_file(hands))?;
+pub fn stored(context: &Context, sides: &[String], bars: Vec<FailOn>) -> Result<Made, StoredError> {
+    let mut history = History::open(&history_file(context))?;
     let (a, b) = match sides {
         [name] => {
             let id = ComparisonId::named(name).ok_or_else(|| StoredError::OneSide(name.clone()))?;
@@ -92,8 +92,8 @@ pub fn stored(hands: &Hands, sides: &[String], bars: Vec<FailOn>) -> Result<Made
 }
 
 /// Where the history is.
-pub(crate) fn history_file(hands: &Hands) -> std::path::PathBuf {
-    hands.paths.state.join(helenus_record::FILE)
+pub(crate) fn history_file(context: &Context) -> std::path::PathBuf {
+    context.paths.state.join(helenus_record::FILE)
 }
 
 /// Whether a run's nodes used their class-data archive, in the facts of its machine.

@@ -13,8 +13,8 @@ pub use pairs::{Compared, comparable, compared, find_rate};
 use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::{history_file, wall_ns};
 use crate::populate::{PopulateError, PopulateEvent, PopulateRequest};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::live_settings::LiveSetting;
 use helenus_cluster::queue::{self, Ahead};
 use helenus_cluster::remove;
@@ -209,7 +209,7 @@ impl From<BenchError> for ExperimentError {
 
 /// An experiment under way.
 struct Sitting<'a> {
-    hands: &'a Hands,
+    context: &'a Context,
     request: &'a ExperimentRequest,
     events: &'a mut dyn FnMut(ExperimentEvent<'_>),
     history: History,
@@ -221,8 +221,11 @@ struct Sitting<'a> {
 ///
 /// # Errors
 /// The history cannot be written.
-pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId, ExperimentError> {
-    let mut history = History::open(&history_file(hands))?;
+pub fn begin(
+    context: &Context,
+    request: &ExperimentRequest,
+) -> Result<ExperimentId, ExperimentError> {
+    let mut history = History::open(&history_file(context))?;
     let of = &request.experiment;
     let all = of.combinations();
     let wholes = of.wholes(&all);
@@ -250,20 +253,20 @@ pub fn begin(hands: &Hands, request: &ExperimentRequest) -> Result<ExperimentId,
 /// What would stop the next run, too: the history, the disk, a lack of the machine. What stands in the way of one
 /// combination only is noted, and the rest continues.
 pub fn sit(
-    hands: &Hands,
+    context: &Context,
     request: &ExperimentRequest,
     id: ExperimentId,
     events: &mut dyn FnMut(ExperimentEvent<'_>),
 ) -> Result<Sat, ExperimentError> {
     let what = format!("{id} {}", request.experiment.name);
-    let _turn = queue::wait(hands, &what, &mut |ahead| {
+    let _turn = queue::wait(context, &what, &mut |ahead| {
         events(ExperimentEvent::Waits(ahead))
     })?;
-    let mut history = History::open(&history_file(hands))?;
+    let mut history = History::open(&history_file(context))?;
     history.sit_down(id)?;
     let runs = history.planned_runs(id)?;
     let mut own = Sitting {
-        hands,
+        context,
         request,
         events,
         history,
@@ -272,7 +275,7 @@ pub fn sit(
     };
     own.clean_up()?;
     let ended = own.all();
-    let interrupted = hands.cancel.is_set();
+    let interrupted = context.cancel.is_set();
     match ended {
         Err(error) if !interrupted => Err(error),
         ended => Ok(Sat {
@@ -302,15 +305,15 @@ impl Sitting<'_> {
     /// Removes what a killed run of it has left.
     fn clean_up(&mut self) -> Result<(), ExperimentError> {
         let own = self.cluster();
-        let names = self.hands.clusters.names().map_err(StateError::from);
+        let names = self.context.clusters.names().map_err(StateError::from);
         for name in names.map_err(ClusterError::from)? {
             if name == own || name.starts_with(&format!("{own}-")) {
                 // What a person has brought up is that person's, whatever its name.
                 let lasting = |state: ClusterState| !state.ephemeral;
-                if self.hands.clusters.load(&name).is_ok_and(lasting) {
+                if self.context.clusters.load(&name).is_ok_and(lasting) {
                     return Err(ExperimentError::NameTaken(name));
                 }
-                remove::remove(self.hands, &name)?;
+                remove::remove(self.context, &name)?;
                 (self.events)(ExperimentEvent::Left(&name));
             }
         }
@@ -327,7 +330,7 @@ impl Sitting<'_> {
         });
         loop {
             while let Some(place) = Progress::next(&self.states()) {
-                if self.hands.cancel.is_set() {
+                if self.context.cancel.is_set() {
                     return Ok(());
                 }
                 match self.request.experiment.pairs {
@@ -339,7 +342,7 @@ impl Sitting<'_> {
                 break;
             }
         }
-        dataset::forget(self.hands, &self.cluster())?;
+        dataset::forget(self.context, &self.cluster())?;
         Ok(())
     }
 

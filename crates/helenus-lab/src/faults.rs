@@ -6,9 +6,9 @@ mod before;
 pub(crate) use before::Before;
 
 use crate::bench::{BenchRequest, Where};
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::fault::{Ends, FaultTrouble, Patience};
-use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::monotonic_ns;
 use helenus_model::fault::place::{Reach, Shape};
@@ -89,7 +89,7 @@ impl Faults {
     /// # Errors
     /// No thread can be had.
     pub(crate) fn begin(
-        hands: &Hands,
+        context: &Context,
         cluster: &ClusterState,
         plan: &RunPlan,
     ) -> io::Result<Option<Self>> {
@@ -99,7 +99,7 @@ impl Faults {
         let (wishes, wished) = channel();
         let (say, said) = channel();
         let work = Work {
-            hands: hands.clone(),
+            context: context.clone(),
             cluster: cluster.plan.name.clone(),
             ephemeral: cluster.ephemeral,
             script: plan.faults.clone(),
@@ -195,7 +195,7 @@ struct Held {
 
 /// What the thread holds.
 struct Work {
-    hands: Hands,
+    context: Context,
     cluster: String,
     ephemeral: bool,
     script: Vec<Scripted>,
@@ -229,7 +229,7 @@ impl Work {
             while self.wait(&mut zero_ns, u64::MAX, wished) {}
         }
         // A run that did not begin has other things to tell.
-        if zero_ns.is_some() && !self.hands.cancel.is_set() {
+        if zero_ns.is_some() && !self.context.cancel.is_set() {
             for turn in never.into_iter().chain(due.map(|(_, turn)| turn)) {
                 if let Turn::Make(place) = turn {
                     self.not_made(place, "the run ended before it was due".to_owned());
@@ -248,7 +248,7 @@ impl Work {
     /// Waits until that moment of the time line; false where the run ends before.
     fn wait(&mut self, zero_ns: &mut Option<u64>, at_ms: u64, wished: &Receiver<Wish>) -> bool {
         loop {
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return false;
             }
             let due_ns = zero_ns.map(|zero| zero.saturating_add(at_ms.saturating_mul(1_000_000)));
@@ -279,7 +279,7 @@ impl Work {
         let one = &self.script[place];
         let lasts = one.for_ms.map(Duration::from_millis);
         let ends = Ends::ByCommand(lasts);
-        match self.hands.fault(&self.cluster, &one.fault, ends) {
+        match self.context.fault(&self.cluster, &one.fault, ends) {
             Ok(entry) => {
                 let held = Held {
                     id: entry.id,
@@ -312,11 +312,11 @@ impl Work {
         // A heal that failed half-way has undone a part of it itself.
         let held_so_far = match held.tried {
             true => Ok(true),
-            false => self.hands.fault_holds(&self.cluster, held.id),
+            false => self.context.fault_holds(&self.cluster, held.id),
         };
         let ids = [held.id];
         let healed = self
-            .hands
+            .context
             .heal(&self.cluster, &ids, Patience::Started, &mut |_| {});
         if healed.is_err() && !last {
             self.holds.insert(
@@ -347,13 +347,13 @@ impl Work {
         let Some(one) = self.script.iter().find(ends_nodes) else {
             return;
         };
-        if self.ephemeral || self.hands.cancel.is_set() {
+        if self.ephemeral || self.context.cancel.is_set() {
             return;
         }
         let words = one.to_string();
         let _nobody_listens = self.say.send(Say::Turned(words.clone(), Turned::Waiting));
         let ready = self
-            .hands
+            .context
             .await_ready(&self.cluster, READY_WITHIN, &mut |_| {});
         if let Err(error) = ready {
             let turned = Turned::NotReady(with_causes(&error));
@@ -416,13 +416,13 @@ fn readings(
 ///
 /// # Errors
 /// A target that the cluster has not, faults that get in each other's way, or a cluster that cannot be planned.
-pub fn check_request(hands: &Hands, request: &BenchRequest) -> Result<(), ClusterError> {
+pub fn check_request(context: &Context, request: &BenchRequest) -> Result<(), ClusterError> {
     if request.faults.is_empty() {
         return Ok(());
     }
     let plan = match &request.place {
-        Where::Ephemeral(up) => hands.dry_run(up)?,
-        Where::Cluster(name) => hands.clusters.load(name)?.plan,
+        Where::Ephemeral(up) => context.dry_run(up)?,
+        Where::Cluster(name) => context.clusters.load(name)?.plan,
         // Whose it is is not known before it is looked at.
         Where::Hosts { .. } => return Ok(()),
     };

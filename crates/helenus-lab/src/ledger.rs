@@ -11,8 +11,8 @@ pub use report::{Counts, LedgerReport, LostKey, TableReport};
 use crate::compare::history_file;
 use fs_err as fs;
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::observe;
 use helenus_cluster::scan::recall::{Survey, recall, survey};
 use helenus_cluster::scan::{Gentleness, ScanPlace};
@@ -163,12 +163,15 @@ impl LedgerFileError {
 ///
 /// # Errors
 /// No such run, a run without a ledger, or a file that is none.
-pub fn open(hands: &Hands, name: &str) -> Result<(LedgerFile, Option<String>), LedgerFileError> {
+pub fn open(
+    context: &Context,
+    name: &str,
+) -> Result<(LedgerFile, Option<String>), LedgerFileError> {
     let path = Path::new(name);
     if name.contains('/') || path.is_file() {
         return Ok((LedgerFile::open(path)?, None));
     }
-    let history = History::open_existing(&history_file(hands))?.ok_or(HistoryError::Empty)?;
+    let history = History::open_existing(&history_file(context))?.ok_or(HistoryError::Empty)?;
     let run = history.resolve_one(name)?.id;
     let plan = history.run(run)?.plan()?;
     let run = run.to_string();
@@ -206,7 +209,7 @@ impl LedgerFile {
         })
     }
 
-    /// Hands each write to `take`, in the order in which they ended.
+    /// Context each write to `take`, in the order in which they ended.
     ///
     /// # Errors
     /// The file cannot be read, or a whole record of it is damaged.

@@ -6,13 +6,13 @@ use crate::compare::history_file;
 use crate::distance::Links;
 use crate::generator;
 use crate::target::{self, Target, already_exists};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::net::client::NetError;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::{reach, shell};
 use helenus_cql::{Client, ClientError, Consistency as Level};
-use helenus_model::bench::Shape;
+use helenus_model::bench::{Load, Shape};
 use helenus_model::consistency::Consistency;
 use helenus_model::format::Format;
 use helenus_model::level_runs::CellRun;
@@ -176,8 +176,8 @@ pub fn plan(
 ///
 /// # Errors
 /// A name that nothing has, or a history that cannot be read.
-pub fn stored(hands: &Hands, comparison: &str) -> Result<Vec<CellRun>, HistoryError> {
-    let history = History::open(&history_file(hands))?;
+pub fn stored(context: &Context, comparison: &str) -> Result<Vec<CellRun>, HistoryError> {
+    let history = History::open(&history_file(context))?;
     let mut runs = Vec::new();
     let ended = |state| matches!(state, RunState::Complete | RunState::Invalid);
     let lines = history.resolve_any(comparison)?.into_iter();
@@ -195,7 +195,7 @@ pub fn stored(hands: &Hands, comparison: &str) -> Result<Vec<CellRun>, HistoryEr
 }
 
 struct Levels<'a> {
-    hands: &'a Hands,
+    context: &'a Context,
     request: &'a LevelsRequest,
     state: ClusterState,
     target: Target,
@@ -212,21 +212,21 @@ struct Levels<'a> {
 /// # Errors
 /// The cluster is not there or not ours, or cannot have a distance that was asked for.
 pub fn levels(
-    hands: &Hands,
+    context: &Context,
     request: &LevelsRequest,
     events: &mut dyn FnMut(LevelsEvent<'_>),
 ) -> Result<LevelsFinished, LevelsError> {
-    let state = hands
+    let state = context
         .clusters
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
-    let target = target::ours(hands, &state).map_err(BenchError::from)?;
-    not_known(hands, &request.comparison)?;
+    let target = target::ours(context, &state).map_err(BenchError::from)?;
+    not_known(context, &request.comparison)?;
     let links = Links::of(&state)?;
     let found = links.as_ref().map_or(&[][..], Links::found);
     let planned = plan(request, &state, found)?;
     let mut levels = Levels {
-        hands,
+        context,
         request,
         state,
         target,
@@ -241,8 +241,8 @@ pub fn levels(
     let not_put_back = put_back.err();
     Ok(LevelsFinished {
         runs: levels.runs,
-        interrupted: hands.cancel.is_set(),
-        failed: failed.filter(|_| !hands.cancel.is_set()),
+        interrupted: context.cancel.is_set(),
+        failed: failed.filter(|_| !context.cancel.is_set()),
         not_put_back,
         not_dropped: levels.not_dropped,
         not_recorded: levels.not_recorded,
@@ -253,8 +253,8 @@ pub fn levels(
 ///
 /// # Errors
 /// [`LevelsError::Known`].
-pub fn not_known(hands: &Hands, comparison: &str) -> Result<(), LevelsError> {
-    if stored(hands, comparison).is_ok_and(|runs| !runs.is_empty()) {
+pub fn not_known(context: &Context, comparison: &str) -> Result<(), LevelsError> {
+    if stored(context, comparison).is_ok_and(|runs| !runs.is_empty()) {
         return Err(LevelsError::Known(comparison.to_owned()));
     }
     Ok(())
@@ -264,7 +264,7 @@ impl Levels<'_> {
     fn cells(&mut self, planned: &Planned) -> Result<(), LevelsError> {
         let of = planned.cells.len();
         for (place, (cell, links)) in planned.cells.iter().enumerate() {
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return Ok(());
             }
             (self.events)(LevelsEvent::Begins {
@@ -273,7 +273,7 @@ impl Levels<'_> {
                 cell,
             });
             if let Some(own) = &mut self.links {
-                own.set(links, &self.hands.cancel)?;
+                own.set(links, &self.context.cancel)?;
             }
             let keyspace = format!("lv_{}_{}", self.request.seed.0, place + 1);
             self.cell(cell, place, &keyspace)?;
@@ -329,17 +329,17 @@ impl Levels<'_> {
         if let Some(phase) = phases::fill(cell.workload) {
             self.fill(phase, &workload, seed)?;
         }
-        if self.hands.cancel.is_set() {
+        if self.context.cancel.is_set() {
             return Ok(());
         }
         let bench = self.bench(cell, workload, seed);
         let events = &mut self.events;
-        let finished = bench::run(self.hands, &bench, &mut |event| {
+        let finished = bench::run(self.context, &bench, &mut |event| {
             events(LevelsEvent::Bench(event));
         });
         let finished = match finished {
             Ok(finished) => finished,
-            Err(_) if self.hands.cancel.is_set() => return Ok(()),
+            Err(_) if self.context.cancel.is_set() => return Ok(()),
             Err(error) => return Err(error.into()),
         };
         (self.events)(LevelsEvent::Ended {
@@ -387,16 +387,16 @@ impl Levels<'_> {
             ledger: None,
         };
         let result = generator::result(
-            &self.hands.helenus,
+            &self.context.helenus,
             self.target.cluster.as_ref(),
             &plan,
-            &self.hands.cancel,
+            &self.context.cancel,
             &mut |_| Ok(()),
         );
         let result = result.map_err(BenchError::from)?;
         let ended = result.phases.first();
         let missing = wanted.saturating_sub(ended.map_or(0, |phase| phase.total.completed));
-        if missing == 0 || self.hands.cancel.is_set() {
+        if missing == 0 || self.context.cancel.is_set() {
             return Ok(());
         }
         let why = ended.and_then(|phase| phase.first_failures.values().next());
@@ -410,8 +410,7 @@ impl Levels<'_> {
         BenchRequest {
             place: Where::Cluster(request.cluster.clone()),
             workload,
-            rate_per_s: phase.rate_per_s,
-            closed: phase.rate_per_s.is_none(),
+            load: Load::of(phase.rate_per_s),
             shape: Shape::Phases(vec![phase]),
             consistency: cell.level,
             client_dc: Some(request.client_dc.clone()),

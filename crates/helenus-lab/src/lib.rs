@@ -1,4 +1,4 @@
-//! THE LINE: up, look, prepare, probe, run, record, remove, as a stream of events.
+//! ORCHESTRATION: up, look, prepare, probe, run, record, remove, as a stream of events.
 //! Refuses flags and printing; what comes next is decided by `helenus_model::line`.
 
 pub mod bench;

@@ -11,19 +11,19 @@ use crate::serving::{self, Asked};
 use crate::target::{self, Target};
 use helenus_cluster::baseline::{self, BaselineEvent};
 use helenus_cluster::care::{self, RaisedSetting};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::filling::FillingBook;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::ready::ReadyError;
-use helenus_cluster::reset::settings::PutBack;
+use helenus_cluster::settings::PutBack;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::ConnectOptions;
-use helenus_load::ReadError;
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SampleLine};
+use helenus_model::samples::ReadError;
 use helenus_model::workload::ReplicationFactor;
 use helenus_model::workload::expected::ExpectedError;
 use serde::Serialize;
@@ -241,7 +241,7 @@ impl PopulateError {
 
 /// One populate under way.
 struct Populate<'a> {
-    hands: &'a Hands,
+    context: &'a Context,
     request: &'a PopulateRequest,
     events: &'a mut dyn FnMut(PopulateEvent<'_>),
     target: Target,
@@ -255,14 +255,17 @@ struct Populate<'a> {
 ///
 /// # Errors
 /// No such cluster, or an unfinished populate of something else.
-pub fn look(hands: &Hands, request: &PopulateRequest) -> Result<(Beginning, bool), PopulateError> {
-    let state = hands
+pub fn look(
+    context: &Context,
+    request: &PopulateRequest,
+) -> Result<(Beginning, bool), PopulateError> {
+    let state = context
         .clusters
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
-    let remembered = helenus_cluster::filling::look(hands, &request.cluster)?;
+    let remembered = helenus_cluster::filling::look(context, &request.cluster)?;
     let beginning = beginning(remembered.as_ref(), request)?;
-    Ok((beginning, care::is_raised(hands, &state)))
+    Ok((beginning, care::is_raised(context, &state)))
 }
 
 fn beginning(
@@ -279,10 +282,10 @@ fn beginning(
 ///
 /// # Errors
 /// No such cluster, or a node does not answer.
-pub fn put_back(hands: &Hands, cluster: &str) -> Result<Vec<PutBack>, ClusterError> {
-    let state = hands.clusters.load(cluster)?;
-    let _book = FillingBook::open(hands, cluster)?;
-    care::put_back(hands, &state)
+pub fn put_back(context: &Context, cluster: &str) -> Result<Vec<PutBack>, ClusterError> {
+    let state = context.clusters.load(cluster)?;
+    let _book = FillingBook::open(context, cluster)?;
+    care::put_back(context, &state)
 }
 
 /// Fills the cluster, or what is left of it; settings are put back whatever happens.
@@ -291,19 +294,19 @@ pub fn put_back(hands: &Hands, cluster: &str) -> Result<Vec<PutBack>, ClusterErr
 /// The cluster is not ours or does not answer, an unfinished populate is of something else, writes fail for good, or
 /// the person stopped it: what is acknowledged by then is remembered.
 pub fn populate(
-    hands: &Hands,
+    context: &Context,
     request: &PopulateRequest,
     events: &mut dyn FnMut(PopulateEvent<'_>),
 ) -> Result<Populated, PopulateError> {
     events(PopulateEvent::Step(PopulateStep::Look));
-    let state = hands
+    let state = context
         .clusters
         .load(&request.cluster)
         .map_err(ClusterError::from)?;
-    let book = FillingBook::open(hands, &request.cluster)?;
-    let target = target::ours(hands, &state).map_err(BenchError::from)?;
+    let book = FillingBook::open(context, &request.cluster)?;
+    let target = target::ours(context, &state).map_err(BenchError::from)?;
     // What a load that was cut off has left goes back even where this one is refused.
-    for left in care::put_back(hands, &state)? {
+    for left in care::put_back(context, &state)? {
         events(PopulateEvent::Left(&left));
     }
     let remembered = book.read()?;
@@ -329,7 +332,7 @@ pub fn populate(
         verified: None,
     };
     let mut own = Populate {
-        hands,
+        context,
         request,
         events,
         target,
@@ -394,7 +397,7 @@ impl Populate<'_> {
     fn with_care(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
         if self.request.care {
             (self.events)(PopulateEvent::Step(PopulateStep::Care));
-            self.told.raised = care::raise(self.hands, &self.state)?;
+            self.told.raised = care::raise(self.context, &self.state)?;
         }
         let first = match beginning {
             Beginning::From(first) => {
@@ -411,7 +414,7 @@ impl Populate<'_> {
         (self.events)(PopulateEvent::Step(PopulateStep::Settle));
         let events = &mut self.events;
         let settled = baseline::settle(
-            self.hands,
+            self.context,
             &self.state,
             self.request.settle_within,
             &mut |event| {
@@ -425,11 +428,11 @@ impl Populate<'_> {
     }
 
     fn put_back(&mut self) -> Result<(), PopulateError> {
-        if !care::is_raised(self.hands, &self.state) {
+        if !care::is_raised(self.context, &self.state) {
             return Ok(());
         }
         (self.events)(PopulateEvent::Step(PopulateStep::PutBack));
-        self.told.put_back = care::put_back(self.hands, &self.state)?;
+        self.told.put_back = care::put_back(self.context, &self.state)?;
         Ok(())
     }
 
@@ -442,7 +445,7 @@ impl Populate<'_> {
         let (journal, book, events) = (&mut self.journal, &self.book, &mut self.events);
         let told = &mut self.told;
         let mut forgotten = None;
-        let ended = run(self.hands, Some(&self.state), &plan, &mut |line| {
+        let ended = run(self.context, Some(&self.state), &plan, &mut |line| {
             match line {
                 SampleLine::Interval(interval) => {
                     told.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
@@ -523,7 +526,7 @@ impl Populate<'_> {
 
     /// Stops where the person asked for it.
     fn go_on(&self) -> Result<(), ClusterError> {
-        if self.hands.cancel.is_set() {
+        if self.context.cancel.is_set() {
             return Err(ReadyError::Interrupted.into());
         }
         Ok(())
@@ -532,12 +535,12 @@ impl Populate<'_> {
 
 /// Runs a plan of one phase; each line is seen as it comes.
 fn run(
-    hands: &Hands,
+    context: &Context,
     cluster: Option<&ClusterState>,
     plan: &RunPlan,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<PhaseResult, BenchError> {
-    let mut result = generator::result(&hands.helenus, cluster, plan, &hands.cancel, see)?;
+    let mut result = generator::result(&context.helenus, cluster, plan, &context.cancel, see)?;
     match result.phases.pop() {
         Some(phase) => Ok(phase),
         None => Err(ClusterError::from(ReadyError::Interrupted).into()),

@@ -4,12 +4,12 @@
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::generator;
 use crate::target::{self, Target};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::reach;
 use helenus_cluster::ready::ReadyError;
 use helenus_cql::{ClientError, ConnectOptions, Consistency as Level};
-use helenus_model::bench::Shape;
+use helenus_model::bench::{Load, Shape};
 use helenus_model::cql::identifier;
 use helenus_model::format::Format;
 use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Shown};
@@ -184,7 +184,7 @@ impl StressRunError {
 
 /// A line under way.
 struct Line<'a> {
-    hands: &'a Hands,
+    context: &'a Context,
     request: &'a StressRequest,
     operations: Vec<Named>,
     level: Consistency,
@@ -197,19 +197,19 @@ struct Line<'a> {
 /// # Errors
 /// The first step that failed. Runs that failed are in what comes back.
 pub fn run(
-    hands: &Hands,
+    context: &Context,
     request: &StressRequest,
     events: &mut dyn FnMut(StressEvent<'_>),
 ) -> Result<Stressed, StressRunError> {
     let stress = &request.stress;
-    let target = bench::look(hands, &request.place)?;
+    let target = bench::look(context, &request.place)?;
     let data_centre = stress.node.datacenter.as_deref();
     bench::has_data_centre(data_centre, target.data_centers())?;
     let mut line = Line {
         operations: stress.operations(&request.workload)?,
         level: stress.level()?,
         target,
-        hands,
+        context,
         request,
         events,
     };
@@ -240,7 +240,7 @@ pub fn run(
 }
 
 fn interrupted() -> StressRunError {
-    BenchError::from(ClusterError::Ready(ReadyError::Interrupted)).into()
+    BenchError::from(ClusterError::from(ReadyError::Interrupted)).into()
 }
 
 impl Line<'_> {
@@ -252,7 +252,7 @@ impl Line<'_> {
     fn sleep(&self, seconds: u64) -> Result<(), StressRunError> {
         let until = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < until {
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return Err(interrupted());
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -388,13 +388,13 @@ impl Line<'_> {
             self.say(say::warming(&name, phase.measured_operations()));
             let plan = self.plan(phase);
             let result = generator::result(
-                &self.hands.helenus,
+                &self.context.helenus,
                 self.target.cluster.as_ref(),
                 &plan,
-                &self.hands.cancel,
+                &self.context.cancel,
                 &mut |_| Ok(()),
             );
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return Err(interrupted());
             }
             let result = result.map_err(BenchError::from)?;
@@ -438,7 +438,7 @@ impl Line<'_> {
         let mut table = Table::new(shown);
         let mut gathered = Gathered::new(&self.operations);
         let events = &mut self.events;
-        let finished = bench::run(self.hands, &bench, &mut |event| {
+        let finished = bench::run(self.context, &bench, &mut |event| {
             match &event {
                 LabEvent::Seen(readings) => gathered.see(readings),
                 LabEvent::Interval { interval, .. } => {
@@ -500,8 +500,7 @@ impl Line<'_> {
         BenchRequest {
             place: request.place.clone(),
             workload: request.workload.clone(),
-            rate_per_s: phase.rate_per_s,
-            closed: phase.rate_per_s.is_none(),
+            load: Load::of(phase.rate_per_s),
             shape: Shape::Phases(vec![phase]),
             consistency: self.level,
             faults: vec![],

@@ -1,11 +1,10 @@
 //! Where a run goes: a cluster of ours or addresses that a person named, behind the guard.
 //! Refuses to write where the guard says no.
 
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, NodeError};
 use helenus_cluster::guard;
-use helenus_cluster::lifecycle::Hands;
-use helenus_cluster::reach;
-use helenus_cluster::ready::cql_address;
+use helenus_cluster::reach::{self, cql_address};
 use helenus_cluster::shell;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
@@ -147,14 +146,14 @@ impl TargetError {
 ///
 /// # Errors
 /// A node does not answer, or another process listens at its address.
-pub fn ours(hands: &Hands, state: &ClusterState) -> Result<Target, TargetError> {
+pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetError> {
     let endpoints: Vec<SocketAddr> = state
         .plan
         .nodes
         .iter()
         .map(|n| cql_address(&state.plan, n))
         .collect();
-    guard::prove_ours(&hands.clusters, state)?;
+    guard::prove_ours(&context.clusters, state)?;
     let mut gateways: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
     for node in state.plan.nodes.iter().filter(|node| node.coordinator) {
         let own = gateways.entry(node.data_center.clone()).or_default();
@@ -196,14 +195,14 @@ pub fn fits(target: &Target, workload: &Workload) -> Result<(), TargetError> {
 /// # Errors
 /// Nobody answers, or the guard refuses.
 pub fn hosts(
-    hands: &Hands,
+    context: &Context,
     endpoints: &[SocketAddr],
     named: Option<&str>,
     given: &Given,
 ) -> Result<Target, TargetError> {
     let mut first: Option<(Sight, Verdict)> = None;
     for &host in endpoints {
-        let sight = look(hands, host, &given.options)?;
+        let sight = look(context, host, &given.options)?;
         let verdict = through(&sight, host, named)?;
         match &first {
             None => first = Some((sight, verdict)),
@@ -215,7 +214,7 @@ pub fn hosts(
     };
     let cluster = match &verdict {
         Verdict::Ours { cluster } => {
-            Some(hands.clusters.load(cluster).map_err(ClusterError::from)?)
+            Some(context.clusters.load(cluster).map_err(ClusterError::from)?)
         }
         _ => None,
     };
@@ -241,13 +240,14 @@ impl Given {
     }
 }
 
-fn look(hands: &Hands, host: SocketAddr, given: &ConnectOptions) -> Result<Sight, TargetError> {
-    guard::look(&hands.clusters, host, given).map_err(|error| match error {
-        ClusterError::Silent { source, .. } => TargetError::Unreachable {
+fn look(context: &Context, host: SocketAddr, given: &ConnectOptions) -> Result<Sight, TargetError> {
+    guard::look(&context.clusters, host, given).map_err(|error| match error.take() {
+        Ok(NodeError::Silent { source, .. }) => TargetError::Unreachable {
             host,
             source: Box::new(source),
         },
-        other => other.into(),
+        Ok(other) => ClusterError::from(other).into(),
+        Err(other) => other.into(),
     })
 }
 

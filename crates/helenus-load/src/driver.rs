@@ -1,5 +1,5 @@
 //! The endpoint behind the `scylla` driver: sessions, prepared statements, values, checks and failures by kind.
-//! The only file that knows the driver. Refuses its retries, speculation and time-outs: the stopwatch sees all.
+//! The only file that knows the driver. Refuses its retries, speculation and time-outs: the measurement sees all.
 
 mod custom;
 mod gateways;

@@ -1,4 +1,4 @@
-//! What the stopwatch measures against: something that prepares a workload and runs operations.
+//! What the load generator measures: something that prepares a workload and runs operations.
 //! Refuses policy: an endpoint never retries, never waits by itself and never gives up by itself.
 
 use crate::sys;

@@ -1,34 +1,36 @@
-//! THE STOPWATCH of Helenus: slots, times, recordings, and the client that sends operations.
+//! THE LOAD GENERATOR: slots, times, recordings, and the client that sends operations.
 //! Refuses to start processes and to print: it is the body of one, and writes to what it is given.
 //!
-//! The generator is always a process of its own: [`serve()`] is its body, [`reading`] the parent's side.
+//! The generator is always a process of its own: [`serve()`] is its body; its parent reads it with
+//! `helenus_model::samples`.
 //!
 //! **Invariant:** only `stopwatch` decides what an operation's times mean, and it has no clock.
 //! **Invariant:** only `driver` and `convert` know the driver.
 
+// The kernel.
+mod sys;
+
+// What is measured, and by what.
+pub mod endpoint;
+pub mod secrets;
+pub mod stopwatch;
+
+// How operations are sent and recorded.
 mod convert;
 mod driver;
 mod engine;
-mod gather;
 mod ledger;
 mod marks;
 mod output;
+#[cfg(test)]
+mod overload_tests;
 mod recorder;
+pub mod serve;
 mod stop;
-mod sys;
 mod timer;
 mod trust;
 
-pub mod endpoint;
-pub mod merging;
-pub mod reading;
-pub mod secrets;
-pub mod serve;
-pub mod stopwatch;
-
 pub use driver::Driver;
-pub use merging::Merger;
-pub use reading::{Accumulator, ReadError, SampleReader};
 pub use secrets::Secrets;
 pub use serve::{ServeEnd, serve};
 pub use sys::stand;

@@ -1,5 +1,5 @@
 //! The sample stream's own thread: turns what was recorded into lines and writes them.
-//! Refuses to make the stopwatch wait: it is handed whole recordings and answers nothing.
+//! Refuses to make the measurement wait: it is handed whole recordings and answers nothing.
 
 use crate::stop::{Stop, StopReason};
 use helenus_model::sample::SampleLine;
@@ -30,7 +30,7 @@ impl Output {
         Self { lines, thread }
     }
 
-    /// Hands a line over. When the reader is gone it is dropped.
+    /// Context a line over. When the reader is gone it is dropped.
     pub(crate) fn send(&self, line: SampleLine) {
         let _reader_gone = self.lines.send(line);
     }

@@ -1,13 +1,14 @@
 //! The generator's ledger with a fake endpoint in the driver's place: every write is in the file, with its own timestamp.
 //! Refuses figures of time: counts, fates and order only.
 
+use helenus_load::ServeEnd;
 use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_load::serve::serve_endpoint;
-use helenus_load::{SampleReader, ServeEnd};
 use helenus_model::format::Format;
 use helenus_model::ledger::{Entry, Fate, Head, PREFIX_BYTES, RECORD_BYTES, Record};
 use helenus_model::run_plan::{Consistency, LedgerPlan, Pacing, Phase, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
+use helenus_model::samples::SampleReader;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use std::collections::BTreeSet;

@@ -3,13 +3,13 @@
 
 use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_load::serve::serve_endpoint;
-use helenus_load::{Accumulator, SampleReader};
 use helenus_model::format::Format;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{
     Consistency, Extent, Pacing, Phase, Positions, Ramp, RunPlan, Share, Target,
 };
 use helenus_model::sample::{FailureKind, Mark, SampleLine};
+use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;

@@ -3,12 +3,13 @@
 
 use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
 use helenus_load::serve::serve_endpoint;
-use helenus_load::{Accumulator, ReadError, SampleReader, Secrets, ServeEnd, serve};
+use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
 use helenus_model::format::Format;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{Consistency, Pacing, Phase, Positions, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
+use helenus_model::samples::{Accumulator, ReadError, SampleReader};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use std::collections::BTreeSet;

@@ -61,6 +61,32 @@ pub struct BenchShape {
     pub in_order: bool,
 }
 
+/// How operations are offered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// By a schedule: so many operations a second.
+    Open(f64),
+    /// As fast as the operations in flight allow.
+    Closed,
+    /// By a schedule at half of what a probe reaches.
+    Probe,
+}
+
+impl Load {
+    /// A schedule at this rate, or a closed loop without one.
+    pub fn of(rate_per_s: Option<f64>) -> Self {
+        rate_per_s.map_or(Self::Closed, Self::Open)
+    }
+
+    /// Operations a second, where they are known before anything runs.
+    pub fn rate_per_s(self) -> Option<f64> {
+        match self {
+            Self::Open(rate) => Some(rate),
+            Self::Closed | Self::Probe => None,
+        }
+    }
+}
+
 /// What a request measures: a bench's phases by their words, or phases as they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

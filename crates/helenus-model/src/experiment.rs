@@ -1,5 +1,5 @@
 //! An experiment: factors with their levels, which combinations are run, in which order, and what may be said of it.
-//! Refuses to know flags: a setting is a key and a value, and the face says what they mean.
+//! Refuses to know flags: a setting is a key and a value, and the command line says what they mean.
 
 mod analysis;
 mod answer;

@@ -1,9 +1,10 @@
 //! THE NOUNS AND DECISIONS of Helenus: everything that can be computed from values alone.
 //! Refuses: IO, async, clocks, global randomness. A test of this crate needs nothing but memory.
 //!
-//! The modules stand in a fixed order; each may use only those above it (`tests/order.rs` checks).
+//! The modules stand in a fixed order; each may use only those above it (`cargo xtask order` checks).
 
 // Words and numbers.
+pub mod calendar;
 pub mod dead_verb;
 pub mod format;
 pub mod nearest;
@@ -98,6 +99,8 @@ pub mod doubt;
 
 pub mod probe;
 pub mod result;
+
+pub mod samples;
 
 pub mod comparison;
 

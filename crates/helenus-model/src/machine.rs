@@ -1,4 +1,4 @@
-//! What a plan needs to know of the machine: cores, memory, kernel. Read by the hands, decided upon here.
+//! What a plan needs to know of the machine: cores, memory, kernel. Read by `helenus-cluster`, decided upon here.
 //! Refuses to look for itself.
 
 use crate::units::Bytes;

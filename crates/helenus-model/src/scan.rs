@@ -1,5 +1,5 @@
 //! Reading a whole table by its tokens: the pieces of the ring, how much is asked for at once, what is remembered.
-//! Refuses to ask: hands do, and tell what came of it.
+//! Refuses to ask: `helenus-cluster` does, and says what came of it.
 
 pub mod journal;
 pub mod pace;

@@ -5,7 +5,6 @@ mod error;
 mod group;
 mod help;
 mod legacy;
-mod number;
 mod options;
 mod plan;
 mod print;

@@ -179,6 +179,34 @@ pub fn human_duration(d: Duration) -> String {
     }
 }
 
+/// The same number with commas between thousands: `12345.6` becomes `12,345.6`.
+pub fn grouped(text: &str) -> String {
+    let (sign, plain) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let (whole, part) = match plain.split_once('.') {
+        Some((whole, part)) => (whole, format!(".{part}")),
+        None => (plain, String::new()),
+    };
+    if !whole.bytes().all(|b| b.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    format!("{sign}{out}{part}")
+}
+
+/// `12,345`.
+pub fn thousands(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
 /// A number with so many decimals. The shortest decimal form is rounded, halves away from zero.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {
@@ -238,6 +266,21 @@ pub fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_go_away_from_zero_and_thousands_have_commas() {
+        assert_eq!(fixed(0.25, 1), "0.3");
+        assert_eq!(fixed(0.15, 1), "0.2");
+        assert_eq!(fixed(2.5, 0), "3");
+        assert_eq!(fixed(9.96, 1), "10.0");
+        assert_eq!(fixed(-0.04, 1), "0.0");
+        assert_eq!(fixed(-1.25, 1), "-1.3");
+        assert_eq!(fixed(1e21, 0), "1000000000000000000000");
+        assert_eq!(fixed(f64::NAN, 1), "NaN");
+        assert_eq!(grouped("-1234567.5"), "-1,234,567.5");
+        assert_eq!(grouped("NaN"), "NaN");
+        assert_eq!(thousands(1000), "1,000");
+    }
 
     #[test]
     fn two_sizes_have_as_many_digits_as_tell_them_apart() {

@@ -1,5 +1,5 @@
 //! One error for the history, with its cure.
-//! Refuses to know exit codes: the face gives each error one.
+//! Refuses to know exit codes: the command line gives each error one.
 
 use crate::id::{ComparisonId, ExperimentId, RunId};
 use crate::run::RunState;

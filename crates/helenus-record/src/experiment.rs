@@ -5,39 +5,8 @@ use crate::error::HistoryError;
 use crate::id::ExperimentId;
 use crate::open::History;
 use crate::read::{SUMMARY, summary};
-use crate::run::{RunBeginning, RunSummary};
+use crate::run::{RunBeginning, RunPlace, RunPlacement, RunSummary};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use serde::Serialize;
-
-/// Where in an experiment a run shall be placed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunPlace {
-    /// The experiment, from [`History::plan_experiment`].
-    pub experiment: ExperimentId,
-    /// Place of its trial, from zero, in the order in which they were named.
-    pub trial: u32,
-    /// Place of its restart in the trial, from zero: restarts of equal place in two trials are a pair.
-    pub restart: u32,
-}
-
-/// The place of a stored run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RunPlacement {
-    /// Its experiment.
-    pub experiment: ExperimentId,
-    /// The experiment's name; none where it was made for a single run.
-    pub experiment_name: Option<String>,
-    /// Place of its trial, from zero.
-    pub trial: u32,
-    /// The trial's name; none where there is only one.
-    pub trial_name: Option<String>,
-    /// The restart's number in this history: runs of one restart share it, and are no repetitions of each other.
-    pub restart_id: i64,
-    /// Place of the restart in its trial, from zero: the number of its pair.
-    pub restart: u32,
-    /// Whether the restart is known to be a life of the nodes' processes of its own.
-    pub restart_known: bool,
-}
 
 impl History {
     /// The runs of an experiment, in the order in which they started; none where there is no such experiment.

@@ -1,4 +1,4 @@
-//! THE MEMORY of Helenus: the SQLite history of runs, and the reports that are made from it.
+//! HISTORY AND REPORTS: the SQLite history of runs, and the reports that are made from it.
 //! Refuses: async, network, printing, and databases of a newer Helenus.
 //!
 //! A run stands in the history from its first moment, as *broken*; only its proper end makes it anything else.
@@ -31,10 +31,12 @@ mod writer;
 
 pub use comparison::StoredComparison;
 pub use error::HistoryError;
-pub use experiment::{RunPlace, RunPlacement};
 pub use id::{ComparisonId, ExperimentId, RunId, RunIdError, RunReference};
 pub use open::{FILE, History};
 pub use planned::{ExperimentBeginning, PlannedRun, StoredExperiment};
 pub use prune::{PruneChoice, to_prune};
-pub use run::{Ending, PhaseSummary, RunBeginning, RunFilter, RunState, RunSummary, StoredRun};
+pub use run::{
+    Ending, PhaseSummary, RunBeginning, RunFilter, RunPlace, RunPlacement, RunState, RunSummary,
+    StoredRun,
+};
 pub use tag::{TagError, check_tag};

@@ -2,8 +2,7 @@
 //! Refuses secrets: the plan refers to them, and the command line comes without them.
 
 use crate::error::HistoryError;
-use crate::experiment::{RunPlace, RunPlacement};
-use crate::id::RunId;
+use crate::id::{ExperimentId, RunId};
 use helenus_model::doubt::Verdict;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::{self, RunPlan};
@@ -11,6 +10,36 @@ use helenus_model::sample::Header;
 use helenus_model::seed::Seed;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Where in an experiment a run shall be placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunPlace {
+    /// The experiment, from [`History::plan_experiment`].
+    pub experiment: ExperimentId,
+    /// Place of its trial, from zero, in the order in which they were named.
+    pub trial: u32,
+    /// Place of its restart in the trial, from zero: restarts of equal place in two trials are a pair.
+    pub restart: u32,
+}
+
+/// The place of a stored run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunPlacement {
+    /// Its experiment.
+    pub experiment: ExperimentId,
+    /// The experiment's name; none where it was made for a single run.
+    pub experiment_name: Option<String>,
+    /// Place of its trial, from zero.
+    pub trial: u32,
+    /// The trial's name; none where there is only one.
+    pub trial_name: Option<String>,
+    /// The restart's number in this history: runs of one restart share it, and are no repetitions of each other.
+    pub restart_id: i64,
+    /// Place of the restart in its trial, from zero: the number of its pair.
+    pub restart: u32,
+    /// Whether the restart is known to be a life of the nodes' processes of its own.
+    pub restart_known: bool,
+}
 
 /// What became of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

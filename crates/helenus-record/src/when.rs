@@ -1,6 +1,7 @@
 //! Moments as people write them: the calendar in UTC, from nanoseconds since 1970.
 //! Refuses time zones: a list that was made elsewhere must say the same.
 
+use helenus_model::calendar::civil;
 use std::fmt;
 
 const MONTHS: [&str; 12] = [
@@ -31,22 +32,11 @@ impl Utc {
     pub fn of_ns(wall_ns: u64) -> Self {
         let seconds = wall_ns / 1_000_000_000;
         let days = seconds / 86_400;
-        // Years that begin in March end with the leap day; 400 of them are an era of 146,097 days.
-        let shifted = days + 719_468;
-        let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * day_of_year + 2) / 153;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
+        let (year, month, day) = civil(i64::try_from(days).unwrap_or_default());
         Self {
-            year: era * 400 + year_of_era + u64::from(month <= 2),
-            month,
-            day: day_of_year - (153 * from_march + 2) / 5 + 1,
+            year: year.unsigned_abs(),
+            month: month.into(),
+            day: day.into(),
             second_of_day: seconds % 86_400,
             millisecond: wall_ns / 1_000_000 % 1000,
             days,

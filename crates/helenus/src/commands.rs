@@ -1,4 +1,4 @@
-//! One file a command. Each reads its flags, calls the hands or the line, and shows the result.
+//! One file a command. Each reads its flags, calls the crates below, and shows the result.
 
 pub(crate) mod baseline;
 pub(crate) mod bench;
@@ -13,7 +13,6 @@ pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod experiment;
-pub(crate) mod fake_node;
 pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod hidden;

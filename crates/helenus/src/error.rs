@@ -1,8 +1,7 @@
 //! How a failure ends: one clear error with its causes and its cure, and the right exit code.
 //! Refuses to guess the code from a text.
 
-use helenus_cluster::error::{Class, ClusterError};
-use helenus_cluster::lifecycle::with_causes;
+use helenus_cluster::error::{Class, ClusterError, with_causes};
 use helenus_model::format::Format;
 use std::fmt::Write as _;
 

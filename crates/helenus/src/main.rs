@@ -1,4 +1,4 @@
-//! THE FACE of Helenus: flags, settings, progress, tables, errors, exit codes, interrupts; one file a command.
+//! THE COMMAND LINE: flags, settings, progress, tables, errors, exit codes, interrupts; one file a command.
 //! Refuses decisions that a test of the model could make.
 
 mod cli;
@@ -11,8 +11,8 @@ mod ui;
 use cli::{Cli, Global, NoVerb, Verb};
 use error::CommandError;
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
 use helenus_cluster::env::Env;
-use helenus_cluster::lifecycle::Hands;
 use std::process::ExitCode;
 use ui::Ui;
 
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Err(NoVerb::Help(help)) => return print(&help),
         Err(NoVerb::Wrong(failure)) => return end(Err(failure), &Ui::new(&Global::json())),
     };
-    // What becomes another program, or is one, has no part in the rest of the face.
+    // What becomes another program, or is one, needs nothing else of this crate.
     match &cli.verb {
         Verb::BecomeNode { launch } => return commands::hidden::node(launch),
         Verb::Leashed {
@@ -42,12 +42,13 @@ fn main() -> ExitCode {
         } => return commands::hidden::within(cluster, space, program, arguments),
         Verb::Man { folder } => return commands::hidden::man(folder),
         Verb::Load { secrets } => return commands::hidden::load(*secrets),
-        Verb::FakeNode { behaviour, folder } => {
-            return commands::fake_node::run(behaviour, folder);
-        }
         _ => {}
     }
     let ui = Ui::new(&cli.global);
+    if let Verb::Reference = cli.verb {
+        ui.out(&commands::hidden::reference());
+        return end(Ok(0), &ui);
+    }
     let ended = run(cli, &ui);
     end(ended, &ui)
 }
@@ -82,53 +83,53 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
     }
     let helenus =
         std::env::current_exe().map_err(|e| CommandError::of(error::code::ENVIRONMENT, &e))?;
-    let hands = Hands::open(Env::of_process(), helenus, cancel)?;
-    log::open(&hands.paths.state, cli.global.verbose);
+    let context = Context::open(Env::of_process(), helenus, cancel)?;
+    log::open(&context.paths.state, cli.global.verbose);
     tracing::info!(version = cli::VERSION, verb = ?std::env::args().nth(1), "begins");
     match cli.verb {
-        Verb::Up(flags) => commands::up::run(flags, &hands, ui),
-        Verb::Bench(flags) => commands::bench::run(*flags, &hands, ui),
-        Verb::Run(flags) => commands::run::run(*flags, &hands, ui),
-        Verb::Populate(flags) => commands::populate::run(&flags, &hands, ui),
-        Verb::Stress(flags) => commands::stress::run(&flags, &hands, ui),
-        Verb::Nb(flags) => commands::nb::run(&flags, &hands, ui),
-        Verb::Workload(flags) => commands::workload::run(&flags, &hands, ui),
-        Verb::Compare(flags) => commands::compare::run(&flags, &hands, ui),
-        Verb::Levels(flags) => commands::levels::run(&flags, &hands, ui),
-        Verb::Experiment(flags) => commands::experiment::run(&flags, &hands, ui),
-        Verb::History(flags) => commands::history::run(&flags, &hands, ui),
-        Verb::Report(flags) => commands::report::run(&flags, &hands, ui),
-        Verb::Reset(flags) => commands::reset::run(&flags, &hands, ui),
-        Verb::Stop(flags) => commands::stop::run(&flags, &hands, ui),
-        Verb::Start(flags) => commands::start::run(&flags, &hands, ui),
-        Verb::Upgrade(flags) => commands::upgrade::run(&flags, &hands, ui),
-        Verb::Baseline(flags) => commands::baseline::run(&flags, &hands, ui),
-        Verb::Rm(flags) => commands::rm::run(&flags, &hands, ui),
-        Verb::List(flags) => commands::list::run(&flags, &hands, ui),
-        Verb::Status(flags) => commands::status::run(&flags, &hands, ui),
-        Verb::Topology(flags) => commands::topology::run(&flags, &hands, ui),
-        Verb::Link(flags) => commands::link::run(&flags, &hands, ui),
-        Verb::Exec(flags) => commands::exec::run(&flags, &hands),
-        Verb::Logs(flags) => commands::logs::run(&flags, &hands, ui),
-        Verb::Kill(flags) => commands::signal::kill(&flags, &hands, ui),
-        Verb::Pause(flags) => commands::signal::pause(&flags, &hands, ui),
-        Verb::Resume(flags) => commands::signal::resume(&flags, &hands, ui),
-        Verb::Node(flags) => commands::node::run(&flags, &hands, ui),
-        Verb::Fault(flags) => commands::fault::run(&flags, &hands, ui),
-        Verb::Heal(flags) => commands::fault::heal(&flags, &hands, ui),
-        Verb::CheckData(flags) => commands::check_data::run(&flags, &hands, ui),
-        Verb::Ledger(flags) => commands::ledger::run(&flags, &hands, ui),
-        Verb::Count(flags) => commands::count::run(&flags, &hands, ui),
-        Verb::Jmx(flags) => commands::jmx::run(&flags, &hands, ui),
-        Verb::Nodetool(flags) => commands::nodetool::run(&flags, &hands, ui),
-        Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &hands, ui),
-        Verb::Env(flags) => commands::env::run(&flags, &hands, ui),
-        Verb::Guard(flags) => commands::guard::run(&flags, &hands, ui),
+        Verb::Up(flags) => commands::up::run(flags, &context, ui),
+        Verb::Bench(flags) => commands::bench::run(*flags, &context, ui),
+        Verb::Run(flags) => commands::run::run(*flags, &context, ui),
+        Verb::Populate(flags) => commands::populate::run(&flags, &context, ui),
+        Verb::Stress(flags) => commands::stress::run(&flags, &context, ui),
+        Verb::Nb(flags) => commands::nb::run(&flags, &context, ui),
+        Verb::Workload(flags) => commands::workload::run(&flags, &context, ui),
+        Verb::Compare(flags) => commands::compare::run(&flags, &context, ui),
+        Verb::Levels(flags) => commands::levels::run(&flags, &context, ui),
+        Verb::Experiment(flags) => commands::experiment::run(&flags, &context, ui),
+        Verb::History(flags) => commands::history::run(&flags, &context, ui),
+        Verb::Report(flags) => commands::report::run(&flags, &context, ui),
+        Verb::Reset(flags) => commands::reset::run(&flags, &context, ui),
+        Verb::Stop(flags) => commands::stop::run(&flags, &context, ui),
+        Verb::Start(flags) => commands::start::run(&flags, &context, ui),
+        Verb::Upgrade(flags) => commands::upgrade::run(&flags, &context, ui),
+        Verb::Baseline(flags) => commands::baseline::run(&flags, &context, ui),
+        Verb::Rm(flags) => commands::rm::run(&flags, &context, ui),
+        Verb::List(flags) => commands::list::run(&flags, &context, ui),
+        Verb::Status(flags) => commands::status::run(&flags, &context, ui),
+        Verb::Topology(flags) => commands::topology::run(&flags, &context, ui),
+        Verb::Link(flags) => commands::link::run(&flags, &context, ui),
+        Verb::Exec(flags) => commands::exec::run(&flags, &context),
+        Verb::Logs(flags) => commands::logs::run(&flags, &context, ui),
+        Verb::Kill(flags) => commands::signal::kill(&flags, &context, ui),
+        Verb::Pause(flags) => commands::signal::pause(&flags, &context, ui),
+        Verb::Resume(flags) => commands::signal::resume(&flags, &context, ui),
+        Verb::Node(flags) => commands::node::run(&flags, &context, ui),
+        Verb::Fault(flags) => commands::fault::run(&flags, &context, ui),
+        Verb::Heal(flags) => commands::fault::heal(&flags, &context, ui),
+        Verb::CheckData(flags) => commands::check_data::run(&flags, &context, ui),
+        Verb::Ledger(flags) => commands::ledger::run(&flags, &context, ui),
+        Verb::Count(flags) => commands::count::run(&flags, &context, ui),
+        Verb::Jmx(flags) => commands::jmx::run(&flags, &context, ui),
+        Verb::Nodetool(flags) => commands::nodetool::run(&flags, &context, ui),
+        Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &context, ui),
+        Verb::Env(flags) => commands::env::run(&flags, &context, ui),
+        Verb::Guard(flags) => commands::guard::run(&flags, &context, ui),
         Verb::CqlshTool { target, arguments } => {
-            commands::cqlsh::on_disk(&target, arguments, &hands, ui)
+            commands::cqlsh::on_disk(&target, arguments, &context, ui)
         }
-        Verb::Releases(flags) => commands::releases::run(&flags, &hands, ui),
-        Verb::Doctor => commands::doctor::run(&hands, ui),
+        Verb::Releases(flags) => commands::releases::run(&flags, &context, ui),
+        Verb::Doctor => commands::doctor::run(&context, ui),
         Verb::Completions(_)
         | Verb::Presets(_)
         | Verb::BecomeNode { .. }
@@ -136,8 +137,8 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::Keep { .. }
         | Verb::Within { .. }
         | Verb::Man { .. }
-        | Verb::Load { .. }
-        | Verb::FakeNode { .. } => Ok(0),
+        | Verb::Reference
+        | Verb::Load { .. } => Ok(0),
     }
 }
 

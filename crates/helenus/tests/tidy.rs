@@ -22,12 +22,21 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("helenus-cluster", &["helenus-cql", "helenus-model"]),
     ("helenus-cql", &["helenus-model"]),
+    // A program for tests, which is not shipped.
+    (
+        "helenus-fake-node",
+        &[
+            "helenus-cluster",
+            "helenus-cql",
+            "helenus-load",
+            "helenus-model",
+        ],
+    ),
     (
         "helenus-lab",
         &[
             "helenus-cluster",
             "helenus-cql",
-            "helenus-load",
             "helenus-model",
             "helenus-record",
         ],
@@ -54,7 +63,7 @@ const TESTS: &[&str] = &["insta", "libtest-mimic", "proptest", "rcgen", "tempfil
 
 /// Outside crates and the rooms that may use them. A new line is a decision; a new room on a line is one too.
 const OWNERS: &[(&str, &[&str])] = &[
-    // The face alone knows flags, colours, progress, local time and interrupts.
+    // The command line alone knows flags, colours, progress, local time and interrupts.
     ("anstream", &["helenus"]),
     ("clap", &["helenus"]),
     ("clap_complete", &["helenus"]),
@@ -64,11 +73,11 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("owo-colors", &["helenus"]),
     // Lines of a shell: history, editing, completion.
     ("rustyline", &["helenus"]),
-    ("signal-hook", &["helenus"]),
+    ("signal-hook", &["helenus", "helenus-fake-node"]),
     // Topologies are a file that people write; its lines are told by the reader of them.
     ("toml", &["helenus", "helenus-model"]),
     ("tracing-subscriber", &["helenus"]),
-    // The hands: archives, folders, hashes.
+    // Cluster control: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),
     ("flate2", &["helenus-cluster"]),
     // Certificates, and the keystores in which Cassandra wants them.
@@ -87,12 +96,12 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tempfile", &["helenus-cluster", "xtask"]),
     // The types of the JSON formats, read from the source for their pages.
     ("syn", &["xtask"]),
-    // The stopwatch: the driver, its runtime, and the system calls that rustix has no safe form of; the hands have a
+    // The load generator: the driver, its runtime, and the system calls that rustix has no safe form of; cluster control has a
     // few such calls: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
     ("scylla", &["helenus-load"]),
     ("tokio", &["helenus-load"]),
-    // The memory: the database.
+    // The history: the database.
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     (
@@ -116,6 +125,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         &[
             "helenus",
             "helenus-cluster",
+            "helenus-fake-node",
             "helenus-lab",
             "helenus-load",
             "helenus-record",
@@ -127,6 +137,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         &[
             "helenus",
             "helenus-cluster",
+            "helenus-fake-node",
             "helenus-lab",
             "helenus-load",
             "xtask",
@@ -199,13 +210,13 @@ const BANNED_DIRECTLY: &[(&str, &str)] = &[
         "anyhow",
         "errors are small enums with their cure; anyhow hides both",
     ),
-    ("chrono", "jiff, in the face only"),
+    ("chrono", "jiff, in helenus only"),
     ("color-eyre", "errors are small enums with their cure"),
     ("env_logger", "tracing"),
     ("eyre", "errors are small enums with their cure"),
     ("lazy_static", "the standard library has LazyLock"),
     ("log", "tracing"),
-    ("miette", "the face renders errors in thirty lines"),
+    ("miette", "helenus renders errors in thirty lines"),
     ("nix", "rustix"),
     ("once_cell", "the standard library has OnceLock"),
     ("paste", "no longer maintained"),
@@ -213,7 +224,7 @@ const BANNED_DIRECTLY: &[(&str, &str)] = &[
         "rand",
         "randomness is a pure function of the root seed: helenus_model::seed",
     ),
-    ("time", "jiff, in the face only"),
+    ("time", "jiff, in helenus only"),
 ];
 
 /// A budget, so that growth is noticed: it may be raised, with a reason.

@@ -4,6 +4,7 @@
 use super::Call;
 use crate::prove::figures::{Journal, held};
 use helenus_model::stats;
+use helenus_model::units::grouped;
 use std::error::Error;
 
 /// The block's text.
@@ -170,22 +171,8 @@ pub(super) fn number(value: f64, decimals: Option<usize>) -> String {
     };
     let text = format!("{:.decimals$}", value.abs());
     let negative = value < 0.0 && text.bytes().any(|b| matches!(b, b'1'..=b'9'));
-    let (whole, fraction) = match text.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (text.as_str(), None),
-    };
-    let mut out = String::from(if negative { "-" } else { "" });
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    let sign = if negative { "-" } else { "" };
+    format!("{sign}{}", grouped(&text))
 }
 
 #[cfg(test)]

@@ -339,7 +339,7 @@ pub(super) const LIST: &[Entry] = &[
     kept(
         "origin",
         1,
-        ("helenus-cluster/src/reset/origin.rs", "Stored"),
+        ("helenus-cluster/src/origin.rs", "Stored"),
         "the recorded state that `reset` goes back to",
     ),
     kept(
@@ -447,7 +447,7 @@ pub(super) const LIST: &[Entry] = &[
     kept(
         "settings",
         1,
-        ("helenus-cluster/src/reset/settings.rs", "Remembered"),
+        ("helenus-cluster/src/settings.rs", "Remembered"),
         "the settings of a process before `nodetool` changed any",
     ),
     printed(

@@ -39,7 +39,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
     if variant == "first" {
         // What the second command of a machine's life finds, the first has to make.
-        let archives = rig.hands.paths.cache.join("archives");
+        let archives = rig.context.paths.cache.join("archives");
         if archives.exists() {
             fs_err::remove_dir_all(archives)?;
         }

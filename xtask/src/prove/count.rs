@@ -122,7 +122,7 @@ fn run(command: &mut Command) -> Result<(), Box<dyn Error>> {
 }
 
 fn connect(rig: &Rig) -> Result<Client, Box<dyn Error>> {
-    let state = rig.hands.clusters.load(NAME)?;
+    let state = rig.context.clusters.load(NAME)?;
     Ok(reach::connect(
         &state,
         &state.plan.nodes[0],
@@ -339,7 +339,7 @@ fn troubles(report: &Value) -> u64 {
 }
 
 fn theirs(rig: &Rig, how: &str) -> Result<Measures, Box<dyn Error>> {
-    let state = rig.hands.clusters.load(NAME)?;
+    let state = rig.context.clusters.load(NAME)?;
     let address = state.plan.nodes[0].address.to_string();
     let begin = Instant::now();
     let output = Command::new(python(rig))

@@ -128,7 +128,7 @@ pub(super) fn drawn() -> Result<Seed, Box<dyn Error>> {
 /// The binary, whose nodes are fake ones that serve.
 fn at_fake(rig: &Rig, args: &[&str]) -> Command {
     let mut command = rig.command(args);
-    command.env("HELENUS_FAKE_NODE", "serve");
+    command.env("HELENUS_FAKE_NODE", rig.fake_node());
     command
 }
 
@@ -266,7 +266,7 @@ fn killed(rig: &Rig, _only: &str) -> Result<Outcome, Box<dyn Error>> {
     let watch = Watch::begin()?;
     whole(rig, &["experiment", "run", "--anew", &alone])?;
     let moments = seed.derive("kills");
-    let home = rig.hands.env.vars.get(OsStr::new("HELENUS_HOME"));
+    let home = rig.context.env.vars.get(OsStr::new("HELENUS_HOME"));
     let home = home.ok_or("the rig has no home")?;
     let mut orphans = 0;
     for kill in 0..KILLS {

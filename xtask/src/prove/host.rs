@@ -2,6 +2,7 @@
 //! Refuses to name it: a machine is known by a hash of its facts.
 
 use helenus_cluster::machine;
+use helenus_record::when::Utc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io;
@@ -173,20 +174,9 @@ pub(crate) fn now_unix() -> u64 {
     now.map_or(0, |d| d.as_secs())
 }
 
-/// `2026-11-21`, in UTC: Gauss' calendar, counted in years that begin with March.
+/// `2026-11-21`, in UTC.
 pub(crate) fn date(unix: u64) -> String {
-    let days = unix / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    format!("{:04}-{month:02}-{day:02}", era * 400 + year + later)
+    format!("{:.10}", Utc::of_ns(unix * 1_000_000_000).to_string())
 }
 
 #[cfg(test)]

@@ -66,12 +66,12 @@ pub(crate) const REPORT: Campaign = Campaign {
 };
 
 fn page(rig: &Rig, variant: &str) -> PathBuf {
-    rig.hands.paths.state.join(format!("{variant}.html"))
+    rig.context.paths.state.join(format!("{variant}.html"))
 }
 
 fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     let hour = values::run(&["write", "read", "mixed"], PHASE_S, SAMPLES);
-    fs_err::create_dir_all(&rig.hands.paths.state)?;
+    fs_err::create_dir_all(&rig.context.paths.state)?;
     fs_err::write(page(rig, "hour"), run_html(&hour.report()))?;
     let experiment = made::made();
     let experiment = experiment_html(&experiment.report());

@@ -119,7 +119,7 @@ fn killed(
 ) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     loop {
-        if filling::look(&rig.hands, NAME)?.is_some_and(|journal| far_enough(&journal)) {
+        if filling::look(&rig.context, NAME)?.is_some_and(|journal| far_enough(&journal)) {
             child.kill()?;
             child.wait()?;
             return Ok(());
@@ -138,8 +138,8 @@ fn killed(
 
 /// What a load raises, as the node itself tells it.
 fn settings(rig: &Rig) -> Result<Vec<Value>, Box<dyn Error>> {
-    let state = rig.hands.clusters.load(NAME)?;
-    let mbeans = Mbeans::of(&rig.hands, &state, "node1")?;
+    let state = rig.context.clusters.load(NAME)?;
+    let mbeans = Mbeans::of(&rig.context, &state, "node1")?;
     let read = |attribute: &&str| mbeans.read(STORAGE, attribute);
     Ok(CARED_FOR.iter().map(read).collect::<Result<_, _>>()?)
 }

@@ -76,15 +76,15 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
     // Something to be undone.
     let cql = "TRUNCATE keyspace1.standard1";
     rig.run(&["cql", variant, "-e", cql])?;
-    let folder = rig.hands.clusters.folder(variant);
+    let folder = rig.context.clusters.folder(variant);
     let watch = Watch::begin()?;
-    let before = disk_used(&rig.hands.paths.state)?;
+    let before = disk_used(&rig.context.paths.state)?;
     let begin = Instant::now();
     rig.run(&["baseline", "restore", variant, TAG])?;
     let one = "SELECT key FROM keyspace1.standard1 LIMIT 1";
     rig.run(&["cql", variant, "-e", one])?;
     let first = begin.elapsed().as_secs_f64();
-    let more = disk_used(&rig.hands.paths.state)? - before;
+    let more = disk_used(&rig.context.paths.state)? - before;
     let data = size_of(&folder)? as f64;
     let missing = lacking(rig, variant)?;
     let list = rig.json(&["list"])?;

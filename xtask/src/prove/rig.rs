@@ -1,11 +1,12 @@
-//! What every trial stands on: the binary in a home of its own, the JDK and the jars, and the stopwatch of a
+//! What every trial stands on: the binary in a home of its own, the JDK and the jars, and the times of a
 //! start. Refuses to leave a process: what it starts by itself is leashed, and its home is emptied before each trial.
 
 use super::campaign::Measures;
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
 use helenus_cluster::env::Env;
+use helenus_cluster::error::with_causes;
 use helenus_cluster::jdk;
-use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::store::{ReleaseFiles, Store};
 use helenus_cql::client::{Client, ConnectOptions};
 use helenus_cql::codec::Consistency;
@@ -32,7 +33,7 @@ pub(crate) struct Rig {
     /// The binary: the release build, or the debug build of a campaign that measures no time.
     pub(crate) helenus: PathBuf,
     /// The same folders as the binary's.
-    pub(crate) hands: Hands,
+    pub(crate) context: Context,
     /// The JDK that the binary chooses, too.
     pub(crate) jdk: Jdk,
     /// The release's jars.
@@ -46,7 +47,8 @@ impl Rig {
             .map_or_else(|| root.join("target"), |folder| root.join(folder));
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let built = Command::new(cargo)
-            .args(["build", "--quiet", "--package", "helenus"])
+            .args(["build", "--quiet"])
+            .args(["--package", "helenus", "--package", "helenus-fake-node"])
             .args(quick.then_some("--release"))
             .current_dir(root)
             .status()?;
@@ -63,7 +65,7 @@ impl Rig {
         let helenus = target
             .join(if quick { "release" } else { "debug" })
             .join("helenus");
-        let hands = Hands::open(env.clone(), helenus.clone(), Cancel::default())
+        let context = Context::open(env.clone(), helenus.clone(), Cancel::default())
             .map_err(|e| with_causes(&e))?;
         // Maven runs below the binary's own leash: the binary fetches, this only reads what is there.
         let fetched = Command::new(&helenus)
@@ -73,7 +75,7 @@ impl Rig {
         if !fetched.success() {
             return Err(format!("helenus releases fetch: {fetched}").into());
         }
-        let store = Store::open(&hands.paths.cache, &env)?;
+        let store = Store::open(&context.paths.cache, &env)?;
         let release = store.ensure(
             release,
             Arch::here(),
@@ -83,7 +85,7 @@ impl Rig {
         Ok(Self {
             root: root.to_owned(),
             helenus,
-            hands,
+            context,
             jdk,
             release,
         })
@@ -97,12 +99,18 @@ impl Rig {
 
     /// A folder for what a trial starts without the binary; emptied.
     pub(crate) fn trial_folder(&self) -> Result<PathBuf, Box<dyn Error>> {
-        let folder = self.hands.paths.state.join("trial");
+        let folder = self.context.paths.state.join("trial");
         if folder.exists() {
             fs_err::remove_dir_all(&folder)?;
         }
         fs_err::create_dir_all(&folder)?;
         Ok(folder)
+    }
+
+    /// What `HELENUS_FAKE_NODE` says where nodes are to be fake ones that serve.
+    pub(crate) fn fake_node(&self) -> String {
+        let program = self.helenus.with_file_name("helenus-fake-node");
+        format!("{} serve", program.display())
     }
 
     /// The binary with its folders.
@@ -111,7 +119,7 @@ impl Rig {
         command
             .args(args)
             .env_clear()
-            .envs(&self.hands.env.vars)
+            .envs(&self.context.env.vars)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

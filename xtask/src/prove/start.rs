@@ -70,7 +70,7 @@ pub(crate) const START: Campaign = Campaign {
 pub(crate) fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
     rig.clear()?;
     rig.run(&["up", NAME])?;
-    let state = rig.hands.clusters.load(NAME)?;
+    let state = rig.context.clusters.load(NAME)?;
     rig.clear()?;
     match state.runtime.archive {
         Some(_) if state.runtime.java == rig.jdk.home.join("bin/java") => Ok(()),
@@ -105,7 +105,7 @@ fn ours(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
         let pid = pid.as_raw_pid().unsigned_abs();
         let mut measures = rig::measures_of(pid, reply)?;
         let pressure = watch.end(measures["cpu_s"])?;
-        let archived = archive_is_mapped(pid, &rig.hands.paths.cache)?;
+        let archived = archive_is_mapped(pid, &rig.context.paths.cache)?;
         measures.insert("archive".into(), f64::from(u8::from(archived)));
         Ok(Outcome { measures, pressure })
     });
@@ -145,7 +145,7 @@ impl Drop for Leashed {
 /// Plain `java` with the files of `benches/`, through the same shim as ours.
 fn theirs(rig: &Rig, name: &str) -> Result<Outcome, Box<dyn Error>> {
     let folder = rig.trial_folder()?;
-    let claimed = rig.hands.claims.take(1, &folder, |claimed| {
+    let claimed = rig.context.claims.take(1, &folder, |claimed| {
         // A claim lasts as long as its owner's state names the address.
         let address = claimed.addresses[0];
         fs_err::write(folder.join("cluster.json"), format!("[\"{address}\"]"))
@@ -154,7 +154,7 @@ fn theirs(rig: &Rig, name: &str) -> Result<Outcome, Box<dyn Error>> {
     let address = claimed.addresses[0];
     let outcome = launch(rig, name, &folder, address, claimed.ports)
         .and_then(|launch| start(rig, &launch, address, claimed.ports));
-    rig.hands.claims.release(&folder)?;
+    rig.context.claims.release(&folder)?;
     fs_err::remove_dir_all(&folder)?;
     outcome
 }

@@ -8,6 +8,7 @@ use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
 use super::host::Watch;
 use super::journal::Journal;
 use super::rig::Rig;
+use helenus_model::units::grouped;
 use lines::{LINES, Line};
 use serde_json::Value;
 use std::error::Error;
@@ -86,7 +87,7 @@ fn prepare(rig: &Rig) -> Result<(), Box<dyn Error>> {
 
 /// Where the real one is unpacked.
 fn folder(rig: &Rig) -> PathBuf {
-    rig.hands.paths.cache.join("cassandra-stress")
+    rig.context.paths.cache.join("cassandra-stress")
 }
 
 fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
@@ -214,7 +215,7 @@ pub(crate) fn table(journal: &Journal) -> String {
             continue;
         };
         let get = |name: &str| measures.get(name).copied().unwrap_or_default();
-        let whole = |name: &str| grouped(get(name));
+        let whole = |name: &str| grouped(&format!("{:.0}", get(name)));
         let _infallible = writeln!(
             text,
             "| {}: `ops({})` | {} | {} | {} | {} | {:.2} | {:.2} | {} |",
@@ -228,19 +229,6 @@ pub(crate) fn table(journal: &Journal) -> String {
             get("ours_rows_an_operation"),
             whole("errors"),
         );
-    }
-    text
-}
-
-/// A whole number with commas.
-fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }
@@ -259,7 +247,7 @@ mod tests {
             assert!(file.is_file(), "{}", file.display());
         }
         assert_eq!(
-            (grouped(1_234_567.0), grouped(12.0)),
+            (grouped("1234567"), grouped("12")),
             ("1,234,567".to_owned(), "12".to_owned())
         );
     }

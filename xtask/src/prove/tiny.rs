@@ -102,7 +102,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 }
 
 fn measure(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
-    let state = rig.hands.clusters.load(NAME)?;
+    let state = rig.context.clusters.load(NAME)?;
     let log = Path::new(&state.plan.nodes[0].folder).join("logs/gc.log");
     let watch = Watch::begin()?;
     let mut used = Used::begin(rig)?;

@@ -4,7 +4,7 @@
 use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
 use super::host::Watch;
 use super::rig::Rig;
-use helenus_cluster::lifecycle::with_causes;
+use helenus_cluster::error::with_causes;
 use helenus_cluster::net::client::{self, Keeper, NetError};
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::flags::TopologyFlags;

@@ -1,7 +1,7 @@
 //! Why a baseline cannot be saved, used or removed, each with its cure.
 //! Refuses to hide which file it was.
 
-use crate::error::Class;
+use crate::error::{Class, Problem};
 use crate::state::ReadError;
 use helenus_cql::client::ClientError;
 use helenus_model::baseline::{Misfit, TagError, tag_hint};
@@ -87,16 +87,6 @@ pub enum BaselineError {
         /// How many files there are.
         bad: usize,
     },
-    /// A restore was cut off, and the nodes' files are of no use.
-    #[error("the restore of baseline {tag} of {from} into {cluster} was interrupted")]
-    CutOff {
-        /// Cluster.
-        cluster: String,
-        /// Cluster that was saved.
-        from: String,
-        /// Tag.
-        tag: String,
-    },
     /// A node had to be killed, so that its memtables may not be on disk.
     #[error(
         "{node} did not stop by itself and was killed: what it had in memory may not be on disk"
@@ -172,9 +162,10 @@ impl BaselineError {
     pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }
+}
 
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for BaselineError {
+    fn class(&self) -> Class {
         match self {
             Self::Tag(_)
             | Self::Unknown { .. }
@@ -184,8 +175,7 @@ impl BaselineError {
             | Self::Upgrading(_)
             | Self::NotOurs { .. }
             | Self::Gone { .. }
-            | Self::Misfit(_)
-            | Self::CutOff { .. } => Class::Usage,
+            | Self::Misfit(_) => Class::Usage,
             Self::Unreadable { .. }
             | Self::Damaged { .. }
             | Self::File { .. }
@@ -198,8 +188,7 @@ impl BaselineError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Tag(_) => None,
             Self::Unknown {
@@ -228,12 +217,6 @@ impl BaselineError {
                  `helenus baseline restore {cluster} {tag} --into NAME`"
             )),
             Self::Misfit(misfit) => Some(misfit.hint()),
-            Self::CutOff { cluster, from, tag } if cluster == from => {
-                Some(format!("`helenus baseline restore {from} {tag}` does it again"))
-            }
-            Self::CutOff { cluster, from, tag } => Some(format!(
-                "`helenus baseline restore {from} {tag} --into {cluster}` does it again"
-            )),
             Self::Killed { .. } => Some(
                 "start the cluster, which replays its commit log, and save again with a longer --within"
                     .into(),

@@ -4,18 +4,18 @@
 
 use super::save::{prove_ours, running, stays, stop_gently};
 use super::{
-    BaselineError, BaselineEvent, Baselines, LastBaseline, Step, Work, files, go_on, now_unix,
-    page_cache, schema,
+    BaselineError, BaselineEvent, Baselines, Step, files, go_on, now_unix, page_cache, schema,
 };
 use crate::alive;
 use crate::cancel::Cancel;
+use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
 use crate::guard;
-use crate::lifecycle::Hands;
+use crate::marks::{LastBaseline, Work};
+use crate::origin;
 use crate::process;
 use crate::remove;
-use crate::reset;
 use crate::state::{ClusterState, StateError, Wanted};
 use fs_err as fs;
 use helenus_model::baseline::{
@@ -72,11 +72,11 @@ type Move = (PathBuf, PathBuf, String);
 ///
 /// # Errors
 /// As [`restore`], as far as that can be seen.
-pub fn look(hands: &Hands, request: &RestoreRequest) -> Result<RestorePlan, ClusterError> {
-    let baseline = Baselines::of(hands).load(&request.cluster, &request.tag)?;
-    let state = target(hands, request)?;
+pub fn look(context: &Context, request: &RestoreRequest) -> Result<RestorePlan, ClusterError> {
+    let baseline = Baselines::of(context).load(&request.cluster, &request.tag)?;
+    let state = target(context, request)?;
     stays(&state)?;
-    as_saved(hands, &baseline)?;
+    as_saved(context, &baseline)?;
     let mut place = place(&state);
     if baseline.cluster_id != state.id && running(&state).len() == state.plan.nodes.len() {
         ask(&state, &mut place)?;
@@ -89,8 +89,8 @@ fn into(request: &RestoreRequest) -> &str {
 }
 
 /// The cluster that it comes back to.
-fn target(hands: &Hands, request: &RestoreRequest) -> Result<ClusterState, ClusterError> {
-    match hands.clusters.load(into(request)) {
+fn target(context: &Context, request: &RestoreRequest) -> Result<ClusterState, ClusterError> {
+    match context.clusters.load(into(request)) {
         Err(StateError::UnknownCluster { .. }) if request.into.is_none() => {
             Err(BaselineError::Gone {
                 cluster: request.cluster.clone(),
@@ -108,24 +108,24 @@ fn target(hands: &Hands, request: &RestoreRequest) -> Result<ClusterState, Clust
 /// No such baseline or cluster, they do not fit, the baseline is not as it was saved, a file cannot be brought, or
 /// the nodes do not stop or start.
 pub fn restore(
-    hands: &Hands,
+    context: &Context,
     request: &RestoreRequest,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<Restored, ClusterError> {
-    let baselines = Baselines::of(hands);
+    let baselines = Baselines::of(context);
     let baseline = baselines.load(&request.cluster, &request.tag)?;
-    target(hands, request)?;
-    let _cluster = hands.clusters.lock(into(request))?;
-    let mut state = hands.clusters.load(into(request))?;
+    target(context, request)?;
+    let _cluster = context.clusters.lock(into(request))?;
+    let mut state = context.clusters.load(into(request))?;
     stays(&state)?;
     guard::no_stranger(&state)?;
     let _baselines = baselines.lock(&request.cluster)?;
     events(BaselineEvent::Step(Step::Check));
-    as_saved(hands, &baseline)?;
+    as_saved(context, &baseline)?;
     // What was on a disk that is gone is what comes back.
     state.plan.nodes.iter().try_for_each(disk::provide_empty)?;
     let (plan, data, origin) = if baseline.cluster_id == state.id {
-        let (plan, data) = whole(hands, &mut state, &baseline, events)?;
+        let (plan, data) = whole(context, &mut state, &baseline, events)?;
         // Roles are in its system tables: what they are is not known before it runs.
         let origin = Origin {
             elements: baseline.elements.clone(),
@@ -133,11 +133,11 @@ pub fn restore(
         };
         (plan, data, origin)
     } else {
-        elsewhere(hands, &mut state, &baseline, request, events)?
+        elsewhere(context, &mut state, &baseline, request, events)?
     };
-    reset::keep_with(hands, into(request), origin, &baseline)?;
+    origin::keep_with(context, into(request), origin, &baseline)?;
     // Other rows are there now than a populate remembers.
-    crate::filling::forget(hands, into(request))?;
+    crate::filling::forget(context, into(request))?;
     events(BaselineEvent::Step(Step::Cache));
     let cache = page_cache::look(&data, request.drop_cache)
         .map_err(ClusterError::io("the page cache of the data files"))?;
@@ -147,7 +147,7 @@ pub fn restore(
         at_unix: now_unix(),
         cache: Some(cache),
     });
-    hands
+    context
         .clusters
         .save(&state)
         .map_err(ClusterError::io("the cluster's state"))?;
@@ -158,23 +158,23 @@ pub fn restore(
         Ok(())
     } else {
         let all: Vec<String> = names(&state);
-        hands.start_locked(&mut state, &all, request.ready_within, &mut |e| {
+        context.start_locked(&mut state, &all, request.ready_within, &mut |e| {
             events(BaselineEvent::Life(e));
         })
     };
     let removed = removal.join().unwrap_or(Ok(()));
     started?;
     if !request.leave_stopped {
-        reset::keep_with(hands, into(request), reset::seen(&state)?, &baseline)?;
+        origin::keep_with(context, into(request), origin::seen(&state)?, &baseline)?;
     }
     removed.map_err(ClusterError::io("the old data folder"))?;
     Ok(Restored { state, plan, cache })
 }
 
 /// Refuses a baseline of which anything can be seen not to be as it was saved.
-pub(crate) fn as_saved(hands: &Hands, baseline: &Baseline) -> Result<(), BaselineError> {
-    let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
-    let bad = files::check(&root, baseline, &hands.cancel);
+pub(crate) fn as_saved(context: &Context, baseline: &Baseline) -> Result<(), BaselineError> {
+    let root = Baselines::of(context).folder(&baseline.cluster, &baseline.tag);
+    let bad = files::check(&root, baseline, &context.cancel);
     match bad.first() {
         None => Ok(()),
         Some(first) => Err(BaselineError::Damaged {
@@ -231,7 +231,7 @@ fn remove_all(folder: &Path) -> io::Result<()> {
 /// Into the cluster that was saved: every node's data as it was, its system tables included. Nothing that the nodes
 /// have now is kept, so they are killed, after the new folders are ready beside the old ones.
 fn whole(
-    hands: &Hands,
+    context: &Context,
     state: &mut ClusterState,
     baseline: &Baseline,
     events: &mut dyn FnMut(BaselineEvent),
@@ -241,7 +241,7 @@ fn whole(
     for folder in [folders(state, STAGED), folders(state, REPLACED)].concat() {
         remove_all(&folder).map_err(io())?;
     }
-    let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
+    let root = Baselines::of(context).folder(&baseline.cluster, &baseline.tag);
     let mut moves: Vec<Move> = Vec::new();
     let mut data = Vec::new();
     for (pair, saved) in plan.nodes.iter().zip(&baseline.nodes) {
@@ -253,17 +253,17 @@ fn whole(
         }
         fs::create_dir_all(node.join(STAGED)).map_err(io())?;
     }
-    let brought = bring(baseline, &moves, &hands.cancel, events);
-    if let Err(error) = brought.and_then(|()| go_on(&hands.cancel)) {
+    let brought = bring(baseline, &moves, &context.cancel, events);
+    if let Err(error) = brought.and_then(|()| go_on(&context.cancel)) {
         // The nodes still have what they had.
         for folder in folders(state, STAGED) {
             let _second = remove_all(&folder);
         }
         return Err(error);
     }
-    kill(hands, state)?;
+    kill(context, state)?;
     // From here on the nodes' files are of use only when all is done.
-    begin(hands, state, baseline)?;
+    begin(context, state, baseline)?;
     for node in &state.plan.nodes {
         let folder = PathBuf::from(node.storage());
         let present = folder.join("data");
@@ -278,11 +278,11 @@ fn whole(
     Ok((plan, data))
 }
 
-fn kill(hands: &Hands, state: &mut ClusterState) -> Result<(), ClusterError> {
+fn kill(context: &Context, state: &mut ClusterState) -> Result<(), ClusterError> {
     for node in state.nodes.values_mut() {
         node.wanted = Wanted::Stopped;
     }
-    hands
+    context
         .clusters
         .save(state)
         .map_err(ClusterError::io("the cluster's state"))?;
@@ -298,12 +298,16 @@ fn kill(hands: &Hands, state: &mut ClusterState) -> Result<(), ClusterError> {
 }
 
 /// Writes down that the nodes' files are being replaced.
-fn begin(hands: &Hands, state: &mut ClusterState, baseline: &Baseline) -> Result<(), ClusterError> {
+fn begin(
+    context: &Context,
+    state: &mut ClusterState,
+    baseline: &Baseline,
+) -> Result<(), ClusterError> {
     state.baseline.work = Some(Work::Restore {
         cluster: baseline.cluster.clone(),
         tag: baseline.tag.clone(),
     });
-    hands
+    context
         .clusters
         .save(state)
         .map_err(ClusterError::io("the cluster's state"))
@@ -311,7 +315,7 @@ fn begin(hands: &Hands, state: &mut ClusterState, baseline: &Baseline) -> Result
 
 /// Into another cluster of equal tokens: its nodes make the schema, stop, get the files, and start.
 fn elsewhere(
-    hands: &Hands,
+    context: &Context,
     state: &mut ClusterState,
     baseline: &Baseline,
     request: &RestoreRequest,
@@ -319,21 +323,21 @@ fn elsewhere(
 ) -> Result<(RestorePlan, Vec<PathBuf>, Origin), ClusterError> {
     // What does not fit by the plan alone is told before anything starts.
     fits(baseline, &place(state), request.replace).map_err(BaselineError::from)?;
-    let again = forget_half(hands, state, baseline)?;
+    let again = forget_half(context, state, baseline)?;
     let all = names(state);
-    hands.start_locked(state, &all, request.ready_within, &mut |e| {
+    context.start_locked(state, &all, request.ready_within, &mut |e| {
         events(BaselineEvent::Life(e));
     })?;
-    prove_ours(hands, state)?;
+    prove_ours(context, state)?;
     let mut place = place(state);
     ask(state, &mut place)?;
     let plan = fits(baseline, &place, request.replace || again).map_err(BaselineError::from)?;
     events(BaselineEvent::Step(Step::Schema));
     schema::make(state, &plan.dropped, &baseline.keyspaces)?;
     let tables = schema::read(state)?.tables;
-    let origin = reset::seen(state)?;
-    go_on(&hands.cancel)?;
-    let root = Baselines::of(hands).folder(&baseline.cluster, &baseline.tag);
+    let origin = origin::seen(state)?;
+    go_on(&context.cancel)?;
+    let root = Baselines::of(context).folder(&baseline.cluster, &baseline.tag);
     let mut moves: Vec<Move> = Vec::new();
     for (pair, saved) in plan.nodes.iter().zip(&baseline.nodes) {
         let data = PathBuf::from(state.node(&pair.to)?.storage()).join("data");
@@ -343,8 +347,8 @@ fn elsewhere(
             Some((from, data.join(to), file.path.clone()))
         }));
     }
-    stop_gently(hands, state, request.within, events)?;
-    begin(hands, state, baseline)?;
+    stop_gently(context, state, request.within, events)?;
+    begin(context, state, baseline)?;
     // Half of it would be of no use: who wants it to end at once asks twice.
     bring(baseline, &moves, &Cancel::default(), events)?;
     let data = moves.into_iter().map(|(_, to, _)| to).collect();
@@ -353,7 +357,7 @@ fn elsewhere(
 
 /// Removes what a restore that was cut off brought, so that the nodes can start; returns whether there was one.
 fn forget_half(
-    hands: &Hands,
+    context: &Context,
     state: &mut ClusterState,
     baseline: &Baseline,
 ) -> Result<bool, ClusterError> {
@@ -367,7 +371,7 @@ fn forget_half(
         }
     }
     state.baseline.work = None;
-    hands
+    context
         .clusters
         .save(state)
         .map_err(ClusterError::io("the cluster's state"))?;

@@ -2,15 +2,17 @@
 //! Refuses to take files of a node that did not stop by itself: what it had in memory may be missing.
 
 use super::{
-    BaselineError, BaselineEvent, BaselineMark, Baselines, LastBaseline, PARTIAL, Step, Work,
-    files, go_on, now_unix, schema, settle, write_manifest,
+    BaselineError, BaselineEvent, Baselines, PARTIAL, Step, files, go_on, now_unix, schema, settle,
+    write_manifest,
 };
+use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::guard;
-use crate::lifecycle::{Event, Hands};
+use crate::marks::{LastBaseline, Work};
 use crate::observe;
-use crate::ready::cql_address;
-use crate::reset;
+use crate::origin;
+use crate::reach::cql_address;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::baseline::{
@@ -66,16 +68,16 @@ pub struct SaveLook {
 ///
 /// # Errors
 /// No such cluster, one that cannot be saved, or a tag that is taken or none.
-pub fn look(hands: &Hands, request: &SaveRequest) -> Result<SaveLook, ClusterError> {
-    let state = hands.clusters.load(&request.cluster)?;
-    may_save(hands, &state, request)?;
+pub fn look(context: &Context, request: &SaveRequest) -> Result<SaveLook, ClusterError> {
+    let state = context.clusters.load(&request.cluster)?;
+    may_save(context, &state, request)?;
     let mut seen = SaveLook {
         nodes: state.plan.nodes.len(),
         running: running(&state).len(),
         files: 0,
         bytes: Bytes(0),
         copied: Bytes(0),
-        folder: Baselines::of(hands).folder(&request.cluster, &request.tag),
+        folder: Baselines::of(context).folder(&request.cluster, &request.tag),
     };
     for node in &state.plan.nodes {
         let data = Path::new(&node.storage()).join("data");
@@ -93,14 +95,14 @@ pub fn look(hands: &Hands, request: &SaveRequest) -> Result<SaveLook, ClusterErr
 }
 
 fn may_save(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     request: &SaveRequest,
 ) -> Result<(), ClusterError> {
     check_tag(&request.tag).map_err(BaselineError::from)?;
     stays(state)?;
     state.baseline.clone().may_start(&state.plan.name)?;
-    let folder = Baselines::of(hands).folder(&request.cluster, &request.tag);
+    let folder = Baselines::of(context).folder(&request.cluster, &request.tag);
     if folder.exists() && !request.replace {
         return Err(BaselineError::Exists {
             cluster: request.cluster.clone(),
@@ -137,26 +139,26 @@ pub(super) fn running(state: &ClusterState) -> Vec<String> {
 /// As [`look`], or the nodes do not settle, stop or start, or a file cannot be taken. What was started is removed,
 /// and nodes that ran are started again.
 pub fn save(
-    hands: &Hands,
+    context: &Context,
     request: &SaveRequest,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<Baseline, ClusterError> {
-    let _cluster = hands.clusters.lock(&request.cluster)?;
-    let mut state = hands.clusters.load(&request.cluster)?;
-    may_save(hands, &state, request)?;
-    let baselines = Baselines::of(hands);
+    let _cluster = context.clusters.lock(&request.cluster)?;
+    let mut state = context.clusters.load(&request.cluster)?;
+    may_save(context, &state, request)?;
+    let baselines = Baselines::of(context);
     let _baselines = baselines.lock(&request.cluster)?;
     guard::no_stranger(&state)?;
     let ran = running(&state);
     let all: Vec<String> = state.plan.nodes.iter().map(|n| n.name.clone()).collect();
-    hands.start_locked(&mut state, &all, request.ready_within, &mut |e| {
+    context.start_locked(&mut state, &all, request.ready_within, &mut |e| {
         events(BaselineEvent::Life(e));
     })?;
-    prove_ours(hands, &state)?;
+    prove_ours(context, &state)?;
     let known = schema::read(&state)?;
-    let origin = reset::seen(&state)?;
+    let origin = origin::seen(&state)?;
     let keyspaces = schema::describe(&state, &known.keyspaces)?;
-    let settled = settle::settle(hands, &state, request.settle_within, events)?;
+    let settled = settle::settle(context, &state, request.settle_within, events)?;
     let mut baseline = Baseline {
         format: Format::new("baseline", BASELINE_VERSION),
         tag: request.tag.clone(),
@@ -175,7 +177,7 @@ pub fn save(
     state.baseline.work = Some(Work::Save {
         tag: request.tag.clone(),
     });
-    let result = stopped(hands, &mut state, &mut baseline, request, events);
+    let result = stopped(context, &mut state, &mut baseline, request, events);
     state.baseline.work = None;
     if result.is_ok() {
         state.baseline.last = Some(LastBaseline {
@@ -185,9 +187,9 @@ pub fn save(
             cache: None,
         });
     }
-    let kept = hands.clusters.save(&state);
+    let kept = context.clusters.save(&state);
     let recorded = match &result {
-        Ok(()) => reset::keep_with(hands, &request.cluster, origin, &baseline),
+        Ok(()) => origin::keep_with(context, &request.cluster, origin, &baseline),
         Err(_) => Ok(()),
     };
     let again = match (&result, request.leave_stopped) {
@@ -197,10 +199,10 @@ pub fn save(
     let started = if again.is_empty() {
         Ok(())
     } else {
-        let undisturbed = Hands {
+        let undisturbed = Context {
             // Asked to stop, it still leaves what ran running; whoever asks a second time ends it at once.
             cancel: crate::cancel::Cancel::default(),
-            ..hands.clone()
+            ..context.clone()
         };
         undisturbed.start_locked(&mut state, &again, request.ready_within, &mut |e| {
             events(BaselineEvent::Life(e));
@@ -215,7 +217,7 @@ pub fn save(
 
 /// Drains and stops the nodes and takes their files.
 fn stopped(
-    hands: &Hands,
+    context: &Context,
     state: &mut ClusterState,
     baseline: &mut Baseline,
     request: &SaveRequest,
@@ -223,13 +225,13 @@ fn stopped(
 ) -> Result<(), ClusterError> {
     let before: Settled = baseline.settled;
     let begin = std::time::Instant::now();
-    settle::drain(hands, state, events)?;
+    settle::drain(context, state, events)?;
     baseline.settled.seconds = before.seconds + begin.elapsed().as_secs_f64();
-    stop_gently(hands, state, request.within, events)?;
-    go_on(&hands.cancel)?;
-    let baselines = Baselines::of(hands);
+    stop_gently(context, state, request.within, events)?;
+    go_on(&context.cancel)?;
+    let baselines = Baselines::of(context);
     let partial = baselines.folder(&request.cluster, &format!("{PARTIAL}{}", request.tag));
-    let result = take(hands, state, baseline, &partial, events);
+    let result = take(context, state, baseline, &partial, events);
     if let Err(error) = result {
         // The first error is the one to tell; what stays is swept by the next command.
         let _second = fs::remove_dir_all(&partial);
@@ -254,14 +256,14 @@ fn put(partial: &Path, folder: &Path) -> io::Result<()> {
 
 /// Stops all nodes; one that had to be killed is an error.
 pub(super) fn stop_gently(
-    hands: &Hands,
+    context: &Context,
     state: &mut ClusterState,
     within: Duration,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(), ClusterError> {
     let targets: Vec<NodePlan> = state.plan.nodes.clone();
     let mut killed = None;
-    hands.stop_locked(state, targets, within, &mut |event| {
+    context.stop_locked(state, targets, within, &mut |event| {
         if let Event::Stopped {
             node,
             by_itself: false,
@@ -279,7 +281,7 @@ pub(super) fn stop_gently(
 
 /// Takes the files of all nodes into a folder and writes its manifest.
 fn take(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     baseline: &mut Baseline,
     partial: &Path,
@@ -293,7 +295,7 @@ fn take(
         let folder = partial.join(&node.name);
         fs::create_dir_all(&folder).map_err(ClusterError::io("the baseline's folder"))?;
         for path in files::below(&data).map_err(ClusterError::io("the node's data"))? {
-            go_on(&hands.cancel)?;
+            go_on(&context.cancel)?;
             let (class, why) = files::bring(
                 &data.join(&path),
                 &folder.join(&path),
@@ -308,7 +310,7 @@ fn take(
         }
     }
     events(BaselineEvent::Step(Step::Hash));
-    let mut hashed = files::hash_all(partial, &brought, &hands.cancel, events)?;
+    let mut hashed = files::hash_all(partial, &brought, &context.cancel, events)?;
     for node in &state.plan.nodes {
         let prefix = format!("{}/", node.name);
         let mine = hashed.extract_if(.., |file| file.path.starts_with(&prefix));
@@ -332,11 +334,11 @@ fn take(
 }
 
 /// Refuses a cluster whose nodes are not proved ours.
-pub(super) fn prove_ours(hands: &Hands, state: &ClusterState) -> Result<(), ClusterError> {
+pub(super) fn prove_ours(context: &Context, state: &ClusterState) -> Result<(), ClusterError> {
     let name = &state.plan.name;
     let host = cql_address(&state.plan, &state.plan.nodes[0]);
     let sight = guard::look(
-        &hands.clusters,
+        &context.clusters,
         host,
         &helenus_cql::ConnectOptions::default(),
     )?;
@@ -351,12 +353,4 @@ pub(super) fn prove_ours(hands: &Hands, state: &ClusterState) -> Result<(), Clus
         why,
     }
     .into())
-}
-
-impl BaselineMark {
-    /// Marks a cluster as being at a baseline.
-    pub(super) fn is_at(&mut self, last: LastBaseline) {
-        self.work = None;
-        self.last = Some(last);
-    }
 }

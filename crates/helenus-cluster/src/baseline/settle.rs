@@ -2,8 +2,8 @@
 //! Refuses to take silence for rest: three looks in a row must find nothing, on all nodes.
 
 use super::{BaselineError, BaselineEvent, Step, go_on};
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
 use crate::nodetool;
 use crate::state::ClusterState;
@@ -41,7 +41,7 @@ struct Node<'a> {
 /// # Errors
 /// A node does not answer or refuses, compactions continue for longer than `within`, or the person stopped it.
 pub fn settle(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     within: Duration,
     events: &mut dyn FnMut(BaselineEvent),
@@ -55,16 +55,16 @@ pub fn settle(
         });
     }
     events(BaselineEvent::Step(Step::Flush));
-    let nodes = nodes(hands, state);
+    let nodes = nodes(context, state);
     let by = match nodes.iter().all(|n| matches!(n.way, Way::Mbeans(_))) {
         true => Asked::Mbeans,
         false => Asked::Nodetool,
     };
     for node in &nodes {
-        go_on(&hands.cancel)?;
+        go_on(&context.cancel)?;
         node.flush()?;
     }
-    let looks = rest(hands, &nodes, within, events)?;
+    let looks = rest(context, &nodes, within, events)?;
     Ok(Settled {
         by,
         looks,
@@ -74,7 +74,7 @@ pub fn settle(
 
 /// Drains all nodes: when it returns, memtables are on disk, and none of them takes writes until it starts again.
 pub(super) fn drain(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<(), ClusterError> {
@@ -82,7 +82,7 @@ pub(super) fn drain(
         return Ok(());
     }
     events(BaselineEvent::Step(Step::Drain));
-    for node in nodes(hands, state) {
+    for node in nodes(context, state) {
         node.drain()?;
     }
     Ok(())
@@ -90,31 +90,35 @@ pub(super) fn drain(
 
 /// Drains one node.
 pub(crate) fn drain_node(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     name: &str,
 ) -> Result<(), ClusterError> {
     match state.runtime.fake {
         Some(_) => Ok(()),
-        None => node(hands, state, name).drain(),
+        None => node(context, state, name).drain(),
     }
 }
 
 /// Rewrites the data files of one node that are not of its release's own format.
-pub(crate) fn rewrite(hands: &Hands, state: &ClusterState, name: &str) -> Result<(), ClusterError> {
+pub(crate) fn rewrite(
+    context: &Context,
+    state: &ClusterState,
+    name: &str,
+) -> Result<(), ClusterError> {
     match state.runtime.fake {
         Some(_) => Ok(()),
-        None => node(hands, state, name).rewrite(),
+        None => node(context, state, name).rewrite(),
     }
 }
 
-fn nodes<'a>(hands: &Hands, state: &'a ClusterState) -> Vec<Node<'a>> {
+fn nodes<'a>(context: &Context, state: &'a ClusterState) -> Vec<Node<'a>> {
     let plans = state.plan.nodes.iter();
-    plans.map(|plan| node(hands, state, &plan.name)).collect()
+    plans.map(|plan| node(context, state, &plan.name)).collect()
 }
 
-fn node<'a>(hands: &Hands, state: &'a ClusterState, name: &'a str) -> Node<'a> {
-    let way = match Mbeans::of(hands, state, name) {
+fn node<'a>(context: &Context, state: &'a ClusterState, name: &'a str) -> Node<'a> {
+    let way = match Mbeans::of(context, state, name) {
         Ok(mbeans) => Way::Mbeans(mbeans),
         Err(error) => {
             tracing::warn!(%error, node = name, "no agent; nodetool is asked");
@@ -126,7 +130,7 @@ fn node<'a>(hands: &Hands, state: &'a ClusterState, name: &'a str) -> Node<'a> {
 
 /// Waits until nothing is pending or active; returns how often it looked.
 fn rest(
-    hands: &Hands,
+    context: &Context,
     nodes: &[Node<'_>],
     within: Duration,
     events: &mut dyn FnMut(BaselineEvent),
@@ -134,7 +138,7 @@ fn rest(
     let begin = Instant::now();
     let (mut looks, mut quiet) = (0, 0);
     loop {
-        go_on(&hands.cancel)?;
+        go_on(&context.cancel)?;
         let mut tasks = 0;
         for node in nodes {
             tasks += node.tasks()?;

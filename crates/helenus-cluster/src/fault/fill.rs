@@ -4,7 +4,7 @@
 use crate::disk;
 use crate::process;
 use crate::reach;
-use crate::ready::cql_address;
+use crate::reach::cql_address;
 use crate::remove;
 use crate::state::{ClusterState, NodeCondition};
 use fs_err as fs;

@@ -45,7 +45,9 @@ pub(super) fn plan(
             file,
         },
         None => {
-            let (group, back) = limits::beside(state, (uid, root), node, pid)?;
+            let limited = state.limits.iter().any(|l| l.groups.contains_key(node));
+            let (group, back) =
+                limits::beside((&state.plan, &state.id), limited, (uid, root), (node, pid))?;
             Undo::Group { group, back }
         }
     };

@@ -1,9 +1,10 @@
 //! The network of a cluster whose data centres are apart: made before its nodes, ended after them.
 //! Refuses to start a node beside ones that are stranded in a network that is gone.
 
-use super::{Event, Hands};
 use crate::alive;
+use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::net;
 use crate::process;
 use crate::remove;
@@ -11,7 +12,7 @@ use crate::state::ClusterState;
 use std::path::Path;
 use std::time::Duration;
 
-impl Hands {
+impl Context {
     /// Makes the cluster's network, where it has one and it is not there.
     pub(crate) fn provide_network(
         &self,

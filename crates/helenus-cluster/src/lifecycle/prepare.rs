@@ -1,9 +1,11 @@
 //! A release made ready for a start without a network: its class-data archive, by a cluster of one node made for it alone.
 //! Refuses to leave that cluster behind.
 
-use super::{Event, Hands, Source, UpRequest};
+use super::{Source, UpRequest};
 use crate::archive;
+use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::remove;
 use crate::store::Store;
 use fs_err as fs;
@@ -14,7 +16,7 @@ use helenus_model::topology::Topology;
 use std::path::PathBuf;
 use std::time::Duration;
 
-impl Hands {
+impl Context {
     /// The archive that the next start of a cached release maps, there or not. None where the release is not cached, or
     /// no JDK that is found runs it, or that JDK has no archives.
     pub fn archive_of(&self, release: &'static Release) -> Option<PathBuf> {

@@ -1,9 +1,11 @@
 //! What nodes run with: the release, the JDK, the launcher; or a stand-in.
 //! Refuses to fetch a release for a JDK that cannot run it.
 
-use super::{Event, Hands, Source, UpRequest};
+use super::{Source, UpRequest};
 use crate::archive;
+use crate::context::Context;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::jdk;
 use crate::state::Runtime;
 use crate::store::{ReleaseFiles, Store};
@@ -11,7 +13,7 @@ use helenus_model::release::Verdict;
 use helenus_model::release::{Arch, Release};
 use std::path::{Path, PathBuf};
 
-impl Hands {
+impl Context {
     /// Finds release and JDK; fetches the release when it is not in the cache.
     pub(crate) fn runtime(
         &self,
@@ -22,7 +24,7 @@ impl Hands {
         self.runtime_for(&request.source, java_home, fake, events)
     }
 
-    /// The same for a release and the JDK that a person names, if one is; `fake` is a stand-in's behaviour.
+    /// The same for a release and the JDK that a person names, if one is; `fake` is a stand-in.
     pub(crate) fn runtime_for(
         &self,
         source: &Source,
@@ -89,7 +91,7 @@ impl Hands {
     /// The runtime of a stand-in: nothing is fetched, but a distribution that is named is read and needs its JDK.
     fn fake_runtime(
         &self,
-        behaviour: &str,
+        fake: &str,
         source: &Source,
         explicit: Option<&Path>,
     ) -> Result<(String, Runtime), ClusterError> {
@@ -102,7 +104,7 @@ impl Hands {
             launcher: PathBuf::new(),
             archive: None,
             module_flags: vec![],
-            fake: Some(behaviour.to_owned()),
+            fake: Some(fake.to_owned()),
         };
         let version = match source {
             Source::Known(name) => Release::find(name)?.version.to_owned(),

@@ -1,10 +1,12 @@
 //! The start of a cluster's nodes: their limits, their processes, the wait until they are ready.
 //! Refuses to leave a node running whose start failed.
 
-use super::{Event, Hands};
+use super::StartError;
 use crate::alive;
+use crate::context::Context;
 use crate::disk;
 use crate::error::ClusterError;
+use crate::event::Event;
 use crate::fault;
 use crate::launch::{self, LaunchOptions, Started};
 use crate::limits;
@@ -12,10 +14,11 @@ use crate::process;
 use crate::ready;
 use crate::secure;
 use crate::state::{ClusterState, Wanted};
+use crate::superuser;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-impl Hands {
+impl Context {
     /// Starts the named nodes and waits until all that run are ready together; those that have not joined yet one
     /// after the other, when the others are there.
     ///
@@ -85,7 +88,7 @@ impl Hands {
         state: &mut ClusterState,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), ClusterError> {
-        state.limits = limits::choose(state, self.env.uid, &self.env.root)
+        state.limits = limits::choose(&state.plan, &state.id, (self.env.uid, &self.env.root))
             .map_err(ClusterError::io("the cluster's folder"))?;
         self.save(state)?;
         let asked = state.plan.limits.and_then(|limits| limits.disk);
@@ -102,7 +105,7 @@ impl Hands {
         }
         if let Some(why) = limits.not_enforced.clone() {
             if asked.is_some() {
-                return Err(ClusterError::DiskSpeed(why));
+                return Err(StartError::DiskSpeed(why).into());
             }
             events(Event::NotLimited { why });
             self.save(state)?;
@@ -110,7 +113,7 @@ impl Hands {
             let held = limits.disk.as_ref().zip(limits.by);
             let held = held.map(|(disk, by)| disk.told(by)).unwrap_or_default();
             let why = format!("the kernel holds {held}");
-            return Err(ClusterError::DiskSpeed(why));
+            return Err(StartError::DiskSpeed(why).into());
         }
         Ok(())
     }
@@ -210,7 +213,7 @@ impl Hands {
                 events(Event::Ready(e));
             },
         )?;
-        secure::finish(state, &running, &self.cancel)?;
+        superuser::finish(state, &running, &self.cancel)?;
         Ok(host_ids)
     }
 }

@@ -1,7 +1,7 @@
 //! Why a node cannot come or go, each with its cure.
 //! Refuses to hide what Cassandra's own tool said.
 
-use crate::error::Class;
+use crate::error::{Class, Problem};
 use helenus_model::membership::Short;
 use std::path::PathBuf;
 
@@ -109,9 +109,8 @@ pub enum MemberError {
     },
 }
 
-impl MemberError {
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for MemberError {
+    fn class(&self) -> Class {
         match self {
             Self::Tool { .. } | Self::Streaming { .. } | Self::Stuck { .. } | Self::Down { .. } => {
                 Class::Cluster
@@ -120,8 +119,7 @@ impl MemberError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Down {
                 cluster,
@@ -173,8 +171,7 @@ impl MemberError {
         })
     }
 
-    /// What the tool printed.
-    pub fn lines(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         match self {
             Self::Tool { said, .. } => said.clone(),
             _ => Vec::new(),

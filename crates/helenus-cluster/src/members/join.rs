@@ -2,10 +2,11 @@
 //! Refuses to end a wait while something still moves.
 
 use super::streams::Streams;
-use super::{MemberError, MemberEvent, alive, others};
-use crate::error::ClusterError;
+use super::{MemberError, alive, others};
+use crate::context::Context;
+use crate::error::{ClusterError, with_causes};
+use crate::event::{Event, MemberEvent};
 use crate::launch::Started;
-use crate::lifecycle::{Event, Hands, with_causes};
 use crate::reach;
 use crate::ready::{self, ReadyError};
 use crate::ring_view;
@@ -30,7 +31,7 @@ const FAILED: [&str; 2] = [
     "Error while waiting on bootstrap to complete",
 ];
 
-impl Hands {
+impl Context {
     /// Waits for the nodes that run and have not joined yet; at once where there is none.
     pub(crate) fn await_joining(
         &self,
@@ -77,7 +78,7 @@ impl Hands {
                 return Err(died.into());
             }
             match ready::answer(state, node, ANSWER_WITHIN) {
-                Ok(_) if is_node_s_own(node, ready::cql_address(&state.plan, node)) => {
+                Ok(_) if is_node_s_own(node, reach::cql_address(&state.plan, node)) => {
                     return Ok(());
                 }
                 _ => {}

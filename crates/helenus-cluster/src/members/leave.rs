@@ -2,9 +2,10 @@
 //! Refuses to delete a node's folder before the others have it on their ring no more.
 
 use super::streams::Streams;
-use super::{Change, Leave, MemberError, MemberEvent, alive, end_node, may_change, others, tool};
+use super::{Change, Leave, MemberError, alive, end_node, may_change, others, tool};
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::{Event, Hands};
+use crate::event::{Event, MemberEvent};
 use crate::ring_view;
 use crate::state::{ClusterState, NodeCondition, condition};
 use helenus_model::membership::{Streamed, short_without_one};
@@ -21,7 +22,7 @@ const UNDER_WAY: &str = "already processing a removal";
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_secs(2);
 
-impl Hands {
+impl Context {
     /// Whether a node may leave so; nothing is changed.
     ///
     /// # Errors
@@ -190,14 +191,14 @@ impl Hands {
             let words = ["removenode", &host_id];
             match tool::run((state, asked), &words, &self.cancel, &mut look) {
                 Ok(_) => return Ok(streamed),
-                Err(ClusterError::Member(MemberError::Tool { said, .. }))
-                    if says(&said, UNDER_WAY) =>
-                {
-                    return Ok(streamed);
-                }
-                Err(ClusterError::Member(MemberError::Tool { said, .. }))
-                    if says(&said, ALIVE) && begin.elapsed() < within => {}
-                Err(error) => return Err(error),
+                Err(error) => match error.find() {
+                    Some(MemberError::Tool { said, .. }) if says(said, UNDER_WAY) => {
+                        return Ok(streamed);
+                    }
+                    Some(MemberError::Tool { said, .. })
+                        if says(said, ALIVE) && begin.elapsed() < within => {}
+                    _ => return Err(error),
+                },
             }
             std::thread::sleep(TRY_EVERY);
         }

@@ -5,10 +5,11 @@ use super::netem;
 use super::queue::Queues;
 use super::route::{LOOPBACK, Links};
 use super::rules::{self, Pair, Way};
+use super::space::{bridge_name, enter};
 use fs_err as fs;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::wan::Wan;
-use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use rustix::thread::UnshareFlags;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -147,12 +148,6 @@ fn fresh_space() -> io::Result<OwnedFd> {
         .into())
 }
 
-/// Moves this thread into a network namespace.
-pub(super) fn enter(space: &OwnedFd) -> io::Result<()> {
-    move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network))
-        .map_err(io::Error::from)
-}
-
 fn set(key: &str, value: &str) -> io::Result<()> {
     fs::write(format!("/proc/sys/net/{key}"), value)
 }
@@ -163,11 +158,6 @@ fn quiet() -> io::Result<()> {
         let _no_ipv6 = set(&format!("ipv6/conf/{which}/disable_ipv6"), "1");
     }
     Ok(())
-}
-
-/// Name of the bridge of the data centre with that number, from 0.
-pub(super) fn bridge_name(site: usize) -> String {
-    format!("dc{}", site + 1)
 }
 
 fn wire_router(plan: &NetworkPlan, spaces: &BTreeMap<String, OwnedFd>) -> io::Result<()> {

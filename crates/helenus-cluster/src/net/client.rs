@@ -1,12 +1,12 @@
 //! Whoever talks to a keeper: starts one, asks for connections and namespaces, changes links, ends it.
 //! Refuses to enter a namespace from a process with several threads.
 
-use super::control::{Answer, Ask, Over, Status, receive, send};
+use super::control::{Answer, Ask, First, Over, Status, receive, send, short};
 use super::echo::Echo;
-use super::keep::First;
 use super::traffic::Crossed;
-use super::{Keep, LOG, PLAN_FILE, SOCKET, folder_of};
+use super::{Keep, LOG, PLAN_FILE, folder_of};
 use crate::alive;
+use crate::error::{Class, Problem};
 use crate::process;
 use fs_err as fs;
 use helenus_cql::client::Dial;
@@ -17,7 +17,7 @@ use helenus_model::topology::wan::Wan;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -54,9 +54,12 @@ pub enum NetError {
     Io(#[from] io::Error),
 }
 
-impl NetError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+impl Problem for NetError {
+    fn class(&self) -> Class {
+        Class::Environment
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Build { hint, .. } => Some(hint.clone()),
             Self::Gone { cluster } => Some(format!(
@@ -64,23 +67,6 @@ impl NetError {
             )),
             Self::Refused { .. } | Self::Io(_) => None,
         }
-    }
-}
-
-/// A path to a folder that is short whatever the folder's is, as long as this lives.
-pub(super) struct Short {
-    folder: OwnedFd,
-}
-
-pub(super) fn short(folder: &Path) -> io::Result<Short> {
-    let folder = fs::File::open(folder)?.into_parts().0.into();
-    Ok(Short { folder })
-}
-
-impl Short {
-    pub(super) fn path(&self) -> PathBuf {
-        let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
-        Path::new(&folder).join(SOCKET)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The words that pass through a keeper's socket: a line of JSON each way, descriptors beside the answer.
 //! Refuses to decide anything.
 
+use super::SOCKET;
 use super::echo::Echo;
 use super::hold::{Carried, Work};
 use super::traffic::Crossed;
+use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, Layer, LinkWords};
 use helenus_model::topology::wan::Wan;
@@ -16,7 +18,8 @@ use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 /// Longest line: the links of 16 data centres both ways are 40 KB.
 const LINE: usize = 1 << 18;
@@ -261,5 +264,37 @@ mod tests {
         drop((a, descriptors));
         assert_eq!(receive::<Answer>(&b).unwrap().0, Answer::Done);
         assert!(receive::<Answer>(&b).is_err());
+    }
+}
+
+/// The first line that a keeper says to whoever started it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum First {
+    /// The network is there.
+    Ready,
+    /// It could not be made.
+    Failed {
+        /// Why, with causes.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+/// A path to a folder that is short whatever the folder's is, as long as this lives.
+pub(super) struct Short {
+    folder: OwnedFd,
+}
+
+pub(super) fn short(folder: &Path) -> io::Result<Short> {
+    let folder = fs::File::open(folder)?.into_parts().0.into();
+    Ok(Short { folder })
+}
+
+impl Short {
+    pub(super) fn path(&self) -> PathBuf {
+        let folder = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        Path::new(&folder).join(SOCKET)
     }
 }

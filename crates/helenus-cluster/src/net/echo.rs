@@ -1,8 +1,8 @@
 //! The self-check: round trips of a byte over an established TCP connection from one data centre to another.
 //! Refuses to ping: delay that is added on the receiving side would be missed.
 
-use super::build;
 use super::emulator::monotonic_ns;
+use super::space;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -103,7 +103,7 @@ pub(super) fn within<T: Send>(
 ) -> io::Result<T> {
     thread::scope(|scope| {
         let inside = scope.spawn(|| {
-            build::enter(space)?;
+            space::enter(space)?;
             what()
         });
         let gone = || io::Error::other("the thread in the namespace ended");

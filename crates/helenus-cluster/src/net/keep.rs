@@ -2,7 +2,7 @@
 //! Refuses to start anything, and to live on when its folder is gone.
 
 use super::build::{self, Network};
-use super::control::{Answer, Ask, STATUS_VERSION, Status, receive, send};
+use super::control::{Answer, Ask, First, STATUS_VERSION, Status, receive, send, short};
 use super::echo::{self, Way};
 use super::emulator::{Emulator, Shared, stamps};
 use super::faults::Faults;
@@ -13,13 +13,12 @@ use super::rules;
 use super::traffic;
 use super::{Keep, PLAN_FILE, SOCKET};
 use crate::alive;
-use crate::lifecycle::with_causes;
+use crate::error::with_causes;
 use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::network::{NetworkPlan, client_of};
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::{Directed, Link, LinkWords};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -32,21 +31,6 @@ use std::time::Duration;
 
 /// How often the keeper looks whether its folder is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// The first line that a keeper says to whoever started it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum First {
-    /// The network is there.
-    Ready,
-    /// It could not be made.
-    Failed {
-        /// Why, with causes.
-        why: String,
-        /// What to do about it.
-        hint: String,
-    },
-}
 
 struct Kept {
     plan: NetworkPlan,
@@ -74,7 +58,7 @@ pub fn run(folder: &Path) -> io::Result<()> {
     let text = fs::read_to_string(folder.join(PLAN_FILE))?;
     let keep: Keep = serde_json::from_str(&text).map_err(io::Error::other)?;
     if let Some(parent) = keep.leash {
-        crate::shim::end_with(parent)?;
+        crate::process::end_with(parent)?;
     }
     // First of all, as with a node: until it is taken, nobody knows of this process.
     let claim = alive::take(folder)?;
@@ -191,7 +175,7 @@ fn listen(folder: &Path) -> io::Result<UnixListener> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    UnixListener::bind(super::client::short(folder)?.path())
+    UnixListener::bind(short(folder)?.path())
 }
 
 fn accept(folder: &Path, kept: &Arc<Kept>, listener: &UnixListener) -> io::Result<()> {

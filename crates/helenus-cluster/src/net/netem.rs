@@ -1,13 +1,13 @@
 //! Links that the kernel's netem holds: one queueing discipline each, and probes that tell how exact they are.
 //! Refuses loss and rate of what TCP sends in one piece: where a link has either, senders cut their packets first.
 
-use super::build;
 use super::echo::within;
 use super::emulator::{monotonic_ns, nanos};
 use super::hold::{Carried, Holder, Work};
 use super::netlink::{ACK, CREATE, Messages, Netlink, REPLACE, attributes};
 use super::probe::{self, Probes};
 use super::route::Links;
+use super::space::bridge_name;
 use helenus_model::distance::BUFFER_NS;
 use helenus_model::network::NetworkPlan;
 use helenus_model::topology::link::Link;
@@ -71,7 +71,7 @@ struct State {
 pub(super) fn build(plan: &NetworkPlan) -> io::Result<()> {
     let links = Links::open()?;
     for (site, table) in (0..plan.sites.len()).zip(FIRST_TABLE..) {
-        links.by_origin(&build::bridge_name(site), table)?;
+        links.by_origin(&bridge_name(site), table)?;
     }
     for (place, (directed, index)) in plan.links.iter().zip(crossings()).enumerate() {
         let ends = plan.ends(directed);

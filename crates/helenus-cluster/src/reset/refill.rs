@@ -1,10 +1,10 @@
 //! Rows of a baseline put back into a running node: SSTables are linked, and the node takes them over.
 //! Refuses to hand over the stored files themselves: the node moves what it imports.
 
-use super::ResetError;
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::mbeans::{Ask, Mbeans};
+use crate::origin::ResetError;
 use crate::state::ClusterState;
 use fs_err as fs;
 use serde_json::json;
@@ -19,7 +19,7 @@ use std::path::Path;
 /// # Errors
 /// The node is not running, a file cannot be linked or copied, or the node refuses an SSTable.
 pub fn refill(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     node: &str,
     stored: &Path,
@@ -37,7 +37,7 @@ pub fn refill(
     if staged == 0 {
         return Ok(());
     }
-    let mbeans = Mbeans::of(hands, state, node)?;
+    let mbeans = Mbeans::of(context, state, node)?;
     let bean = format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}");
     let path = target.to_string_lossy();
     // Paths; then: keep levels off, keep repaired, verify SSTables and tokens, drop no caches, no extended verify, no copy.

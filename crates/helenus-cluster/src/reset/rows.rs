@@ -1,20 +1,18 @@
 //! The rows of the baseline that a reset leads back to: which tables still hold just them, and how the others get them.
 //! Refuses a baseline that is gone, another one by now, or not as it was saved, before anything is changed.
 
-use super::look::Node;
-use super::{ResetError, refill};
+use super::refill;
 use crate::baseline::{BaselineError, Baselines, SavedFolder, as_saved};
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
+use crate::origin::ResetError;
+use crate::origin::look::{Inode, Node};
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::baseline::Baseline;
 use helenus_model::reset::{Element, ElementKind, Origin, bare, views_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
-
-/// A file, whatever its names.
-pub(super) type Inode = (u64, u64);
 
 /// SSTables that belong into a cluster.
 #[derive(Default)]
@@ -26,7 +24,7 @@ pub(super) struct Rows {
 
 /// The rows that belong to a recorded state; none where it has no baseline.
 pub(super) fn of(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     origin: &Origin,
 ) -> Result<Rows, ClusterError> {
@@ -42,7 +40,7 @@ pub(super) fn of(
         cluster: state.plan.name.clone(),
         tag: tag.clone(),
     };
-    let baselines = Baselines::of(hands);
+    let baselines = Baselines::of(context);
     let baseline = match baselines.load(cluster, tag) {
         Err(BaselineError::Unknown { .. }) => return Err(gone().into()),
         other => other?,
@@ -122,9 +120,9 @@ impl Rows {
     }
 
     /// Refuses rows that are not as they were saved.
-    pub(super) fn check(&self, hands: &Hands) -> Result<(), ClusterError> {
+    pub(super) fn check(&self, context: &Context) -> Result<(), ClusterError> {
         match &self.baseline {
-            Some(baseline) => Ok(as_saved(hands, baseline)?),
+            Some(baseline) => Ok(as_saved(context, baseline)?),
             None => Ok(()),
         }
     }
@@ -132,7 +130,7 @@ impl Rows {
     /// Puts the rows of these tables into the nodes.
     pub(super) fn fill(
         &self,
-        hands: &Hands,
+        context: &Context,
         state: &ClusterState,
         tables: &[String],
         origin: &[Element],
@@ -141,7 +139,7 @@ impl Rows {
             let bare = bare_path(table, origin);
             for (node, folder) in self.folders.iter().filter(|(_, f)| name(f) == bare) {
                 let (keyspace, table) = (&folder.keyspace, &folder.table);
-                refill(hands, state, node, &folder.folder, keyspace, table)?;
+                refill(context, state, node, &folder.folder, keyspace, table)?;
             }
         }
         Ok(())

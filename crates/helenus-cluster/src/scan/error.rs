@@ -1,7 +1,7 @@
 //! Why a table cannot be read to its end, with its cure.
 //! Refuses to tell a trouble that was overcome: those are counted.
 
-use crate::error::Class;
+use crate::error::{Class, Problem};
 use helenus_cql::client::ClientError;
 use helenus_model::ring::{ReplicationError, RingError};
 use helenus_model::scan::{Changed, Overlap, Span};
@@ -128,9 +128,8 @@ pub enum ScanError {
     Io(#[from] io::Error),
 }
 
-impl ScanError {
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for ScanError {
+    fn class(&self) -> Class {
         match self {
             Self::Refused { .. } | Self::Stuck { .. } | Self::Unread { .. } | Self::Decode(_) => {
                 Class::Cluster
@@ -140,8 +139,7 @@ impl ScanError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         let nearest = |name: &Option<String>| name.as_ref().map(|n| format!("did you mean {n}?"));
         match self {
             Self::Form { .. } => Some("write KEYSPACE.TABLE, such as keyspace1.standard1".into()),

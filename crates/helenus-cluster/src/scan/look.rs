@@ -67,10 +67,7 @@ impl ScanTable {
 /// # Errors
 /// No such table, one without ranges, another partitioner, or nobody answers.
 pub fn look(place: &ScanPlace, table: &str) -> Result<ScanTable, ClusterError> {
-    let silent = |source: ClientError| ClusterError::Silent {
-        node: place.address(0).to_string(),
-        source,
-    };
+    let silent = |source: ClientError| ClusterError::silent(place.address(0).to_string(), source);
     let (keyspace, table) = split(table).ok_or_else(|| ScanError::Form {
         text: table.to_owned(),
     })?;

@@ -4,7 +4,7 @@
 use crate::error::ClusterError;
 use crate::guard;
 use crate::reach;
-use crate::ready::cql_address;
+use crate::reach::cql_address;
 use crate::state::{ClusterState, Clusters};
 use helenus_cql::client::{Client, ClientError, ConnectOptions};
 use std::net::SocketAddr;
@@ -29,10 +29,7 @@ impl ScanPlace {
     /// # Errors
     /// No node answers, or another process listens at a node's address.
     pub fn ours(state: &ClusterState) -> Result<Self, ClusterError> {
-        let silent = |source| ClusterError::Silent {
-            node: state.plan.name.clone(),
-            source,
-        };
+        let silent = |source| ClusterError::silent(&state.plan.name, source);
         let options = reach::options(&state.access, CONNECT_WITHIN).map_err(silent)?;
         let mut coordinators = Vec::new();
         let mut last = None;
@@ -43,10 +40,7 @@ impl ScanPlace {
                     coordinators.push((cql_address(&state.plan, node), options.clone()));
                 }
                 Err(source) => {
-                    last = Some(ClusterError::Silent {
-                        node: node.name.clone(),
-                        source,
-                    });
+                    last = Some(ClusterError::silent(&node.name, source));
                 }
             }
         }
@@ -70,10 +64,7 @@ impl ScanPlace {
     ) -> Result<Self, ClusterError> {
         let mut coordinators = Vec::new();
         for &host in hosts {
-            let silent = |source| ClusterError::Silent {
-                node: host.to_string(),
-                source,
-            };
+            let silent = |source| ClusterError::silent(host.to_string(), source);
             let given = ConnectOptions {
                 timeout: CONNECT_WITHIN,
                 ..given.clone()

@@ -57,10 +57,7 @@ pub struct Survey {
 /// # Errors
 /// Nobody answers, there is no such keyspace, or its replication is not known.
 pub fn survey(place: &ScanPlace, keyspace: &str) -> Result<Survey, ClusterError> {
-    let silent = |source: ClientError| ClusterError::Silent {
-        node: place.address(0).to_string(),
-        source,
-    };
+    let silent = |source: ClientError| ClusterError::silent(place.address(0).to_string(), source);
     let mut client = place.connect(0).map_err(silent)?;
     let known = ring_view::keyspaces(&mut client).map_err(silent)?;
     let unknown = || ScanError::UnknownKeyspace {

@@ -1,6 +1,7 @@
 //! Why a release could not be put on disk, each with its cure.
 //! Refuses a bare IO error where the cause is known: a full disk and a read-only cache have names.
 
+use crate::error::{Class, Problem};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -198,5 +199,19 @@ impl StoreError {
             Self::Io { source, .. } => Self::of_cache(cache, source),
             other => other,
         }
+    }
+}
+
+impl Problem for StoreError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unpublished { .. } => Class::Usage,
+            Self::Cancelled => Class::Interrupted,
+            _ => Class::Environment,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(Self::hint(self))
     }
 }

@@ -7,9 +7,9 @@ use crate::serving::ServingError;
 use crate::target::TargetError;
 use helenus_cluster::error::ClusterError;
 use helenus_cql::ClientError;
-use helenus_load::ReadError;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{FailureKind, Stage};
+use helenus_model::samples::ReadError;
 use helenus_model::serving::{OtherReplication, Unserved};
 
 /// Why there is no result.

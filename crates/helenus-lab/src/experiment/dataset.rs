@@ -6,8 +6,9 @@ use super::{Combination, ExperimentError, ExperimentEvent, Sitting};
 use crate::bench::LabEvent;
 use crate::populate::{PopulateEvent, PopulateRequest, populate};
 use helenus_cluster::baseline::{self, BaselineEvent, Baselines, RestoreRequest, SaveRequest};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::{machine, remove};
 use helenus_model::units::Bytes;
@@ -120,9 +121,9 @@ pub(super) fn restored(
     };
     let events = &mut sitting.events;
     let mut see = |event| life(event, &mut **events);
-    let restored = baseline::restore(sitting.hands, &request, &mut see)?;
+    let restored = baseline::restore(sitting.context, &request, &mut see)?;
     // Restored files may still want to be compacted; what is measured does not begin before that is over.
-    baseline::settle(sitting.hands, &restored.state, SETTLE_WITHIN, &mut see)?;
+    baseline::settle(sitting.context, &restored.state, SETTLE_WITHIN, &mut see)?;
     (sitting.events)(ExperimentEvent::Restored(restored.cache));
     Ok(())
 }
@@ -134,14 +135,14 @@ fn made(
     combination: &Combination,
 ) -> Result<String, ExperimentError> {
     let name = format!("{}-{}", sitting.cluster(), combination.dataset);
-    let baselines = Baselines::of(sitting.hands);
+    let baselines = Baselines::of(sitting.context);
     let there = baselines.tags(&name).map_err(ClusterError::from)?;
     if !there.iter().any(|tag| tag == TAG) {
         (sitting.events)(ExperimentEvent::Dataset);
         let up = writer(up, &name);
         let ended = make(sitting, &up, combination);
-        if sitting.hands.clusters.folder(&name).exists() {
-            remove::remove(sitting.hands, &name)?;
+        if sitting.context.clusters.folder(&name).exists() {
+            remove::remove(sitting.context, &name)?;
         }
         ended?;
     }
@@ -150,9 +151,9 @@ fn made(
 
 /// Notes how large a dataset is, and how much memory the nodes that it was made for may use.
 fn note(sitting: &mut Sitting<'_>, source: &str, cluster: &str) -> Result<(), ExperimentError> {
-    let state = sitting.hands.clusters.load(cluster);
+    let state = sitting.context.clusters.load(cluster);
     let state = state.map_err(ClusterError::from)?;
-    let bytes = Baselines::of(sitting.hands).listed(source, TAG).bytes.0;
+    let bytes = Baselines::of(sitting.context).listed(source, TAG).bytes.0;
     let memory = memory(&state, machine::read().memory);
     sitting.history.note_dataset(sitting.id, bytes, memory.0)?;
     Ok(())
@@ -207,7 +208,7 @@ fn make(
     };
     let events = &mut sitting.events;
     let mut see = |event: PopulateEvent<'_>| events(ExperimentEvent::Populate(&event));
-    let told = populate(sitting.hands, &request, &mut see)?;
+    let told = populate(sitting.context, &request, &mut see)?;
     if told.verified.is_some_and(|found| !found.is_whole()) {
         return Err(ExperimentError::NotWhole);
     }
@@ -221,7 +222,7 @@ fn make(
         ready_within: up.ready_within,
     };
     let events = &mut sitting.events;
-    baseline::save(sitting.hands, &save, &mut |event| {
+    baseline::save(sitting.context, &save, &mut |event| {
         life(event, &mut **events)
     })?;
     Ok(())
@@ -234,8 +235,8 @@ fn life(event: BaselineEvent, events: &mut dyn FnMut(ExperimentEvent<'_>)) {
 }
 
 /// Removes the datasets of an experiment that is over.
-pub(super) fn forget(hands: &Hands, cluster: &str) -> Result<(), ClusterError> {
-    let baselines = Baselines::of(hands);
+pub(super) fn forget(context: &Context, cluster: &str) -> Result<(), ClusterError> {
+    let baselines = Baselines::of(context);
     for name in baselines.clusters()? {
         if name.starts_with(&format!("{cluster}-")) {
             baselines.remove(&name, TAG)?;

@@ -4,8 +4,9 @@
 use super::{ExperimentError, ExperimentEvent, ExperimentRequest, Sitting};
 use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
 use crate::compare::{Stored, history_file, pair_of, restart_of, wall_ns};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::queue;
+use helenus_model::bench::Load;
 use helenus_model::bench::PhaseKind;
 use helenus_model::comparison::{
     CompareError, Comparison, FailOn, Options, Stages, Stopping, compare,
@@ -45,7 +46,12 @@ pub fn comparable(
             other_workload: b.workload.name().to_owned(),
         });
     }
-    let spread = [a, b].map(|bench| bench.shape.arrivals().filter(|_| !bench.closed));
+    let spread = [a, b].map(|bench| {
+        bench
+            .shape
+            .arrivals()
+            .filter(|_| bench.load != Load::Closed)
+    });
     if let [Some(one), Some(two)] = spread
         && one != two
     {
@@ -91,7 +97,7 @@ pub fn comparable(
 /// # Errors
 /// The bench failed.
 pub fn find_rate(
-    hands: &Hands,
+    context: &Context,
     request: &ExperimentRequest,
     events: &mut dyn FnMut(ExperimentEvent<'_>),
 ) -> Result<Option<f64>, ExperimentError> {
@@ -99,16 +105,16 @@ pub fn find_rate(
         return Ok(None);
     };
     let what = format!("the rate of {}", request.experiment.name);
-    let _turn = queue::wait(hands, &what, &mut |ahead| {
+    let _turn = queue::wait(context, &what, &mut |ahead| {
         events(ExperimentEvent::Waits(ahead))
     })?;
     events(ExperimentEvent::FindsRate);
     let mut bench = first.bench.clone();
     bench.seed = request.seed.derive("rate");
-    let finished = bench::run(hands, &bench, &mut |e| events(ExperimentEvent::Bench(e)));
+    let finished = bench::run(context, &bench, &mut |e| events(ExperimentEvent::Bench(e)));
     let finished = match finished {
         Ok(finished) => finished,
-        Err(_) if hands.cancel.is_set() => return Ok(None),
+        Err(_) if context.cancel.is_set() => return Ok(None),
         Err(error) => {
             let run = "the run that finds the rate".to_owned();
             return Err(ExperimentError::side(run, error));
@@ -127,7 +133,7 @@ pub fn find_rate(
 /// # Errors
 /// The history cannot be read or written, or the runs cannot be compared.
 pub fn compared(
-    hands: &Hands,
+    context: &Context,
     of: &Experiment,
     id: ExperimentId,
     keep: bool,
@@ -135,7 +141,7 @@ pub fn compared(
     let Some(pairs) = &of.pairs else {
         return Ok(None);
     };
-    let mut history = History::open(&history_file(hands))?;
+    let mut history = History::open(&history_file(context))?;
     let runs = Runs::read(&history, of, pairs, &history.planned_runs(id)?)?;
     if runs.ended().valid.is_empty() {
         return Ok(None);
@@ -281,9 +287,9 @@ impl Sitting<'_> {
         });
         let events = &mut self.events;
         let mut see = |event: LabEvent<'_>| events(ExperimentEvent::Bench(event));
-        let finished = match bench::run(self.hands, &bench, &mut see) {
+        let finished = match bench::run(self.context, &bench, &mut see) {
             Ok(finished) if !finished.interrupted => finished,
-            Err(error) if !self.hands.cancel.is_set() => {
+            Err(error) if !self.context.cancel.is_set() => {
                 self.end(place, RunState::Interrupted, None, None)?;
                 let run = self.request.experiment.run_label(planned);
                 return Err(ExperimentError::side(run, error));

@@ -6,9 +6,9 @@ use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
 use crate::generator::GeneratorError;
 use crate::populate::PopulateError;
 use crate::target::TargetError;
-use helenus_cluster::error::{Class, ClusterError};
+use helenus_cluster::error::{Class, ClusterError, with_causes};
 use helenus_cluster::in_use;
-use helenus_cluster::lifecycle::{UpRequest, with_causes};
+use helenus_cluster::lifecycle::{StartError, UpRequest};
 use helenus_cluster::live_settings;
 use helenus_cluster::ready;
 use helenus_cluster::remove;
@@ -68,7 +68,7 @@ impl Sitting<'_> {
         let ended = ended.map_err(|error| self.or_no_space(error, nodes));
         let ended = self.or_disturbed(ended);
         let removed = self.remove();
-        if self.hands.cancel.is_set() {
+        if self.context.cancel.is_set() {
             self.interrupt(&places)?;
             return Ok(removed?);
         }
@@ -101,8 +101,8 @@ impl Sitting<'_> {
     /// The error; where nodes died of it and there is no room for them, that there is none: the next ones would die, too.
     fn or_no_space(&self, error: ExperimentError, nodes: usize) -> ExperimentError {
         match own_fault(&error) {
-            Some(_) => match self.hands.check_disk(nodes) {
-                Err(full @ ClusterError::NoSpace { .. }) => full.into(),
+            Some(_) => match self.context.check_disk(nodes) {
+                Err(full) if matches!(full.find(), Some(StartError::NoSpace { .. })) => full.into(),
                 _ => error,
             },
             None => error,
@@ -111,7 +111,7 @@ impl Sitting<'_> {
 
     /// That another command changed the cluster, where one did: what came of it is no fault of the run's settings.
     fn or_disturbed(&self, ended: Result<(), ExperimentError>) -> Result<(), ExperimentError> {
-        let seen = in_use::disturbances(&self.hands.clusters, &self.cluster());
+        let seen = in_use::disturbances(&self.context.clusters, &self.cluster());
         match seen.into_iter().next() {
             Some(one) => Err(ExperimentError::Disturbed(one.command)),
             None => ended,
@@ -153,7 +153,7 @@ impl Sitting<'_> {
             self.warm(*place)?;
         }
         for (number, place) in places.iter().enumerate() {
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return Ok(());
             }
             if number > 0 {
@@ -188,7 +188,7 @@ impl Sitting<'_> {
         while warmth == Warmth::Another {
             let began = Instant::now();
             let result = self.warm_once(&bench)?;
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 return Ok(());
             }
             operations += completed(&result);
@@ -206,10 +206,10 @@ impl Sitting<'_> {
     /// A load that does not count, and whether its nodes are still there.
     fn warm_once(&mut self, bench: &BenchRequest) -> Result<RunResult, ExperimentError> {
         let events = &mut self.events;
-        let warmed = bench::run(self.hands, bench, &mut |e| {
+        let warmed = bench::run(self.context, bench, &mut |e| {
             events(ExperimentEvent::Bench(e))
         })?;
-        let state = self.hands.clusters.load(&self.cluster());
+        let state = self.context.clusters.load(&self.cluster());
         ready::still_there(&state.map_err(ClusterError::from)?)?;
         Ok(warmed.result)
     }
@@ -233,9 +233,9 @@ impl Sitting<'_> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
         if !combination.live.is_empty() {
-            let state = self.hands.clusters.load(&self.cluster());
+            let state = self.context.clusters.load(&self.cluster());
             let state = state.map_err(ClusterError::from)?;
-            live_settings::apply(self.hands, &state, &combination.live)?;
+            live_settings::apply(self.context, &state, &combination.live)?;
         }
         let mut bench = self.at_home(&combination.bench, planned);
         bench.place_in_history = Some(RunPlace {
@@ -247,7 +247,7 @@ impl Sitting<'_> {
                 .saturating_add(life),
         });
         let events = &mut self.events;
-        let finished = bench::run(self.hands, &bench, &mut |e| {
+        let finished = bench::run(self.context, &bench, &mut |e| {
             events(ExperimentEvent::Bench(e))
         })?;
         if finished.interrupted {
@@ -258,7 +258,7 @@ impl Sitting<'_> {
         }
         self.or_disturbed(Ok(()))?;
         // A generator outlives the nodes that its load has killed.
-        let state = self.hands.clusters.load(&self.cluster());
+        let state = self.context.clusters.load(&self.cluster());
         ready::still_there(&state.map_err(ClusterError::from)?)?;
         self.end(place, RunState::Done, finished.run, None)?;
         (self.events)(ExperimentEvent::Ended {
@@ -291,11 +291,11 @@ impl Sitting<'_> {
 
     fn remove(&mut self) -> Result<(), ClusterError> {
         let name = self.cluster();
-        if !self.hands.clusters.folder(&name).exists() {
+        if !self.context.clusters.folder(&name).exists() {
             return Ok(());
         }
         (self.events)(ExperimentEvent::Bench(LabEvent::Step(Step::Remove)));
-        remove::remove(self.hands, &name).map(|_| ())
+        remove::remove(self.context, &name).map(|_| ())
     }
 }
 
@@ -310,7 +310,7 @@ pub(super) fn bring_up(sitting: &mut Sitting<'_>, up: &UpRequest) -> Result<(), 
     let events = &mut sitting.events;
     events(ExperimentEvent::Bench(LabEvent::Step(Step::Up)));
     let mut see = |event| events(ExperimentEvent::Bench(LabEvent::Cluster(&event)));
-    sitting.hands.up(up, &mut see)?;
+    sitting.context.up(up, &mut see)?;
     Ok(())
 }
 

@@ -2,8 +2,9 @@
 //! Refuses to guess in the numbers' favour: one whose end nobody saw counts as having held to the run's.
 
 use super::{readings, sources, told_as};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::with_causes;
 use helenus_cluster::fault::{Entry, now_unix_ms};
-use helenus_cluster::lifecycle::{Hands, with_causes};
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::monotonic_ns;
 use helenus_model::fault::script;
@@ -18,19 +19,19 @@ pub(crate) struct Before {
 
 impl Before {
     /// Looks now; in a cluster that nobody can look into nothing holds.
-    pub(crate) fn look(hands: &Hands, cluster: Option<&ClusterState>) -> Self {
+    pub(crate) fn look(context: &Context, cluster: Option<&ClusterState>) -> Self {
         Self {
-            held: cluster.map_or_else(Vec::new, |state| holding(hands, state)),
+            held: cluster.map_or_else(Vec::new, |state| holding(context, state)),
             from_ns: monotonic_ns(),
         }
     }
 
     /// What held, as events of the run that ends now.
-    pub(crate) fn seen(&self, hands: &Hands, cluster: Option<&ClusterState>) -> Vec<Reading> {
+    pub(crate) fn seen(&self, context: &Context, cluster: Option<&ClusterState>) -> Vec<Reading> {
         let now_ns = monotonic_ns();
         let still = cluster
             .filter(|_| !self.held.is_empty())
-            .map_or_else(Vec::new, |state| holding(hands, state));
+            .map_or_else(Vec::new, |state| holding(context, state));
         let each = self.held.iter().flat_map(|entry| {
             let holds = still.iter().any(|one| one.id == entry.id);
             let to_ns = match entry.until_unix_ms {
@@ -48,8 +49,8 @@ impl Before {
     }
 }
 
-fn holding(hands: &Hands, state: &ClusterState) -> Vec<Entry> {
-    match hands.faults(state) {
+fn holding(context: &Context, state: &ClusterState) -> Vec<Entry> {
+    match context.faults(state) {
         Ok(all) => all
             .into_iter()
             .filter(|one| one.holds)

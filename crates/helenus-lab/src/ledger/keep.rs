@@ -2,7 +2,7 @@
 //! Refuses to write over what is there.
 
 use fs_err as fs;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::state::ClusterState;
 use helenus_model::run_plan::LedgerPlan;
 use helenus_record::when::Utc;
@@ -24,14 +24,14 @@ pub enum Keep {
 
 /// The ledger of a run that starts now.
 pub(crate) fn plan(
-    hands: &Hands,
+    context: &Context,
     keep: &Keep,
     cluster: Option<&ClusterState>,
 ) -> io::Result<LedgerPlan> {
     let file = match keep {
         Keep::In(file) => std::path::absolute(file)?,
         Keep::Auto => {
-            let folder = hands.paths.state.join(FOLDER);
+            let folder = context.paths.state.join(FOLDER);
             fs::create_dir_all(&folder)?;
             folder.join(name())
         }
@@ -43,8 +43,8 @@ pub(crate) fn plan(
 }
 
 /// Ledgers of these runs without a name of their own: they go when the runs go.
-pub fn beside(hands: &Hands, history: &History, runs: &[RunId]) -> Vec<PathBuf> {
-    let folder = hands.paths.state.join(FOLDER);
+pub fn beside(context: &Context, history: &History, runs: &[RunId]) -> Vec<PathBuf> {
+    let folder = context.paths.state.join(FOLDER);
     let plans = runs
         .iter()
         .filter_map(|run| history.run(*run).ok()?.plan().ok());

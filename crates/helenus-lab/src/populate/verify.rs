@@ -90,7 +90,7 @@ impl Populate<'_> {
                     column: column.to_owned(),
                 });
             }
-            let cancel = &self.hands.cancel;
+            let cancel = &self.context.cancel;
             let report = check(&place, &table, expected, &request, cancel, &mut |event| {
                 events(match event {
                     ScanEvent::Keys { done, total } => PopulateEvent::Keys { done, of: total },
@@ -121,7 +121,7 @@ impl Populate<'_> {
         let of = self.journal.partitions;
         let events = &mut self.events;
         let mut done = 0;
-        let phase = run(self.hands, Some(&self.state), &plan, &mut |line| {
+        let phase = run(self.context, Some(&self.state), &plan, &mut |line| {
             if let SampleLine::Interval(interval) = line {
                 let ended = interval.operations.values();
                 done += ended.map(|o| o.completed + o.failures()).sum::<u64>();

@@ -2,6 +2,7 @@
 //! Refuses to parse; a value's text is for eyes, not for a way back.
 
 use super::{CqlType, CqlValue};
+use crate::calendar::civil;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Longest varint or decimal, in bytes, that is turned to decimal digits; longer ones print as
@@ -209,26 +210,6 @@ fn write_text(f: &mut Formatter<'_>, text: &str, quoted: bool) -> fmt::Result {
 fn write_hex(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("0x")?;
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-}
-
-/// Proleptic Gregorian year, month and day of a number of days since 1970-01-01.
-fn civil(days: i64) -> (i64, u32, u32) {
-    // Count from 0000-03-01, so that a leap day ends its year; 146 097 days make 400 years.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = (day_of_year - (153 * shifted_month + 2) / 5 + 1) as u32;
-    let month = (if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    }) as u32;
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
 }
 
 /// Years 1 to 9999 as a date; anything else as the days since 1970-01-01.

@@ -4,7 +4,7 @@
 use super::Experiment;
 use super::answer::{Answer, answer};
 use super::bars::{BarCell, bars};
-use super::effects::{Effect, Interaction, effects, interactions, withhold};
+use super::effects::{Effect, Interaction, LEAST_OF_A_MEAN, effects, interactions, withhold};
 use super::facts::Fact;
 use super::family::judge;
 use super::growth::{Growth, growth};
@@ -20,10 +20,6 @@ use crate::comparison::{ALPHA, Estimate, Measure, shared};
 use crate::stats::{interval, mean, second_stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Blocks from which on a mean has an interval, and a threshold is answered. Fewer than claim a difference: the
-/// interval is wide by itself.
-pub(super) const LEAST_OF_A_MEAN: usize = 3;
 
 /// What an experiment says.
 #[derive(Debug, Clone, PartialEq, Serialize)]

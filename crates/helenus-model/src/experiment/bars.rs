@@ -2,8 +2,8 @@
 //! Refuses to decide where runs fell behind, or where the two ends of what a late generator saw do not agree.
 
 use super::Experiment;
-use super::analysis::LEAST_OF_A_MEAN;
 use super::bar::Bar;
+use super::effects::LEAST_OF_A_MEAN;
 use super::facts::Fact;
 use super::ladder::{Ladder, Rung, ladders};
 use super::logs::Run;

@@ -2,11 +2,14 @@
 //! Refuses to say what is different: that is judged over all effects together.
 
 use super::Experiment;
-use super::analysis::LEAST_OF_A_MEAN;
 use super::logs::{Logs, Term};
 use crate::comparison::{Claim, Estimate, Measure};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Blocks from which on a mean has an interval, and a threshold is answered. Fewer than claim a difference: the
+/// interval is wide by itself.
+pub(super) const LEAST_OF_A_MEAN: usize = 3;
 
 /// What a level changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

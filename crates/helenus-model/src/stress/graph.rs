@@ -1,8 +1,8 @@
 //! The page of `-graph`: one file with all runs that were ever added to it, and a plain drawing of them.
 //! Refuses a network: script and style stand in the page.
 
-use super::number::count;
 use super::table::COLUMNS;
+use crate::units::thousands as count;
 use serde_json::{Map, Value, json};
 
 const START: &str = "/* stats start */\nstats = ";

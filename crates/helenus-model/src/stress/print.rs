@@ -1,8 +1,8 @@
 //! `print dist=…`: the percentiles of a distribution.
 //! Refuses samples: the numbers are the distribution's own.
 
-use super::number::fixed;
 use crate::dist::Dist;
+use crate::units::fixed;
 use std::fmt::Write as _;
 
 /// Shares of the samples whose value is shown.

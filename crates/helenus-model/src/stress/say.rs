@@ -1,10 +1,10 @@
 //! The lines between settings and rows: what runs, what is waited for, what was gained.
 //! Refuses to wait: who says so does.
 
-use super::number::fixed;
 use super::search::improvement;
 use super::settings::double;
 use super::value::Until;
+use crate::units::fixed;
 
 /// Before anything runs.
 pub const SLEEPING: &str = "Sleeping 2s...";

@@ -1,10 +1,10 @@
 //! The settings of a line, as cassandra-stress 4.0-alpha2 prints them before a run.
 //! Refuses to print a password, in places where cassandra-stress does.
 
-use super::number::{count, fixed};
 use super::value::{
     Command, Contents, Hidden, Level, Limit, Population, Rate, Seeds, Stress, Transport, Until,
 };
+use crate::units::{fixed, thousands as count};
 use crate::workload::profile::{BatchKind, Spec};
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
 //! The rows of a run and its summary, in cassandra-stress's words: from counts and histograms to text.
 //! Refuses to mix meanings: one latency is shown, and which one it is stands in the value.
 
-use super::number::{count, fixed, grouped};
 use crate::histogram::Histogram;
 use crate::run_plan::Shown;
 use crate::sample::OperationInterval;
+use crate::units::{fixed, grouped, thousands as count};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
 //! cassandra-stress's default table and our data for it.
-//! Refuses allocation: a row is made and checked in place, for it happens beside the stopwatch.
+//! Refuses allocation: a row is made and checked in place, for it happens while operations are timed.
 
 use super::{Check, Replication};
 use crate::seed::{Seed, mix};

@@ -1,6 +1,7 @@
 //! Words and numbers of a report: what a person reads, already escaped where it goes into a page.
 //! Refuses false precision: three digits are enough for a time, a percent needs no decimals above ten.
 
+use crate::when::Utc;
 use helenus_model::comparison::{BarAnswer, Comparison, Estimate, Measure, Row, Tone};
 use helenus_model::doubt::{Severity, Verdict};
 use helenus_model::result::{Distribution, PhaseResult, RunResult};
@@ -56,18 +57,7 @@ pub(super) fn code(text: &str) -> String {
     format!("{marks}{gap}{text}{gap}{marks}")
 }
 
-/// `12,345`.
-pub(super) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(super) use helenus_model::units::thousands as count;
 
 /// Operations a second: whole, or with a digit where there are few.
 pub(super) fn rate(per_s: f64) -> String {
@@ -109,25 +99,9 @@ pub(super) fn bytes(n: u64) -> String {
     helenus_model::units::Bytes(n).to_string()
 }
 
-/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970 (Gauss' calendar, in years that start with March).
+/// `2026-11-21 09:30:07 UTC` from nanoseconds since 1970.
 pub(super) fn wall(ns: u64) -> String {
-    let unix = ns / 1_000_000_000;
-    let days = unix / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let (h, m, s) = (unix / 3600 % 24, unix / 60 % 60, unix % 60);
-    format!(
-        "{:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02} UTC",
-        era * 400 + year + later
-    )
+    format!("{} UTC", Utc::of_ns(ns))
 }
 
 /// A verdict as a badge has it, and the name of its style.

@@ -1,7 +1,7 @@
 //! Flags of `levels`.
 //! Refuses to do anything with what it parsed.
 
-use super::{parse_distance, parse_share, parse_tag};
+use super::load::{parse_distance, parse_share, parse_tag};
 use clap::{Args, ValueEnum};
 use helenus_model::consistency::Consistency;
 use helenus_model::levels::{Distance, EVERY, Kind, word};

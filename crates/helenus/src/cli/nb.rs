@@ -23,7 +23,7 @@ pub(crate) struct Nb {
     #[arg(long, value_name = "CLUSTER NAME", conflicts_with = "cluster")]
     pub(crate) i_may_write_to: Option<String>,
     /// A tag to find the run by in the history
-    #[arg(long, value_name = "WORD", value_parser = super::parse_tag)]
+    #[arg(long, value_name = "WORD", value_parser = super::load::parse_tag)]
     pub(crate) tag: Option<String>,
     /// Show the plan, start nothing
     #[arg(long)]

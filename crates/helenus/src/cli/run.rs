@@ -1,15 +1,11 @@
 //! Flags of `run` and `populate`.
 //! Refuses to do anything with them.
 
-use super::{
-    ArrivalsArg, BenchPlace, ClusterFlags, LevelArg, PacingArg, PresetArg, Warmup, parse_distance,
-    parse_share, parse_tag, parse_warmup,
-};
+use super::{BenchPlace, ClusterFlags, CommonLoad, LevelArg, PresetArg};
 use clap::Args;
 use clap::ValueEnum;
 use helenus_model::dist::Dist;
-use helenus_model::levels::Distance;
-use helenus_model::run_plan::{PROCESSES_MOST, Positions, Ramp};
+use helenus_model::run_plan::{Positions, Ramp};
 use helenus_model::units::{parse_duration, parse_rate};
 use helenus_model::workload::ReplicationFactor;
 use std::path::PathBuf;
@@ -61,7 +57,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) place: BenchPlace,
     #[command(flatten)]
-    pub(crate) load: RunFlags,
+    pub(crate) load: RunLoad,
     /// Print confidence intervals, service times and the generator's own use, too
     #[arg(long)]
     pub(crate) detail: bool,
@@ -73,32 +69,18 @@ pub(crate) struct Run {
 /// How a workload is run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
-pub(crate) struct RunFlags {
+pub(crate) struct RunLoad {
     /// Operations a second: 2000, 2k, or '1000..5000 over 60s' [default: a closed loop]
     #[arg(long, value_name = "RATE", value_parser = parse_paced, conflicts_with = "rate_steps")]
     pub(crate) rate: Option<Paced>,
     /// One phase at each of these rates, each as long as --step
-    #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate, requires = "step", conflicts_with_all = ["duration", "count"])]
+    #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate, requires = "step", conflicts_with_all = ["duration", "count", "closed"])]
     pub(crate) rate_steps: Vec<f64>,
     /// Length of each of --rate-steps
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate_steps")]
     pub(crate) step: Option<Duration>,
-    /// Most operations in flight at once
-    #[arg(long, default_value_t = 64, value_name = "N", aliases = ["threads", "concurrency"], value_parser = clap::value_parser!(u32).range(1..=32_768))]
-    pub(crate) in_flight: u32,
-    /// Generator processes that share rate, slots and operations, for loads beyond one process
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
-    pub(crate) processes: u32,
-    /// Measurement window [default: 12s, or the whole of a ramp]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) duration: Option<Duration>,
-    /// Operations in the measurement window instead of a time; no warm-up unless set
-    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) count: Option<u64>,
-    /// Warm-up before the measurement window, recorded separately; auto is 3s, and longer while the numbers still
-    /// settle [default: auto; 3s with --duration, which is then kept exactly]
-    #[arg(long, value_name = "TIME|auto", value_parser = parse_warmup)]
-    pub(crate) warmup: Option<Warmup>,
+    #[command(flatten)]
+    pub(crate) common: CommonLoad,
     /// Partitions of the workload
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) population: Option<u64>,
@@ -109,46 +91,12 @@ pub(crate) struct RunFlags {
     /// Compare the rows that are read (of profiles) with what must have been written
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Consistency level of operations that set none
-    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::One, aliases = ["consistency", "consistency-level"])]
-    pub(crate) cl: LevelArg,
     /// Serial consistency of conditional statements that set none
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
-    /// Data centre of the client, whose nodes coordinate [default: the first node's]
-    #[arg(long, value_name = "DC")]
-    pub(crate) client_dc: Option<String>,
-    /// Round-trip time between all data centres during the run, or between two, such as DC1:DC2=20ms; may be repeated;
-    /// the links of your cluster are restored afterwards
-    #[arg(long, value_name = "TIME|A:B=TIME", value_parser = parse_distance)]
-    pub(crate) rtt: Vec<Distance>,
-    /// Replicas of each row in each data centre, or in those named, such as DC1=3,DC2=1, when the workload's keyspace
-    /// is created; an existing keyspace must have the same [default: up to 3, as many as it has nodes, or as your own
-    /// file sets]
-    #[arg(long, value_name = "N", aliases = ["replication", "rf"])]
-    pub(crate) replication_factor: Option<ReplicationFactor>,
-    /// A fault on the run's time line, counted from the first measurement window, such as
-    /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
-    #[arg(long = "fault", value_name = "WORDS")]
-    pub(crate) faults: Vec<String>,
-    /// How arrivals are spread over time
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
-    pub(crate) arrivals: ArrivalsArg,
-    /// How the generator waits; spin needs a core of its own
-    #[arg(long, value_enum, default_value_t = PacingArg::Sleep)]
-    pub(crate) pacing: PacingArg,
-    /// Root seed of the run [default: random, and printed]; a run with the same seed reads what this one wrote
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Share of failed operations above which the number is invalid
-    #[arg(long, default_value_t = 0.001, value_name = "SHARE", value_parser = parse_share)]
-    pub(crate) max_errors: f64,
     /// Record each write and its outcome, in FILE or beside the history
     #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) ledger: Option<PathBuf>,
-    /// A tag to find the run by
-    #[arg(long, value_name = "WORD", value_parser = parse_tag)]
-    pub(crate) tag: Option<String>,
 }
 
 #[derive(Debug, Clone, Args)]

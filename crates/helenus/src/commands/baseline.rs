@@ -1,5 +1,5 @@
 //! `helenus baseline`: a saved state of a cluster, to start from again.
-//! Refuses to word what the hands decided: it shows it.
+//! Refuses to decide anything: it shows what was decided.
 
 use crate::cli::baseline::{Baseline as Flags, BaselineVerb, Named, Restore, Save};
 use crate::commands::disturb;
@@ -9,8 +9,8 @@ use crate::ui::{Answers, Progress, Table, Ui};
 use helenus_cluster::baseline::{
     self, Bad, BaselineError, BaselineEvent, Baselines, Listed, RestoreRequest, SaveRequest, Step,
 };
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_model::baseline::{PageCache, RestorePlan};
 use helenus_model::format::Format;
 use helenus_model::units::{Bytes, human_duration};
@@ -167,13 +167,13 @@ impl Answers for Removed {
     }
 }
 
-pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.verb {
-        BaselineVerb::Save(flags) => save(flags, hands, ui),
-        BaselineVerb::Restore(flags) => restore(flags, hands, ui),
-        BaselineVerb::List { name } => list(name.as_deref(), hands, ui),
-        BaselineVerb::Verify(named) => verify(named, hands, ui),
-        BaselineVerb::Rm { named, dry_run } => rm(named, *dry_run, hands, ui),
+        BaselineVerb::Save(flags) => save(flags, context, ui),
+        BaselineVerb::Restore(flags) => restore(flags, context, ui),
+        BaselineVerb::List { name } => list(name.as_deref(), context, ui),
+        BaselineVerb::Verify(named) => verify(named, context, ui),
+        BaselineVerb::Rm { named, dry_run } => rm(named, *dry_run, context, ui),
     }
 }
 
@@ -183,7 +183,7 @@ impl From<BaselineError> for CommandError {
     }
 }
 
-fn save(flags: &Save, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn save(flags: &Save, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let begin = Instant::now();
     let request = SaveRequest {
         cluster: flags.named.name.clone(),
@@ -195,13 +195,13 @@ fn save(flags: &Save, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
         ready_within: flags.patience.ready_within,
     };
     if !flags.dry_run {
-        disturb::may(hands, &request.cluster, flags.force)?;
+        disturb::may(context, &request.cluster, flags.force)?;
     }
-    let look = baseline::look_at_save(hands, &request)?;
-    let baselines = Baselines::of(hands);
+    let look = baseline::look_at_save(context, &request)?;
+    let baselines = Baselines::of(context);
     if !flags.dry_run {
         let mut watcher = Steps::new(ui, &request.cluster, look.nodes);
-        baseline::save(hands, &request, &mut |event| watcher.see(&event))?;
+        baseline::save(context, &request, &mut |event| watcher.see(&event))?;
     }
     let now = baselines.listed(&request.cluster, &request.tag);
     let mut saved = Saved {
@@ -273,7 +273,7 @@ fn saved_text(saved: &Saved) -> String {
     format!("{answer}\n{after}\n")
 }
 
-fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn restore(flags: &Restore, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let begin = Instant::now();
     let request = RestoreRequest {
         cluster: flags.named.name.clone(),
@@ -287,13 +287,13 @@ fn restore(flags: &Restore, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> 
     };
     let into = request.into.as_deref().unwrap_or(&request.cluster);
     let (plan, cache) = if flags.dry_run {
-        (baseline::look_at_restore(hands, &request)?, None)
+        (baseline::look_at_restore(context, &request)?, None)
     } else {
-        disturb::may(hands, into, flags.force)?;
-        let baseline = Baselines::of(hands).load(&request.cluster, &request.tag)?;
+        disturb::may(context, into, flags.force)?;
+        let baseline = Baselines::of(context).load(&request.cluster, &request.tag)?;
         let nodes = baseline.nodes.len();
         let mut watcher = Steps::new(ui, into, nodes);
-        let done = baseline::restore(hands, &request, &mut |event| watcher.see(&event))?;
+        let done = baseline::restore(context, &request, &mut |event| watcher.see(&event))?;
         (done.plan, Some(done.cache))
     };
     let view = RestoredView {
@@ -343,10 +343,10 @@ fn restored_text(view: &RestoredView<'_>) -> String {
     text
 }
 
-fn list(name: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn list(name: Option<&str>, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let view = ListView {
         format: Format::new("baselines", 1),
-        baselines: Baselines::of(hands).list(name)?,
+        baselines: Baselines::of(context).list(name)?,
     };
     ui.result(&view, || list_text(&view.baselines));
     Ok(0)
@@ -395,10 +395,10 @@ fn list_text(baselines: &[Listed]) -> String {
     text
 }
 
-fn verify(named: &Named, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn verify(named: &Named, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let mut watcher = Steps::new(ui, &named.name, 0);
     let (baseline, bad) =
-        Baselines::of(hands).verify(&named.name, &named.tag, &hands.cancel, &mut |event| {
+        Baselines::of(context).verify(&named.name, &named.tag, &context.cancel, &mut |event| {
             watcher.see(&event)
         })?;
     drop(watcher);
@@ -423,8 +423,8 @@ fn verified_text(view: &Verified) -> String {
     text
 }
 
-fn rm(named: &Named, dry_run: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let baselines = Baselines::of(hands);
+fn rm(named: &Named, dry_run: bool, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let baselines = Baselines::of(context);
     match baselines.load(&named.name, &named.tag) {
         // What cannot be read can be removed.
         Ok(_) | Err(BaselineError::Unreadable { .. }) => {}

@@ -7,30 +7,29 @@ pub(crate) mod render;
 
 use crate::cli::doors::Doors;
 use crate::cli::{
-    ArrivalsArg, Bench, BenchPlace, ClusterFlags, LevelArg, LoadFlags, PacingArg, PhaseArg,
-    PresetArg, Warmup,
+    ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, LevelArg, PacingArg,
+    PhaseArg, PresetArg, Warmup,
 };
-use crate::commands::ledger;
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{NodeError, with_causes};
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
 use helenus_lab::bench::Where;
 use helenus_lab::generator::GeneratorError;
 use helenus_lab::target::{Given, TargetError};
 use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
-use helenus_load::ReadError;
 use helenus_model::access::Access;
-use helenus_model::bench::{BenchShape, PhaseKind, Shape};
+use helenus_model::bench::{BenchShape, Load, PhaseKind, Shape};
 use helenus_model::levels::Distance;
 use helenus_model::line::Step;
 use helenus_model::run_plan::{
     Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference, check_processes,
 };
 use helenus_model::sample::{Stage, Stretch};
+use helenus_model::samples::ReadError;
 use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
@@ -38,6 +37,7 @@ use helenus_model::topology::name_hint;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use helenus_record::HistoryError;
 use std::net::SocketAddr;
+use std::path::Path;
 
 /// Measurement window by default.
 pub(crate) const DEFAULT_DURATION_MS: u64 = 12_000;
@@ -45,27 +45,27 @@ pub(crate) const DEFAULT_DURATION_MS: u64 = 12_000;
 /// Warm-up by default: the least of it, because it is extended while the numbers still settle.
 pub(crate) const DEFAULT_WARMUP_MS: u64 = 3_000;
 
-pub(crate) fn run(flags: Bench, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let request = request(&flags, hands, ui)?;
+pub(crate) fn run(flags: Bench, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let request = request(&flags, context, ui)?;
     if flags.dry_run {
-        return render::dry_run(&request, hands, ui);
+        return render::dry_run(&request, context, ui);
     }
-    carry_out(&request, hands, &ui.detailed(flags.detail))
+    carry_out(&request, context, &ui.detailed(flags.detail))
 }
 
 /// Runs what was asked for, shows it as it goes and what came of it; returns the exit code of its verdict.
 pub(crate) fn carry_out(
     request: &BenchRequest,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    ended(carry_out_seen(request, hands, ui, &mut |_| {})?)
+    ended(carry_out_seen(request, context, ui, &mut |_| {})?)
 }
 
 /// As [`carry_out`]; what happens on the way is seen by `seen`, too.
 pub(crate) fn carry_out_seen(
     request: &BenchRequest,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
     seen: &mut dyn FnMut(&LabEvent<'_>),
 ) -> Result<Finished, CommandError> {
@@ -74,12 +74,12 @@ pub(crate) fn carry_out_seen(
         Where::Cluster(_) | Where::Hosts { .. } => 1,
     };
     if let Where::Cluster(name) = &request.place
-        && let Ok(state) = hands.clusters.load(name)
+        && let Ok(state) = context.clusters.load(name)
     {
-        super::fault::caution(&state, hands, ui)?;
+        super::fault::caution(&state, context, ui)?;
     }
     let mut live = Live::new(ui, nodes);
-    let finished = helenus_lab::run(hands, request, &mut |event| {
+    let finished = helenus_lab::run(context, request, &mut |event| {
         live.see(&event);
         seen(&event);
     });
@@ -100,9 +100,16 @@ pub(crate) fn carry_out_seen(
     render::show(&finished, request, ui);
     if let Some(ledger) = &finished.plan.ledger {
         let run = finished.run.map(|run| run.to_string());
-        ui.note(&ledger::kept(&ledger.file, run.as_deref()));
+        ui.note(&kept(&ledger.file, run.as_deref()));
     }
     Ok(finished)
+}
+
+/// Where a ledger was kept, and what to do with it.
+fn kept(file: &Path, run: Option<&str>) -> String {
+    let named = file.display().to_string();
+    let name = run.unwrap_or(&named);
+    format!("ledger: {named}\n  helenus ledger check {name}   reads every key back")
 }
 
 /// What a run that was carried out ends with.
@@ -142,11 +149,12 @@ pub(crate) fn recorded(
 /// As [`failure`]; where a node is down, with the way to measure that.
 fn refusal(error: BenchError) -> CommandError {
     let down = match &error {
-        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => match error
-        {
-            ClusterError::NotRunning { node, .. } => Some(node.clone()),
-            _ => None,
-        },
+        BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {
+            match error.find() {
+                Some(NodeError::NotRunning { node, .. }) => Some(node.clone()),
+                _ => None,
+            }
+        }
         _ => None,
     };
     match down {
@@ -222,41 +230,61 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
     }
 }
 
-pub(crate) fn request(flags: &Bench, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+pub(crate) fn request(
+    flags: &Bench,
+    context: &Context,
+    ui: &Ui,
+) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let workload = workload(load)?;
-    let distance = distance::of(&load.rtt);
+    let distance = distance::of(&load.common.rtt);
     let shape = shape(load, &workload);
     shape
         .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
-    processes(load.processes, &shape.phases(load.rate), false)?;
+    processes(load.common.processes, &shape.phases(load.rate), false)?;
+    let place = place(
+        &flags.place,
+        (flags.preset, &flags.cluster_flags, distance.as_ref()),
+        load.schema.is_some(),
+        (context, ui),
+    )?;
+    let offered = match (load.common.closed, load.rate) {
+        (true, _) => Load::Closed,
+        (false, Some(rate)) => Load::Open(rate),
+        (false, None) => Load::Probe,
+    };
+    let what = (workload, Shape::Bench(shape), offered);
+    with_common(&load.common, place, what, distance)
+}
+
+/// A request with what every run has, at a place and a distance.
+pub(crate) fn with_common(
+    common: &CommonLoad,
+    place: Where,
+    (workload, shape, load): (Workload, Shape, Load),
+    distance: Option<Distance>,
+) -> Result<BenchRequest, CommandError> {
     Ok(BenchRequest {
-        place: place(
-            &flags.place,
-            (flags.preset, &flags.cluster_flags, distance.as_ref()),
-            load.schema.is_some(),
-            (hands, ui),
-        )?,
+        place,
         workload,
-        shape: Shape::Bench(shape),
-        rate_per_s: load.rate,
-        closed: load.closed,
-        consistency: level(load.cl),
-        client_dc: load.client_dc.clone(),
+        shape,
+        load,
+        consistency: level(common.cl),
+        client_dc: common.client_dc.clone(),
         distance,
-        faults: faults::script(&load.faults)?,
-        replication_factor: load.replication_factor.clone(),
+        faults: faults::script(&common.faults)?,
+        replication_factor: common.replication_factor.clone(),
         must_be_served: true,
-        processes: load.processes,
-        pacing: pacing(load.pacing),
-        seed: Seed(load.seed.unwrap_or_else(random)),
-        max_errors: load.max_errors,
+        processes: common.processes,
+        pacing: pacing(common.pacing),
+        seed: Seed(common.seed.unwrap_or_else(random)),
+        max_errors: common.max_errors,
         sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
         operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
         ledger: None,
         cell: None,
-        tag: load.tag.clone(),
+        tag: common.tag.clone(),
         recorded: true,
         place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
@@ -277,25 +305,25 @@ pub(crate) fn random() -> u64 {
     u64::from(u32::from_le_bytes(bytes))
 }
 
-fn shape(load: &LoadFlags, workload: &Workload) -> BenchShape {
+fn shape(load: &BenchLoad, workload: &Workload) -> BenchShape {
     BenchShape {
         phases: match &load.phases {
             Some(phases) => phases.iter().map(|phase| kind(*phase)).collect(),
             None => BenchShape::default_phases(workload),
         },
-        in_flight: load.in_flight,
-        extent: match load.count {
+        in_flight: load.common.in_flight,
+        extent: match load.common.count {
             Some(count) => Extent::Count(count),
-            None => Extent::DurationMs(load.duration.map_or(DEFAULT_DURATION_MS, ms)),
+            None => Extent::DurationMs(load.common.duration.map_or(DEFAULT_DURATION_MS, ms)),
         },
-        warmup_ms: warmup_ms(load.warmup, load.count.is_some()),
+        warmup_ms: warmup_ms(load.common.warmup, load.common.count.is_some()),
         settle: settles(
-            load.warmup,
-            load.duration.is_some() || load.count.is_some(),
-            &load.faults,
+            load.common.warmup,
+            load.common.duration.is_some() || load.common.count.is_some(),
+            &load.common.faults,
         ),
         population: load.population,
-        arrivals: arrivals(load.arrivals),
+        arrivals: arrivals(load.common.arrivals),
         in_order: load.in_order,
     }
 }
@@ -332,7 +360,7 @@ fn kind(arg: PhaseArg) -> PhaseKind {
     }
 }
 
-fn workload(load: &LoadFlags) -> Result<Workload, CommandError> {
+fn workload(load: &BenchLoad) -> Result<Workload, CommandError> {
     let Some(insert) = &load.insert else {
         return Ok(Workload::Standard1);
     };
@@ -367,16 +395,16 @@ pub(crate) fn place(
     place: &BenchPlace,
     makes: (PresetArg, &ClusterFlags, Option<&Distance>),
     schema: bool,
-    (hands, ui): (&Hands, &Ui),
+    (context, ui): (&Context, &Ui),
 ) -> Result<Where, CommandError> {
     let (preset, cluster_flags, distance) = makes;
     if let Some(name) = &place.cluster {
-        let state = hands.clusters.load(name)?;
+        let state = context.clusters.load(name)?;
         distance::possible(distance, Some(&state))?;
         return Ok(Where::Cluster(name.clone()));
     }
     if place.hosts.is_empty() {
-        let name = free_name(hands);
+        let name = free_name(context);
         let request = up::request(name, preset.into(), (cluster_flags, distance), true, ui)?;
         return Ok(Where::Ephemeral(Box::new(request)));
     }
@@ -426,8 +454,8 @@ pub(crate) fn given(doors: &Doors) -> Result<Given, CommandError> {
     Ok(Given { options, access })
 }
 
-fn free_name(hands: &Hands) -> String {
-    let names = hands.clusters.names().unwrap_or_default();
+fn free_name(context: &Context) -> String {
+    let names = context.clusters.names().unwrap_or_default();
     let free = (1..)
         .map(|k| format!("bench{k}"))
         .find(|name| !names.contains(name));

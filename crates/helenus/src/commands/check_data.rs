@@ -2,17 +2,18 @@
 //! Refuses to call a table right of which only a part was read.
 
 use crate::cli::count::CheckData;
-use crate::commands::bench::render::{count as rounded, thousands};
+use crate::commands::bench::render::count as rounded;
 use crate::commands::count::{gentleness, place, tell};
 use crate::commands::run::choose;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::scan::check::{CheckReport, CheckRequest, POSITIONS_MOST, check, lacks};
 use helenus_cluster::scan::{ScanEvent, ScanPlace, look};
 use helenus_model::format::Format;
 use helenus_model::seed::Seed;
 use helenus_model::units::human_duration;
+use helenus_model::units::thousands;
 use helenus_model::workload::data_seed;
 use helenus_model::workload::expected::Expected;
 use helenus_model::workload::findings::Difference;
@@ -60,7 +61,7 @@ fn found(report: &CheckReport) -> String {
     )
 }
 
-pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &CheckData, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let chosen = choose(&flags.workload, &flags.params, None)?;
     let Some(population) = flags.population.or(chosen.population()) else {
         return Err(CommandError::new(
@@ -71,7 +72,7 @@ pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, Comma
     };
     let tables = Expected::tables(&chosen.workload, data_seed(Seed(flags.seed)))
         .map_err(|error| CommandError::of(code::USAGE, &error))?;
-    let place = place(&flags.place, hands)?;
+    let place = place(&flags.place, context)?;
     let request = CheckRequest {
         population,
         keep: flags.differences,
@@ -87,7 +88,7 @@ pub(crate) fn run(flags: &CheckData, hands: &Hands, ui: &Ui) -> Result<u8, Comma
         tables: Vec::new(),
     };
     for expected in &tables {
-        let report = one(expected, &place, &request, hands, ui)?;
+        let report = one(expected, &place, &request, context, ui)?;
         checked.complete &= report.complete;
         checked.all_there &= report.findings.all_there();
         checked.tables.push(report);
@@ -106,7 +107,7 @@ fn one(
     expected: &Expected,
     place: &ScanPlace,
     request: &CheckRequest,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<CheckReport, CommandError> {
     let of = expected.table();
@@ -126,7 +127,7 @@ fn one(
         &table,
         expected,
         request,
-        &hands.cancel,
+        &context.cancel,
         &mut |event| match event {
             ScanEvent::Keys { done, total } => {
                 progress.say("computing keys");

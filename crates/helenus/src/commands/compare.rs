@@ -7,31 +7,29 @@ mod text;
 
 use crate::cli::compare::Compare;
 use crate::commands::experiment::live::Live;
+use crate::commands::experiment::pairs::{exit_code, finds_rate, not_comparable};
 use crate::commands::experiment::plan::timing;
 use crate::commands::up::plural;
 use crate::commands::{bench, experiment as experiments};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_lab::bench::BenchRequest;
 use helenus_lab::compare::{StoredError, stored};
-use helenus_lab::experiment::{self, Combination, Compared, ExperimentError, ExperimentRequest};
-use helenus_model::comparison::{
-    BarAnswer, CompareError, Comparison, DEFAULT_PAIRS, FailOn, LEAST_PAIRS,
-};
-use helenus_model::experiment::{Experiment, Pairs, Planned, RunState};
+use helenus_lab::experiment::{self, ExperimentRequest};
+use helenus_model::comparison::{DEFAULT_PAIRS, FailOn, LEAST_PAIRS};
+use helenus_model::experiment::{Planned, RunState};
 use helenus_model::format::Format;
 use helenus_model::seed::Seed;
-use helenus_record::ExperimentId;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) fn run(flags: &Compare, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Compare, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let bars = bars(&flags.fail_on)?;
     match flags.ab.as_deref() {
-        Some([a, b]) => interleaved(flags, [a, b], bars, hands, ui),
-        _ => of_stored(&flags.sides, bars, hands, ui),
+        Some([a, b]) => interleaved(flags, [a, b], bars, context, ui),
+        _ => of_stored(&flags.sides, bars, context, ui),
     }
 }
 
@@ -48,10 +46,10 @@ fn bars(texts: &[String]) -> Result<Vec<FailOn>, CommandError> {
 fn of_stored(
     sides: &[String],
     bars: Vec<FailOn>,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let made = stored(hands, sides, bars).map_err(|error| match error {
+    let made = stored(context, sides, bars).map_err(|error| match error {
         StoredError::History(ref source) => {
             CommandError::of(code::USAGE, &error).hint(source.hint())
         }
@@ -76,13 +74,13 @@ fn interleaved(
     flags: &Compare,
     files: [&PathBuf; 2],
     bars: Vec<FailOn>,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let recipes = [recipe::read(files[0])?, recipe::read(files[1])?];
     let benches = [
-        side(&recipes[0], files[0], hands, ui)?,
-        side(&recipes[1], files[1], hands, ui)?,
+        side(&recipes[0], files[0], context, ui)?,
+        side(&recipes[1], files[1], context, ui)?,
     ];
     let labels = labels(&recipes, files);
     let [a, b] = &labels;
@@ -94,7 +92,7 @@ fn interleaved(
     let hushed = ui.hushed();
     let request = |rate: Option<f64>| {
         let text = text::of(flags, &labels, &recipes, rate);
-        experiments::request(text, seed, (hands, &hushed))
+        experiments::request(text, seed, (context, &hushed))
     };
     let mut pairs = request(None)?;
     if flags.dry_run {
@@ -103,13 +101,13 @@ fn interleaved(
     }
     if finds_rate(&pairs.combinations) {
         let mut live = Live::new(ui, &pairs);
-        let rate = experiment::find_rate(hands, &pairs, &mut |event| live.see(&event));
+        let rate = experiment::find_rate(context, &pairs, &mut |event| live.see(&event));
         drop(live);
         let rate = rate.map_err(experiments::failure)?;
         let interrupted = || CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up");
         pairs = request(Some(rate.ok_or_else(interrupted)?))?;
     }
-    experiments::start(&pairs, hands, ui)
+    experiments::start(&pairs, context, ui)
 }
 
 /// What the sides are called: by their files, so that each is another word.
@@ -124,77 +122,6 @@ fn labels(recipes: &[recipe::Recipe; 2], files: [&PathBuf; 2]) -> [String; 2] {
     }
     let [a, b] = by_name;
     [format!("{a}-A"), format!("{b}-B")]
-}
-
-/// Whether a side has neither a rate nor a closed loop.
-fn finds_rate(sides: &[Combination]) -> bool {
-    let open = |one: &Combination| one.bench.rate_per_s.is_none() && !one.bench.closed;
-    sides.iter().any(open)
-}
-
-/// Whether the sides of a file can be compared in pairs.
-pub(crate) fn pairs(
-    of: &Experiment,
-    pairs: &Pairs,
-    sides: &[Combination],
-) -> Result<(), CommandError> {
-    let [a, b] = sides else { return Ok(()) };
-    if finds_rate(sides) {
-        let text = "pairs need a rate: each restart would find its own, and a pair would compare two loads";
-        return Err(CommandError::new(code::USAGE, text).hint(
-            "add rate or closed = true to [workload]; `helenus compare --ab` finds one rate for all".to_owned(),
-        ));
-    }
-    let labels = [0, 1].map(|level| of.factors[0].levels[level].label.as_str());
-    experiment::comparable(labels, [&a.bench, &b.bench], &pairs.bars).map_err(not_comparable)
-}
-
-/// Shows the comparison of the pairs that have run, and keeps it; its exit code. Nothing is shown where no pair is whole.
-pub(crate) fn made(
-    of: &Experiment,
-    id: ExperimentId,
-    hands: &Hands,
-    ui: &Ui,
-) -> Result<u8, CommandError> {
-    Ok(shown(experiment::compared(hands, of, id, true), ui)?.unwrap_or(0))
-}
-
-/// The same once more, not kept: what `experiment report` says of pairs.
-pub(crate) fn report(
-    of: &Experiment,
-    id: ExperimentId,
-    nothing_else: bool,
-    hands: &Hands,
-    ui: &Ui,
-) -> Result<u8, CommandError> {
-    if !nothing_else {
-        let text =
-            format!("{id} compares two sides in pairs, and its report is that of a comparison");
-        return Err(CommandError::new(code::USAGE, text).hint(
-            "`helenus history --comparisons` lists them; `helenus report cmp1` draws one"
-                .to_owned(),
-        ));
-    }
-    shown(experiment::compared(hands, of, id, false), ui)?.ok_or_else(|| {
-        let code = BarAnswer::CannotTell.exit_code();
-        CommandError::new(code, format!("{id} has no complete pair yet"))
-            .hint(format!("resume it: helenus experiment resume {id}"))
-    })
-}
-
-/// Shows a comparison; its exit code, or none where there is none.
-fn shown(
-    compared: Result<Option<Compared>, ExperimentError>,
-    ui: &Ui,
-) -> Result<Option<u8>, CommandError> {
-    let Some(made) = compared.map_err(experiments::failure)? else {
-        return Ok(None);
-    };
-    render::show(&made.comparison, made.id.map(|id| id.to_string()), ui);
-    match made.unanswered {
-        Some(error) => Err(not_comparable(error)),
-        None => Ok(Some(exit_code(&made.comparison))),
-    }
 }
 
 /// What stands against thresholds before anything runs: too few pairs for any answer.
@@ -215,20 +142,11 @@ fn undecided(pairs: usize, bars: &[FailOn]) -> Option<String> {
 fn side(
     recipe: &recipe::Recipe,
     file: &Path,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<BenchRequest, CommandError> {
-    let request = bench::request(&recipe.flags, hands, ui);
+    let request = bench::request(&recipe.flags, context, ui);
     request.map_err(|error| error.within(&file.display().to_string()))
-}
-
-pub(crate) fn not_comparable(error: CompareError) -> CommandError {
-    CommandError::new(code::USAGE, error.to_string()).hint(error.hint())
-}
-
-/// 0 without thresholds.
-fn exit_code(comparison: &Comparison) -> u8 {
-    comparison.answer().map_or(0, BarAnswer::exit_code)
 }
 
 /// Pairs that are run before anything is decided.

@@ -5,14 +5,15 @@ mod render;
 
 use crate::cli::count::{ByArg, Count, ReadFlags, ReadPlace};
 use crate::commands::bench;
-use crate::commands::bench::render::{count as rounded, thousands};
+use crate::commands::bench::render::count as rounded;
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::scan::count::{CountRequest, count};
 use helenus_cluster::scan::{Gentleness, ScanEvent, ScanPlace, look};
 use helenus_model::scan::ScanProgress;
 use helenus_model::units::human_duration;
+use helenus_model::units::thousands;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,9 +21,9 @@ use std::time::Duration;
 /// Largest partitions that are named by default.
 const TOP: usize = 10;
 
-pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Count, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     check(flags, ui)?;
-    let place = place(&flags.place, hands)?;
+    let place = place(&flags.place, context)?;
     let table = look(&place, &flags.table)?;
     let request = CountRequest {
         partitions: (flags.by == Some(ByArg::Partition) && !flags.all)
@@ -32,7 +33,7 @@ pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         gentleness: gentleness(&flags.read),
         resume: flags.resume,
         fresh: flags.fresh,
-        journals: journals(&place, hands),
+        journals: journals(&place, context),
     };
     let progress = ui.progress(&format!("counting {}", table.name()));
     if flags.all {
@@ -42,7 +43,7 @@ pub(crate) fn run(flags: &Count, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         &place,
         &table,
         &request,
-        &hands.cancel,
+        &context.cancel,
         &mut |event| match event {
             ScanEvent::Progress(at) => tell(&progress, &at),
             ScanEvent::Keys { .. } => {}
@@ -90,17 +91,17 @@ fn check(flags: &Count, ui: &Ui) -> Result<(), CommandError> {
 }
 
 /// The cluster that is read.
-pub(crate) fn place(flags: &ReadPlace, hands: &Hands) -> Result<ScanPlace, CommandError> {
+pub(crate) fn place(flags: &ReadPlace, context: &Context) -> Result<ScanPlace, CommandError> {
     if flags.hosts.is_empty() {
         let named = || {
-            hands
+            context
                 .env
                 .var("HELENUS_CLUSTER")?
                 .to_str()
                 .map(str::to_owned)
         };
         let name = flags.cluster.clone().or_else(named);
-        let state = hands.clusters.resolve(name.as_deref())?;
+        let state = context.clusters.resolve(name.as_deref())?;
         return Ok(ScanPlace::ours(&state)?);
     }
     let given = bench::given(&flags.doors)?;
@@ -110,7 +111,7 @@ pub(crate) fn place(flags: &ReadPlace, hands: &Hands) -> Result<ScanPlace, Comma
         .map(|ip| SocketAddr::new(*ip, flags.port))
         .collect();
     // Nobody answers at an address that a person named: the network's fault, not the cluster's.
-    ScanPlace::hosts(&hands.clusters, &hosts, &given.options).map_err(|error| {
+    ScanPlace::hosts(&context.clusters, &hosts, &given.options).map_err(|error| {
         let mut failure = CommandError::from(error);
         failure.code = code::ENVIRONMENT;
         failure
@@ -126,10 +127,10 @@ pub(crate) fn gentleness(flags: &ReadFlags) -> Gentleness {
 }
 
 /// Journals of a cluster of ours go with it; those of others stay in the state folder.
-fn journals(place: &ScanPlace, hands: &Hands) -> PathBuf {
+fn journals(place: &ScanPlace, context: &Context) -> PathBuf {
     match place.ours_by_name() {
-        Some(name) => hands.clusters.folder(name).join("counts"),
-        None => hands.paths.state.join("counts"),
+        Some(name) => context.clusters.folder(name).join("counts"),
+        None => context.paths.state.join("counts"),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::reach;
 use helenus_cluster::secure;
 use helenus_cluster::shell::Session;
@@ -42,9 +42,9 @@ impl Answers for Statements {
 
 const NOTHING: &str = "nothing was run (--dry-run)";
 
-pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Cqlsh, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = target.and_then(|t| t.node);
@@ -52,7 +52,7 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         state.node(node)?;
     }
     if flags.installed {
-        return hand_over(hands, &state, node.as_deref());
+        return hand_over(context, &state, node.as_deref());
     }
     let script = match (&flags.execute, &flags.file) {
         (Some(text), _) => Some(text.clone()),
@@ -78,8 +78,8 @@ pub(crate) fn run(flags: &Cqlsh, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         }),
         ..Settings::default()
     };
-    let session = Session::open(state, node.as_deref(), settings, &hands.cancel)?;
-    let mut shell = Shell::new(session, hands, ui);
+    let session = Session::open(state, node.as_deref(), settings, &context.cancel)?;
+    let mut shell = Shell::new(session, context, ui);
     match script {
         Some(text) => {
             shell.script(&text, "")?;
@@ -119,9 +119,13 @@ fn read(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// Hands the terminal to an installed cqlsh.
-fn hand_over(hands: &Hands, state: &ClusterState, node: Option<&str>) -> Result<u8, CommandError> {
-    let Some(program) = installed(hands) else {
+/// Context the terminal to an installed cqlsh.
+fn hand_over(
+    context: &Context,
+    state: &ClusterState,
+    node: Option<&str>,
+) -> Result<u8, CommandError> {
+    let Some(program) = installed(context) else {
         return Err(CommandError::new(
             code::ENVIRONMENT,
             "no installed cqlsh on PATH",
@@ -147,13 +151,13 @@ fn hand_over(hands: &Hands, state: &ClusterState, node: Option<&str>) -> Result<
 }
 
 /// The first cqlsh on PATH that is not one of our own tools on disk, which would call us again.
-fn installed(hands: &Hands) -> Option<std::path::PathBuf> {
-    let clusters = hands.clusters.root();
+fn installed(context: &Context) -> Option<std::path::PathBuf> {
+    let clusters = context.clusters.root();
     let clusters = fs::canonicalize(clusters).unwrap_or_else(|_| clusters.to_owned());
-    let others = std::env::split_paths(hands.env.var("PATH")?)
+    let others = std::env::split_paths(context.env.var("PATH")?)
         .filter(|folder| !fs::canonicalize(folder).is_ok_and(|f| f.starts_with(&clusters)));
     let path = std::env::join_paths(others).ok()?;
-    let mut env = hands.env.clone();
+    let mut env = context.env.clone();
     env.vars.insert("PATH".into(), path);
     env.find_program("cqlsh")
 }
@@ -163,16 +167,16 @@ fn installed(hands: &Hands) -> Option<std::path::PathBuf> {
 pub(crate) fn on_disk(
     target: &str,
     arguments: Vec<std::ffi::OsString>,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let named = Target::parse(target);
-    let state = hands.clusters.load(&named.cluster)?;
+    let state = context.clusters.load(&named.cluster)?;
     let node = match &named.node {
         Some(name) => state.node(name)?,
         None => &state.plan.nodes[0],
     };
-    if let Some(program) = installed(hands) {
+    if let Some(program) = installed(context) {
         let error = reach::command(&state, &node.name, program)
             .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
             .args(arguments)
@@ -186,7 +190,7 @@ pub(crate) fn on_disk(
         Ok(crate::cli::Cli {
             verb: crate::cli::Verb::Cqlsh(flags),
             ..
-        }) => run(&flags, hands, ui),
+        }) => run(&flags, context, ui),
         Ok(_) => Err(CommandError::new(code::USAGE, "cqlsh takes -e and -f")),
         Err(crate::cli::NoVerb::Help(help)) => {
             ui.out(&help.ansi().to_string());

@@ -2,8 +2,8 @@
 
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::context::Context;
 use helenus_cluster::doctor::{self, Finding, Weight};
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::machine;
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
@@ -36,8 +36,8 @@ impl Answers for Examined {
     }
 }
 
-pub(crate) fn run(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let findings = doctor::examine(hands);
+pub(crate) fn run(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let findings = doctor::examine(context);
     let lacking = findings.iter().any(|f| f.weight == Weight::Lacking);
     let examined = Examined {
         format: Format::new("doctor", 1),

@@ -4,7 +4,7 @@
 use crate::cli::env::{EnvAs, EnvFlags};
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::tools;
 use helenus_model::format::Format;
@@ -87,9 +87,9 @@ struct Tls {
 /// The superuser of a cluster with authentication.
 const SUPERUSER: &str = "helenus";
 
-pub(crate) fn run(flags: &EnvFlags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &EnvFlags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let asked = target.and_then(|t| t.node);

@@ -4,7 +4,7 @@
 use crate::cli::topology::Exec;
 use crate::commands::env;
 use crate::error::{CommandError, code};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
@@ -13,9 +13,9 @@ use helenus_model::topology::Target;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Exec, context: &Context) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
-    let state = hands.clusters.load(&target.cluster)?;
+    let state = context.clusters.load(&target.cluster)?;
     let space = space(&state, target.node.as_deref())?;
     if state.plan.network.is_some() {
         // That there is none is told here, in words, and not by the process that would enter it.
@@ -31,7 +31,7 @@ pub(crate) fn run(flags: &Exec, hands: &Hands) -> Result<u8, CommandError> {
     let variables = env::variables(&state, target.node.as_deref())?;
     if let Some((_, bin)) = variables.iter().find(|(name, _)| *name == "HELENUS_BIN") {
         // The cluster's own nodetool and cqlsh come first, as in the shell of `env`.
-        let path = hands.env.var("PATH").unwrap_or_default();
+        let path = context.env.var("PATH").unwrap_or_default();
         let folders = std::iter::once(bin.into()).chain(std::env::split_paths(path));
         let path = std::env::join_paths(folders.filter(|f: &PathBuf| !f.as_os_str().is_empty()));
         command.env("PATH", path.unwrap_or_else(|_| bin.into()));

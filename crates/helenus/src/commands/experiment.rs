@@ -3,16 +3,18 @@
 
 mod cells;
 pub(crate) mod live;
+pub(crate) mod pairs;
 pub(crate) mod plan;
 mod report;
 mod status;
 
 use crate::cli::experiment::{Asked, ExperimentVerb, ExperimentWhat};
-use crate::commands::{bench, compare, populate};
+use crate::commands::{bench, populate};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use fs_err as fs;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::with_causes;
 use helenus_cql::input;
 use helenus_lab::experiment::{self, Combination, ExperimentError, ExperimentRequest};
 use helenus_model::experiment::{self as model, Experiment, NotLonger, Progress};
@@ -31,28 +33,28 @@ struct File {
     experiment: Experiment,
 }
 
-pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &ExperimentVerb, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.what {
-        ExperimentWhat::Check { file } => plan::check(&read(file)?, hands, ui),
+        ExperimentWhat::Check { file } => plan::check(&read(file)?, context, ui),
         ExperimentWhat::Plan { file, asked }
         | ExperimentWhat::Run {
             file,
             asked,
             dry_run: true,
             ..
-        } => plan::plan(&as_asked(read(file)?, asked)?, hands, ui),
+        } => plan::plan(&as_asked(read(file)?, asked)?, context, ui),
         ExperimentWhat::Run {
             file, asked, anew, ..
-        } => begin(&as_asked(read(file)?, asked)?, *anew, hands, ui),
+        } => begin(&as_asked(read(file)?, asked)?, *anew, context, ui),
         ExperimentWhat::Resume {
             experiment,
             repeats,
             dry_run,
-        } => resume(experiment, *repeats, *dry_run, hands, ui),
+        } => resume(experiment, *repeats, *dry_run, context, ui),
         ExperimentWhat::Status {
             experiment: Some(one),
-        } => status::one(one, hands, ui),
-        ExperimentWhat::Status { experiment: None } => status::all(hands, ui),
+        } => status::one(one, context, ui),
+        ExperimentWhat::Status { experiment: None } => status::all(context, ui),
         ExperimentWhat::Report {
             experiment,
             bars,
@@ -67,7 +69,7 @@ pub(crate) fn run(flags: &ExperimentVerb, hands: &Hands, ui: &Ui) -> Result<u8, 
                 csv: csv.as_deref(),
                 html: html.as_deref(),
             },
-            hands,
+            context,
             ui,
         ),
     }
@@ -110,9 +112,9 @@ fn as_asked(mut file: File, asked: &Asked) -> Result<File, CommandError> {
     Ok(file)
 }
 
-fn open(hands: &Hands) -> Result<History, CommandError> {
+fn open(context: &Context) -> Result<History, CommandError> {
     Ok(History::open(
-        &hands.paths.state.join(helenus_record::FILE),
+        &context.paths.state.join(helenus_record::FILE),
     )?)
 }
 
@@ -147,24 +149,24 @@ fn stored(history: &History, name: &str) -> Result<(StoredExperiment, File), Com
 }
 
 /// The requests of all combinations of a file.
-fn combinations(file: &File, hands: &Hands, ui: &Ui) -> Result<Vec<Combination>, CommandError> {
+fn combinations(file: &File, context: &Context, ui: &Ui) -> Result<Vec<Combination>, CommandError> {
     let place = cells::Place {
         file: &file.shown,
         folder: &file.folder,
     };
-    cells::all(&file.experiment, &place, (hands, ui))
+    cells::all(&file.experiment, &place, (context, ui))
 }
 
 /// The request of a file's text.
 pub(crate) fn request(
     text: String,
     seed: Seed,
-    (hands, ui): (&Hands, &Ui),
+    (context, ui): (&Context, &Ui),
 ) -> Result<ExperimentRequest, CommandError> {
     let folder = std::env::current_dir().unwrap_or_default();
     let file = of_text("the comparison".to_owned(), &folder, text)?;
     Ok(ExperimentRequest {
-        combinations: combinations(&file, hands, ui)?,
+        combinations: combinations(&file, context, ui)?,
         seed,
         experiment: file.experiment,
         text: file.text,
@@ -176,11 +178,11 @@ pub(crate) fn request(
 /// Enters an experiment into the history and runs it.
 pub(crate) fn start(
     request: &ExperimentRequest,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let id = experiment::begin(hands, request).map_err(failure)?;
-    sit(request, id, hands, ui)
+    let id = experiment::begin(context, request).map_err(failure)?;
+    sit(request, id, context, ui)
 }
 
 /// The seed that was asked for, or a random one.
@@ -189,9 +191,9 @@ fn seed(file: &File) -> Seed {
     known.unwrap_or_else(|| Seed(bench::random()))
 }
 
-fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn begin(file: &File, anew: bool, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let name = &file.experiment.name;
-    let history = open(hands)?;
+    let history = open(context)?;
     if let Some(last) = history.experiment(name)?
         && !anew
         && status::progress(&history, last.id)?.left > 0
@@ -207,24 +209,24 @@ fn begin(file: &File, anew: bool, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
         ui.caution(&few);
     }
     let request = ExperimentRequest {
-        combinations: plan::decidable(file, hands, ui)?,
+        combinations: plan::decidable(file, context, ui)?,
         seed: seed(file),
         experiment: file.experiment.clone(),
         text: file.text.clone(),
         folder: file.folder.display().to_string(),
         command: command(),
     };
-    start(&request, hands, ui)
+    start(&request, context, ui)
 }
 
 fn resume(
     name: &str,
     repeats: Option<usize>,
     dry_run: bool,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    let mut history = open(hands)?;
+    let mut history = open(context)?;
     let (stored, file) = self::stored(&history, name)?;
     if stored.running && !dry_run {
         let text = format!("{} is already running", stored.id);
@@ -255,18 +257,18 @@ fn resume(
         }
     }
     if dry_run {
-        return status::one(name, hands, ui);
+        return status::one(name, context, ui);
     }
     drop(history);
     let request = ExperimentRequest {
-        combinations: combinations(&file, hands, ui)?,
+        combinations: combinations(&file, context, ui)?,
         seed: stored.seed,
         experiment: file.experiment,
         text: file.text,
         folder: stored.folder,
         command: stored.command,
     };
-    sit(&request, stored.id, hands, ui)
+    sit(&request, stored.id, context, ui)
 }
 
 fn command() -> String {
@@ -277,14 +279,14 @@ fn command() -> String {
 fn sit(
     request: &ExperimentRequest,
     id: ExperimentId,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let mut live = live::Live::new(ui, request);
-    let sat = experiment::sit(hands, request, id, &mut |event| live.see(&event));
+    let sat = experiment::sit(context, request, id, &mut |event| live.see(&event));
     drop(live);
     let of = &request.experiment;
-    let compared = of.pairs.as_ref().map(|_| compare::made(of, id, hands, ui));
+    let compared = of.pairs.as_ref().map(|_| pairs::made(of, id, context, ui));
     let go_on = || format!("helenus experiment resume {id}");
     let sat = sat.map_err(|error| {
         let stopped = failure(error).within(&format!("{id} stopped"));
@@ -300,13 +302,13 @@ fn sit(
         let text = format!("{how}: {done} runs are done, {left} are left");
         return Err(CommandError::new(code::INTERRUPTED, text).hint(format!("resume: {}", go_on())));
     }
-    compared.unwrap_or_else(|| report::show(id, hands, ui))
+    compared.unwrap_or_else(|| report::show(id, context, ui))
 }
 
 pub(crate) fn failure(error: ExperimentError) -> CommandError {
     match error {
         ExperimentError::Side { run, source } => bench::failure(*source).within(&run),
-        ExperimentError::Compare(error) => compare::not_comparable(error),
+        ExperimentError::Compare(error) => pairs::not_comparable(error),
         ExperimentError::TooManyInvalid { ref doubts, .. } => {
             let mostly = doubts
                 .first()

@@ -5,9 +5,9 @@ use crate::cli::fault::{FaultFlags, Heal};
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::fault::{Ends, Entry, FaultTrouble, Patience, Standing, now_unix_ms};
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::state::ClusterState;
 use helenus_model::fault::place::Reach;
 use helenus_model::fault::{Fault, FaultError};
@@ -109,17 +109,17 @@ pub(crate) fn wrong_words(error: FaultError) -> CommandError {
     ClusterError::from(FaultTrouble::Words(error)).into()
 }
 
-pub(crate) fn run(flags: &FaultFlags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.load(&flags.name)?;
+pub(crate) fn run(flags: &FaultFlags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let state = context.clusters.load(&flags.name)?;
     if flags.words.is_empty() {
-        return list(&state, hands, ui);
+        return list(&state, context, ui);
     }
     let fault = Fault::parse(&flags.words.join(" ")).map_err(wrong_words)?;
     let mut made = Made {
         format: Format::new("fault", 1),
         cluster: flags.name.clone(),
         words: fault.to_string(),
-        reach: hands.look_at_fault(&flags.name, &fault)?,
+        reach: context.look_at_fault(&flags.name, &fault)?,
         fault,
         dry_run: flags.dry_run,
         held_ms: None,
@@ -130,10 +130,10 @@ pub(crate) fn run(flags: &FaultFlags, hands: &Hands, ui: &Ui) -> Result<u8, Comm
             None => Ends::ByPerson,
             lasts => Ends::ByCommand(lasts),
         };
-        let entry = hands.fault(&flags.name, &made.fault, ends)?;
+        let entry = context.fault(&flags.name, &made.fault, ends)?;
         made.reach = entry.reach.clone();
         if let Some(lasts) = flags.lasts {
-            hold(&entry, lasts, flags, hands, ui)?;
+            hold(&entry, lasts, flags, context, ui)?;
             made.held_ms = u64::try_from(begin.elapsed().as_millis()).ok();
         }
     }
@@ -146,21 +146,21 @@ fn hold(
     entry: &Entry,
     lasts: Duration,
     flags: &FaultFlags,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<(), CommandError> {
     let begin = Instant::now();
     let progress = ui.progress(&format!("{} holds", entry.fault));
-    while begin.elapsed() < lasts && !hands.cancel.is_set() {
+    while begin.elapsed() < lasts && !context.cancel.is_set() {
         progress.at(begin.elapsed().as_secs(), lasts.as_secs().max(1));
         std::thread::sleep(LOOK_EVERY.min(lasts.saturating_sub(begin.elapsed())));
     }
     drop(progress);
-    if !hands.fault_holds(&flags.name, entry.id)? {
+    if !context.fault_holds(&flags.name, entry.id)? {
         ui.caution("something else undid it before its end, at an unknown time");
     }
-    heal_ids(&flags.name, &[entry.id], flags.ready_within, hands, ui)?;
-    if hands.cancel.is_set() {
+    heal_ids(&flags.name, &[entry.id], flags.ready_within, context, ui)?;
+    if context.cancel.is_set() {
         return Err(CommandError::new(
             code::INTERRUPTED,
             "interrupted, and healed",
@@ -174,23 +174,23 @@ fn heal_ids(
     cluster: &str,
     ids: &[u32],
     ready_within: Duration,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<Vec<Entry>, CommandError> {
-    let patience = if hands.cancel.is_set() {
+    let patience = if context.cancel.is_set() {
         Patience::Started
     } else {
         Patience::Ready(ready_within)
     };
     let mut watcher = Watcher::new(ui, cluster, ids.len());
-    Ok(hands.heal(cluster, ids, patience, &mut |event| watcher.see(&event))?)
+    Ok(context.heal(cluster, ids, patience, &mut |event| watcher.see(&event))?)
 }
 
-fn list(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn list(state: &ClusterState, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let listed = Listed {
         format: Format::new("faults", 1),
         cluster: state.plan.name.clone(),
-        faults: standing(state, hands)?,
+        faults: standing(state, context)?,
     };
     ui.result(&listed, || match listed.faults.as_slice() {
         [] => listed.answer() + "\n",
@@ -200,15 +200,19 @@ fn list(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 }
 
 /// The faults of a cluster that were made and not healed.
-pub(crate) fn standing(state: &ClusterState, hands: &Hands) -> Result<Vec<Told>, CommandError> {
-    let standing = hands.faults(state)?;
+pub(crate) fn standing(state: &ClusterState, context: &Context) -> Result<Vec<Told>, CommandError> {
+    let standing = context.faults(state)?;
     Ok(standing.into_iter().map(Told::of).collect())
 }
 
 /// Tells what somebody did to a cluster that is about to be measured: its numbers are numbers of that.
-pub(crate) fn caution(state: &ClusterState, hands: &Hands, ui: &Ui) -> Result<(), CommandError> {
+pub(crate) fn caution(
+    state: &ClusterState,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(), CommandError> {
     let name = &state.plan.name;
-    for one in standing(state, hands)?.iter().filter(|one| one.holds) {
+    for one in standing(state, context)?.iter().filter(|one| one.holds) {
         ui.caution(&format!(
             "{} holds in {name}, and affects all that is measured now: `helenus heal {name} {}` ends it",
             one.words, one.fault.target
@@ -287,15 +291,15 @@ impl Answers for Made {
     }
 }
 
-pub(crate) fn heal(flags: &Heal, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.load(&flags.name)?;
-    let standing = hands.faults(&state)?;
+pub(crate) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let state = context.clusters.load(&flags.name)?;
+    let standing = context.faults(&state)?;
     let entries: Vec<&Entry> = standing.iter().map(|one| &one.entry).collect();
     let chosen = choose(flags, &entries)?;
     let mut words: Vec<String> = chosen.iter().map(|e| e.fault.to_string()).collect();
     if !flags.dry_run && !chosen.is_empty() {
         let ids: Vec<u32> = chosen.iter().map(|entry| entry.id).collect();
-        let healed = heal_ids(&flags.name, &ids, flags.ready_within, hands, ui)?;
+        let healed = heal_ids(&flags.name, &ids, flags.ready_within, context, ui)?;
         words = healed.iter().map(|e| e.fault.to_string()).collect();
     }
     let healed = Healed {

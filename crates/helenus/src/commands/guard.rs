@@ -4,10 +4,10 @@
 use crate::cli::guard::{Guard, NOT_CQL};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, NodeError, with_causes};
 use helenus_cluster::guard;
-use helenus_cluster::lifecycle::{Hands, with_causes};
-use helenus_cluster::ready::cql_address;
+use helenus_cluster::reach::cql_address;
 use helenus_cql::ClientError;
 use helenus_model::format::Format;
 use helenus_model::guard::{Answer, Sight, Silence, Standing, judge_hosts};
@@ -47,10 +47,10 @@ struct Seen {
     silence: Option<String>,
 }
 
-pub(crate) fn run(flags: &Guard, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Guard, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let addresses = match &flags.name {
         Some(name) => {
-            let state = hands.clusters.load(name)?;
+            let state = context.clusters.load(name)?;
             let nodes = state.plan.nodes.iter();
             nodes.map(|n| Ok(cql_address(&state.plan, n))).collect()
         }
@@ -59,7 +59,7 @@ pub(crate) fn run(flags: &Guard, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     let seen: Vec<(String, Result<Sight, Silence>)> = addresses
         .into_iter()
         .map(|address| match address {
-            Ok(address) => (address.to_string(), look(hands, address)),
+            Ok(address) => (address.to_string(), look(context, address)),
             Err((host, silence)) => (host, Err(silence)),
         })
         .collect();
@@ -118,9 +118,9 @@ fn resolve(hosts: &[String], port: u16) -> Vec<Result<SocketAddr, (String, Silen
         .collect()
 }
 
-fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
+fn look(context: &Context, address: SocketAddr) -> Result<Sight, Silence> {
     let seen = guard::look(
-        &hands.clusters,
+        &context.clusters,
         address,
         &helenus_cql::ConnectOptions::default(),
     );
@@ -139,16 +139,16 @@ fn look(hands: &Hands, address: SocketAddr) -> Result<Sight, Silence> {
 }
 
 fn silence(error: &ClusterError) -> Silence {
-    match error {
-        ClusterError::Silent { source, .. } => Silence {
+    match error.find() {
+        Some(NodeError::Silent { source, .. }) => Silence {
             why: with_causes(source),
             guarded: matches!(
                 source,
                 ClientError::CredentialsMissing { .. } | ClientError::Authenticator { .. }
             ),
         },
-        other => Silence {
-            why: with_causes(other),
+        _ => Silence {
+            why: with_causes(error),
             guarded: false,
         },
     }

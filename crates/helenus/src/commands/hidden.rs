@@ -51,6 +51,37 @@ pub(crate) fn man(folder: &Path) -> ExitCode {
     }
 }
 
+/// The command reference: the help of each verb, in Markdown.
+pub(crate) fn reference() -> String {
+    let mut root = crate::cli::Cli::command().term_width(HELP_WIDTH);
+    root.build();
+    let mut text = "# Commands\n\n\
+        What `--help` prints, for every verb. The glossary explains the terms.\n"
+        .to_owned();
+    section(&mut root, "helenus", &mut text);
+    text
+}
+
+/// The width of help where there is no terminal.
+const HELP_WIDTH: usize = 100;
+
+fn section(command: &mut clap::Command, typed: &str, text: &mut String) {
+    let help = command.render_long_help().to_string();
+    text.push_str(&format!("\n## `{typed}`\n\n```text\n"));
+    for line in help.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str("```\n");
+    for child in command.get_subcommands_mut() {
+        let hidden = child.is_hide_set() || child.get_name() == "help";
+        if !hidden {
+            let typed = format!("{typed} {}", child.get_name());
+            section(child, &typed, text);
+        }
+    }
+}
+
 fn told(failure: std::io::Result<Infallible>) -> ExitCode {
     use std::io::Write as _;
     match failure {

@@ -8,7 +8,7 @@ use crate::cli::history::{History as Flags, HistoryVerb, ListFlags, Prune, State
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_lab::ledger;
 use helenus_model::format::Format;
 use helenus_record::{
@@ -18,8 +18,8 @@ use helenus_record::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let history = History::open_existing(&hands.paths.state.join(helenus_record::FILE))?;
+pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let history = History::open_existing(&context.paths.state.join(helenus_record::FILE))?;
     // What is not there yet holds no run, and is not made by asking.
     match (&flags.verb, history) {
         (None, history) => list(&flags.list, history.as_ref(), ui),
@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
         (Some(HistoryVerb::Show { name }), Some(history)) => show::run(name, &history, ui),
         (Some(HistoryVerb::Tag(flags)), Some(mut history)) => tag(flags, &mut history, ui),
         (Some(HistoryVerb::Prune(flags)), Some(mut history)) => {
-            prune(flags, &mut history, hands, ui)
+            prune(flags, &mut history, context, ui)
         }
         (Some(HistoryVerb::Export(flags)), Some(history)) => export::run(flags, &history, ui),
     }
@@ -181,7 +181,12 @@ impl Answers for Pruned {
     }
 }
 
-fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn prune(
+    flags: &Prune,
+    history: &mut History,
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
     let (comparisons, names): (Vec<_>, Vec<_>) = flags
         .names
         .iter()
@@ -235,7 +240,7 @@ fn prune(flags: &Prune, history: &mut History, hands: &Hands, ui: &Ui) -> Result
         comparisons,
     };
     if !flags.dry_run {
-        let ledgers = ledger::beside(hands, history, &pruned.runs);
+        let ledgers = ledger::beside(context, history, &pruned.runs);
         history.remove_runs(&pruned.runs)?;
         for file in ledgers {
             // One that a person has moved away is theirs.

@@ -5,7 +5,7 @@ use crate::cli::Jmx;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::attach::JMX_USER;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::nodetool;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
@@ -39,9 +39,9 @@ impl Answers for Opened {
     }
 }
 
-pub(crate) fn run(flags: &Jmx, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Jmx, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = match target.and_then(|t| t.node) {

@@ -6,6 +6,7 @@ use crate::error::{CommandError, code};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, CommandFactory as _};
 use helenus_model::nearest::nearest;
+use std::path::Path;
 
 /// A verb with its flags.
 pub(crate) fn verb(name: &str) -> clap::Command {
@@ -27,6 +28,31 @@ pub(crate) fn find(
     found
         .cloned()
         .ok_or_else(|| near().map(|near| format!("did you mean {near}?")))
+}
+
+/// Whether its values are paths.
+pub(crate) fn is_path(arg: &Arg) -> bool {
+    use clap::ValueHint::{AnyPath, DirPath, FilePath};
+    matches!(arg.get_value_hint(), AnyPath | DirPath | FilePath)
+}
+
+/// A value, or a list of them, as it is called from any folder: what is a path to something beside a file in `folder`
+/// becomes absolute.
+pub(crate) fn beside(arg: &Arg, value: toml::Value, folder: &Path) -> toml::Value {
+    match value {
+        toml::Value::String(text) if is_path(arg) => {
+            let path = folder.join(&text);
+            match std::path::absolute(&path) {
+                Ok(whole) if path.exists() => whole.display().to_string().into(),
+                _ => text.into(),
+            }
+        }
+        toml::Value::Array(list) => {
+            let each = list.into_iter().map(|one| beside(arg, one, folder));
+            toml::Value::Array(each.collect())
+        }
+        other => other,
+    }
 }
 
 /// The words of a key and its value on a command line.

@@ -8,7 +8,7 @@ use crate::cli::run::Run;
 use crate::commands::{bench, count};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::scan::ScanPlace;
 use helenus_lab::ledger::{CheckRequest, Keep, LedgerFile, LedgerFileError, check, open};
 use helenus_model::ledger::{LedgerError, subjects};
@@ -16,10 +16,10 @@ use helenus_model::run_plan::Phase;
 use helenus_model::workload::Workload;
 use std::path::Path;
 
-pub(crate) fn run(flags: &Ledger, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Ledger, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.verb {
-        LedgerVerb::Check(flags) => checked(flags, hands, ui),
-        LedgerVerb::Show(flags) => show(flags, hands, ui),
+        LedgerVerb::Check(flags) => checked(flags, context, ui),
+        LedgerVerb::Show(flags) => show(flags, context, ui),
     }
 }
 
@@ -62,23 +62,16 @@ pub(crate) fn keep(
     Ok(Some(Keep::In(path.clone())))
 }
 
-/// Where a ledger was kept, and what to do with it.
-pub(crate) fn kept(file: &Path, run: Option<&str>) -> String {
-    let named = file.display().to_string();
-    let name = run.unwrap_or(&named);
-    format!("ledger: {named}\n  helenus ledger check {name}   reads every key back")
-}
-
-fn show(flags: &Show, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let (file, run) = open(hands, &flags.name).map_err(failure)?;
+fn show(flags: &Show, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (file, run) = open(context, &flags.name).map_err(failure)?;
     let shown = render::Shown::of(&file, run).map_err(failure)?;
     ui.result(&shown, || shown.text());
     Ok(0)
 }
 
-fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let (file, run) = open(hands, &flags.name).map_err(failure)?;
-    let place = place(flags, &file, hands)?;
+fn checked(flags: &Check, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (file, run) = open(context, &flags.name).map_err(failure)?;
+    let place = place(flags, &file, context)?;
     let request = CheckRequest {
         consistency: flags.read.cl.map(bench::level),
         client_dc: flags.read.client_dc.clone(),
@@ -88,7 +81,7 @@ fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     };
     let progress = ui.progress("reading keys back");
     let mut told = |done, all| progress.at(done, all);
-    let report = check(&place, &file, &request, &hands.cancel, &mut told);
+    let report = check(&place, &file, &request, &context.cancel, &mut told);
     drop(progress);
     let (mut report, broke_off) = report.map_err(failure)?;
     report.run = run;
@@ -106,18 +99,18 @@ fn checked(flags: &Check, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
 }
 
 /// The cluster that is read: by default the one that was written to.
-fn place(flags: &Check, file: &LedgerFile, hands: &Hands) -> Result<ScanPlace, CommandError> {
+fn place(flags: &Check, file: &LedgerFile, context: &Context) -> Result<ScanPlace, CommandError> {
     let own = file.head.plan.ledger.as_ref();
     let own = own.and_then(|ledger| ledger.cluster.as_ref());
     if flags.place.cluster.is_some() || !flags.place.hosts.is_empty() {
-        return count::place(&flags.place, hands);
+        return count::place(&flags.place, context);
     }
     let Some((name, id)) = own else {
         let text = "the ledger does not name the cluster that was written to";
         return Err(CommandError::new(code::USAGE, text)
             .hint("name it with --hosts or --cluster".to_owned()));
     };
-    let state = hands.clusters.load(name)?;
+    let state = context.clusters.load(name)?;
     if state.id != *id {
         let text = format!("{name} is not the cluster that was written to: that one is removed");
         return Err(

@@ -9,8 +9,8 @@ use crate::commands::disturb;
 use crate::error::{CommandError, code};
 use crate::outfile;
 use crate::ui::Ui;
-use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::state::ClusterState;
 use helenus_lab::levels::{self as lab, LevelsError, LevelsEvent, LevelsFinished, LevelsRequest};
 use helenus_model::level_runs::phases::Lasts;
@@ -30,21 +30,21 @@ use std::path::Path;
 /// Most operations in flight at a rate: more than any level holds at this rate.
 const IN_FLIGHT: u32 = 1_024;
 
-pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Levels, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if let Some(page) = &flags.html {
         crate::commands::report::replaceable(page, false)?;
     }
     if let Some(name) = &flags.from {
-        let runs = lab::stored(hands, name)?;
+        let runs = lab::stored(context, name)?;
         return show(runs, Vec::new(), name, flags.html.as_deref(), ui);
     }
     let name = flags.cluster.as_deref().unwrap_or_default();
-    let state = hands.clusters.load(name)?;
+    let state = context.clusters.load(name)?;
     let links = lab::links(&state).map_err(ClusterError::from)?;
     let request = request(flags, &state, &links)?;
     let (request, planned) = uncrowded(flags, request, &state, &links)?;
-    lab::not_known(hands, &request.comparison).map_err(failure)?;
-    super::fault::caution(&state, hands, ui)?;
+    lab::not_known(context, &request.comparison).map_err(failure)?;
+    super::fault::caution(&state, context, ui)?;
     if flags.dry_run {
         render::dry_run(&request, &planned, ui);
         return Ok(0);
@@ -66,9 +66,9 @@ pub(crate) fn run(flags: &Levels, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     for one in &planned.crowded {
         ui.caution(&render::crowded(one, &request.client_dc));
     }
-    let _held = disturb::hold(hands, &request.cluster);
+    let _held = disturb::hold(context, &request.cluster);
     let mut live = render::Live::new(ui);
-    let finished = lab::levels(hands, &request, &mut |event: LevelsEvent<'_>| {
+    let finished = lab::levels(context, &request, &mut |event: LevelsEvent<'_>| {
         live.see(&event)
     });
     drop(live);

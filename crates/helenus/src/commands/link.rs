@@ -6,8 +6,8 @@ use super::up::plural;
 use crate::cli::topology::Link;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, with_causes};
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::control::Status;
 use helenus_cluster::net::echo::Echo;
@@ -46,8 +46,8 @@ impl Answers for Shown {
     }
 }
 
-pub(crate) fn run(flags: &Link, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.load(&flags.name)?;
+pub(crate) fn run(flags: &Link, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let state = context.clusters.load(&flags.name)?;
     let network = network_of(&state)?;
     let pair = pair(flags, network)?;
     let words = words(flags);

@@ -5,8 +5,9 @@ use crate::commands::fault;
 use crate::commands::memory::{disk_text, held, kinds_rows, kinds_table};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::context::Context;
 use helenus_cluster::disk::{self, Disk};
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::error::with_causes;
 use helenus_cluster::limits::Limits;
 use helenus_cluster::many::has_prefix;
 use helenus_cluster::net;
@@ -118,8 +119,8 @@ struct Listing {
     disk: Option<Disk>,
 }
 
-pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let mut names = hands
+pub(crate) fn run(flags: &List, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let mut names = context
         .clusters
         .names()
         .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
@@ -129,7 +130,10 @@ pub(crate) fn run(flags: &List, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
     names.sort_by_key(|name| counted(name));
     // Every page of every node is walked for this: not for a table that does not show it.
     let kinds = flags.memory || ui.json();
-    let clusters = names.iter().map(|name| view(hands, name, kinds)).collect();
+    let clusters = names
+        .iter()
+        .map(|name| view(context, name, kinds))
+        .collect();
     let listed = Listed {
         format: Format::new("list", 1),
         clusters,
@@ -151,8 +155,8 @@ fn counted(name: &str) -> (String, u64) {
     (prefix.to_owned(), number)
 }
 
-fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
-    let folder = hands.clusters.folder(name).to_string_lossy().into_owned();
+fn view(context: &Context, name: &str, kinds: bool) -> ClusterView {
+    let folder = context.clusters.folder(name).to_string_lossy().into_owned();
     let broken = |problem: String| ClusterView {
         name: name.to_owned(),
         state: "broken",
@@ -167,7 +171,7 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
         nodes: vec![],
         faults: vec![],
     };
-    let state = match hands.clusters.load(name) {
+    let state = match context.clusters.load(name) {
         Ok(state) => state,
         Err(error) => return broken(with_causes(&error)),
     };
@@ -207,7 +211,7 @@ fn view(hands: &Hands, name: &str, kinds: bool) -> ClusterView {
                 })
                 .collect(),
             // A journal that cannot be read is `fault`'s to tell.
-            faults: fault::standing(&state, hands).unwrap_or_default(),
+            faults: fault::standing(&state, context).unwrap_or_default(),
         },
     }
 }

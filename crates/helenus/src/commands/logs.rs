@@ -5,7 +5,7 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use fs_err as fs;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use serde::Serialize;
@@ -34,9 +34,9 @@ impl Answers for Log<'_> {
     }
 }
 
-pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Logs, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = flags.target.as_deref().map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = match target.and_then(|t| t.node) {
@@ -82,15 +82,15 @@ pub(crate) fn run(flags: &Logs, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         None => ui.out(&whole),
     }
     if flags.follow {
-        follow(&path, text.len() as u64, hands, ui).map_err(failed)?;
+        follow(&path, text.len() as u64, context, ui).map_err(failed)?;
     }
     Ok(0)
 }
 
 /// Continues until the person stops it or the reader goes away; a rotated log is read from its start.
-fn follow(path: &Path, from: u64, hands: &Hands, ui: &Ui) -> std::io::Result<()> {
+fn follow(path: &Path, from: u64, context: &Context, ui: &Ui) -> std::io::Result<()> {
     let mut at = from;
-    while !hands.cancel.is_set() && ui.listened() {
+    while !context.cancel.is_set() && ui.listened() {
         std::thread::sleep(LOOK_EVERY);
         let Ok(mut file) = fs::File::open(path) else {
             continue;

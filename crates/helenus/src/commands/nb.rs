@@ -9,15 +9,15 @@ use crate::commands::run;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::Parser as _;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_lab::{Finished, LabEvent};
 use helenus_model::bench::Shape;
 use helenus_model::nb::{Line, Marks, NbError, Password, timer};
 use std::collections::BTreeMap;
 
-pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let line = Line::read(&flags.words).map_err(refused)?;
-    let mut request = run::request(&flags_of_run(&line, flags)?, hands, ui)?;
+    let mut request = run::request(&flags_of_run(&line, flags)?, context, ui)?;
     if let Shape::Phases(phases) = &mut request.shape {
         // NoSQLBench's line has no phase that reads everything back.
         phases.retain(|phase| phase.name != "verify");
@@ -25,16 +25,18 @@ pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandEr
     let login = login(&line, ui)?;
     let named = flags.i_may_write_to.as_deref();
     let place = match &flags.cluster {
-        Some(name) => place::cluster(name, hands)?,
-        None if line.hosts.is_empty() => place::cluster(&place::the_one(hands, "hosts=")?, hands)?,
-        None => place::hosts(&line.hosts, line.port, named, login, hands)?,
+        Some(name) => place::cluster(name, context)?,
+        None if line.hosts.is_empty() => {
+            place::cluster(&place::the_one(context, "hosts=")?, context)?
+        }
+        None => place::hosts(&line.hosts, line.port, named, login, context)?,
     };
     request.place = place.to.clone();
     if flags.dry_run {
-        return render::dry_run(&request, hands, ui);
+        return render::dry_run(&request, context, ui);
     }
     let mut marks: BTreeMap<String, Marks> = BTreeMap::new();
-    let ended = bench::carry_out_seen(&request, hands, ui, &mut |event| {
+    let ended = bench::carry_out_seen(&request, context, ui, &mut |event| {
         if let LabEvent::Interval {
             phase, interval, ..
         } = event

@@ -8,7 +8,8 @@ use crate::commands::status::{Shown, not_told};
 use crate::commands::up::Watcher;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::{Event, Hands};
+use helenus_cluster::context::Context;
+use helenus_cluster::event::Event;
 use helenus_cluster::members::{AddRequest, Change, Leave};
 use helenus_cluster::ring_view;
 use helenus_model::format::Format;
@@ -122,63 +123,63 @@ impl Place {
     }
 }
 
-pub(crate) fn run(verb: &NodeVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(verb: &NodeVerb, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &verb.what {
-        NodeWhat::Add(flags) => add(flags, hands, ui),
-        NodeWhat::Decommission(flags) => leave(flags, Leave::Decommission, hands, ui),
-        NodeWhat::Remove(flags) => remove(flags, hands, ui),
-        NodeWhat::Replace(flags) => replace(flags, hands, ui),
+        NodeWhat::Add(flags) => add(flags, context, ui),
+        NodeWhat::Decommission(flags) => leave(flags, Leave::Decommission, context, ui),
+        NodeWhat::Remove(flags) => remove(flags, context, ui),
+        NodeWhat::Replace(flags) => replace(flags, context, ui),
     }
 }
 
-fn add(flags: &NodeAdd, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn add(flags: &NodeAdd, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let name = &flags.name;
     let request = AddRequest {
         data_center: flags.dc.clone(),
         rack: flags.rack.clone(),
         force: flags.force,
     };
-    let planned = hands.look_at_newcomer(name, &request)?;
-    let work = Work::begin("add", name, &flags.flags, hands, ui)?;
+    let planned = context.look_at_newcomer(name, &request)?;
+    let work = Work::begin("add", name, &flags.flags, context, ui)?;
     work.end(planned, |events| {
-        hands.add_node(name, &request, flags.flags.within, events)
+        context.add_node(name, &request, flags.flags.within, events)
     })
 }
 
-fn remove(flags: &NodeRemove, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn remove(flags: &NodeRemove, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if flags.assassinate {
         ui.caution("what the node had is not streamed: replicas are missing until `helenus nodetool NAME repair`");
-        return leave(&flags.leave, Leave::Assassinate, hands, ui);
+        return leave(&flags.leave, Leave::Assassinate, context, ui);
     }
-    leave(&flags.leave, Leave::Remove, hands, ui)
+    leave(&flags.leave, Leave::Remove, context, ui)
 }
 
-fn leave(flags: &NodeLeave, how: Leave, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn leave(flags: &NodeLeave, how: Leave, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let verb = match how {
         Leave::Decommission => "decommission",
         Leave::Remove | Leave::Assassinate => "remove",
     };
-    let (name, node) = target(&flags.target, verb, hands)?;
-    let planned = hands.look_at_departure(&name, &node, how, flags.force)?;
-    let work = Work::begin(verb, &name, &flags.flags, hands, ui)?;
+    let (name, node) = target(&flags.target, verb, context)?;
+    let planned = context.look_at_departure(&name, &node, how, flags.force)?;
+    let work = Work::begin(verb, &name, &flags.flags, context, ui)?;
     work.end(planned, |events| {
-        hands.leave(&name, &node, (how, flags.force), flags.flags.within, events)
+        context.leave(&name, &node, (how, flags.force), flags.flags.within, events)
     })
 }
 
-fn replace(flags: &NodeReplace, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let (name, node) = target(&flags.target, "replace", hands)?;
-    let planned = hands.look_at_replacement(&name, &node, flags.same_address)?;
-    let work = Work::begin("replace", &name, &flags.flags, hands, ui)?;
+fn replace(flags: &NodeReplace, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (name, node) = target(&flags.target, "replace", context)?;
+    let planned = context.look_at_replacement(&name, &node, flags.same_address)?;
+    let work = Work::begin("replace", &name, &flags.flags, context, ui)?;
     work.end(planned, |events| {
-        hands.replace_node(&name, &node, flags.same_address, flags.flags.within, events)
+        context.replace_node(&name, &node, flags.same_address, flags.flags.within, events)
     })
 }
 
 /// Cluster and node; a cluster alone is not enough.
-fn target(text: &str, verb: &str, hands: &Hands) -> Result<(String, String), CommandError> {
+fn target(text: &str, verb: &str, context: &Context) -> Result<(String, String), CommandError> {
     let target = Target::parse(text);
-    let state = hands.clusters.load(&target.cluster)?;
+    let state = context.clusters.load(&target.cluster)?;
     match target.node {
         Some(node) => Ok((target.cluster, node)),
         None => {
@@ -195,7 +196,7 @@ struct Work<'a> {
     verb: &'static str,
     cluster: &'a str,
     flags: &'a NodeFlags,
-    hands: &'a Hands,
+    context: &'a Context,
     ui: &'a Ui,
     before: ClusterView,
     begin: Instant,
@@ -209,15 +210,15 @@ impl<'a> Work<'a> {
         verb: &'static str,
         cluster: &'a str,
         flags: &'a NodeFlags,
-        hands: &'a Hands,
+        context: &'a Context,
         ui: &'a Ui,
     ) -> Result<Self, CommandError> {
-        let before = ring_view::read(&hands.clusters.load(cluster)?)?;
+        let before = ring_view::read(&context.clusters.load(cluster)?)?;
         let work = Self {
             verb,
             cluster,
             flags,
-            hands,
+            context,
             ui,
             before,
             begin: Instant::now(),
@@ -245,7 +246,7 @@ impl<'a> Work<'a> {
             let mut watcher = Watcher::new(self.ui, self.cluster, nodes);
             let change = act(&mut |event| watcher.see(&event))?;
             drop(watcher);
-            let after = ring_view::read(&self.hands.clusters.load(self.cluster)?)?;
+            let after = ring_view::read(&self.context.clusters.load(self.cluster)?)?;
             (change, after)
         };
         let (before, after) = (self.shown(&self.before)?, self.shown(&after)?);

@@ -4,16 +4,17 @@ use crate::cli::Nodetool;
 use crate::commands::relay;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::{Hands, with_causes};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::with_causes;
 use helenus_cluster::nodetool;
-use helenus_cluster::reset::settings;
+use helenus_cluster::settings;
 use helenus_model::dead_verb;
 use helenus_model::topology::Target;
 use std::os::unix::process::CommandExt as _;
 
-pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Nodetool, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
-    let state = hands.clusters.load(&target.cluster)?;
+    let state = context.clusters.load(&target.cluster)?;
     if ui.json() {
         return Err(
             CommandError::new(code::USAGE, "nodetool has no JSON output")
@@ -37,7 +38,7 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
         (None, None) => state.plan.nodes[0].name.clone(),
     };
     if settings::is_changing(&words.verb)
-        && let Err(error) = settings::remember(hands, &state, &node)
+        && let Err(error) = settings::remember(context, &state, &node)
     {
         // The command is run all the same; only a reset will know less.
         ui.caution(&format!(
@@ -49,7 +50,7 @@ pub(crate) fn run(flags: &Nodetool, hands: &Hands, ui: &Ui) -> Result<u8, Comman
     let mut command = nodetool::command(&state, &node, &arguments)?;
     if !rustix::termios::isatty(rustix::stdio::stdout()) {
         // Java tells nobody that its output is lost: whoever keeps it would keep half of it.
-        return relay::run(&command, hands, ui);
+        return relay::run(&command, context, ui);
     }
     // Becomes the tool: its words, its signals, its exit code.
     let error = command.exec();

@@ -2,7 +2,7 @@
 //! Refuses to choose among several, and a password on disk.
 
 use crate::error::{CommandError, code};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::observe;
 use helenus_cql::ConnectOptions;
 use helenus_lab::bench::Where;
@@ -26,8 +26,8 @@ pub(crate) struct Login {
 }
 
 /// A cluster of ours.
-pub(crate) fn cluster(name: &str, hands: &Hands) -> Result<Place, CommandError> {
-    hands.clusters.load(name)?;
+pub(crate) fn cluster(name: &str, context: &Context) -> Result<Place, CommandError> {
+    context.clusters.load(name)?;
     Ok(Place {
         to: Where::Cluster(name.to_owned()),
         _password: None,
@@ -40,7 +40,7 @@ pub(crate) fn hosts(
     port: u16,
     named: Option<&str>,
     login: Option<Login>,
-    hands: &Hands,
+    context: &Context,
 ) -> Result<Place, CommandError> {
     let (reference, password) = match &login {
         None => (None, None),
@@ -62,7 +62,7 @@ pub(crate) fn hosts(
     };
     Ok(Place {
         to: Where::Hosts {
-            endpoints: addresses(hosts, port, hands)?,
+            endpoints: addresses(hosts, port, context)?,
             named: named.map(str::to_owned),
             given: Box::new(Given { options, access }),
         },
@@ -74,10 +74,10 @@ pub(crate) fn hosts(
 ///
 /// # Errors
 /// None runs, or several do; `place` is how the line would name hosts.
-pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError> {
-    let names = hands.clusters.names().unwrap_or_default();
+pub(crate) fn the_one(context: &Context, place: &str) -> Result<String, CommandError> {
+    let names = context.clusters.names().unwrap_or_default();
     let runs = |name: &String| {
-        let state = hands.clusters.load(name).ok();
+        let state = context.clusters.load(name).ok();
         // One that ends with its command, such as an experiment's, is that command's alone.
         state.is_some_and(|state| {
             !state.ephemeral && observe::pids(&state).iter().any(|(_, pid)| pid.is_some())
@@ -102,7 +102,11 @@ pub(crate) fn the_one(hands: &Hands, place: &str) -> Result<String, CommandError
     }
 }
 
-fn addresses(hosts: &[String], port: u16, hands: &Hands) -> Result<Vec<SocketAddr>, CommandError> {
+fn addresses(
+    hosts: &[String],
+    port: u16,
+    context: &Context,
+) -> Result<Vec<SocketAddr>, CommandError> {
     let mut all = Vec::new();
     for host in hosts {
         let found = match host.parse::<std::net::IpAddr>() {
@@ -112,7 +116,7 @@ fn addresses(hosts: &[String], port: u16, hands: &Hands) -> Result<Vec<SocketAdd
         };
         let found = found.map_err(|e| {
             let text = format!("{host}: no such host");
-            let ours = hands.clusters.names().unwrap_or_default().contains(host);
+            let ours = context.clusters.names().unwrap_or_default().contains(host);
             CommandError::new(code::USAGE, text).hint(if ours {
                 format!(
                     "{host} is one of your clusters: name no hosts, and put --cluster {host} first"

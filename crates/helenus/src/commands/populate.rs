@@ -8,32 +8,33 @@ use crate::commands::run::{Chosen, choose_on, live_table};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
-use helenus_cluster::lifecycle::Hands;
-use helenus_cluster::reset::settings::PutBack;
+use helenus_cluster::context::Context;
+use helenus_cluster::settings::PutBack;
 use helenus_lab::populate::{
     self, PopulateError, PopulateEvent, PopulateRequest, PopulateStep, Populated, Verified,
 };
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
 use helenus_model::seed::Seed;
+use helenus_model::units::thousands;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if flags.put_back {
-        return put_back(flags, hands, ui);
+        return put_back(flags, context, ui);
     }
-    let request = request(flags, hands)?;
+    let request = request(flags, context)?;
     if flags.dry_run {
-        return dry_run(&request, hands, ui);
+        return dry_run(&request, context, ui);
     }
-    let _held = disturb::hold(hands, &flags.cluster);
+    let _held = disturb::hold(context, &flags.cluster);
     let mut live = Live::new(ui);
-    let told = populate::populate(hands, &request, &mut |event| live.see(&event));
+    let told = populate::populate(context, &request, &mut |event| live.see(&event));
     drop(live);
     let told = told.map_err(|error| {
         let failure = failure(error);
-        match (failure.code, goes_on(hands, &request)) {
+        match (failure.code, goes_on(context, &request)) {
             (code::INTERRUPTED, Some(hint)) => failure.hint(hint),
             _ => failure,
         }
@@ -44,7 +45,7 @@ pub(crate) fn run(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, Comman
 }
 
 /// How to resume an interrupted one; nothing if it had not started to write.
-fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
+fn goes_on(context: &Context, request: &PopulateRequest) -> Option<String> {
     let again = match request.anew {
         true => "the same command without --anew resumes it",
         false => "the same command again resumes it",
@@ -54,20 +55,20 @@ fn goes_on(hands: &Hands, request: &PopulateRequest) -> Option<String> {
         ..request.clone()
     };
     let all = request.filling.partitions;
-    match populate::look(hands, &request).ok()?.0 {
+    match populate::look(context, &request).ok()?.0 {
         Beginning::Anew => None,
         Beginning::From(from) => Some(format!(
             "{again}: {} of {} partitions are written",
-            render::thousands(from),
-            render::thousands(all)
+            thousands(from),
+            thousands(all)
         )),
         Beginning::Loaded => Some(format!("{again}: all partitions are written")),
     }
 }
 
-fn request(flags: &Populate, hands: &Hands) -> Result<PopulateRequest, CommandError> {
+fn request(flags: &Populate, context: &Context) -> Result<PopulateRequest, CommandError> {
     let words = flags.workload.as_deref().unwrap_or_default();
-    let look = |keyspace: &str, table: &str| live_table(hands, &flags.cluster, keyspace, table);
+    let look = |keyspace: &str, table: &str| live_table(context, &flags.cluster, keyspace, table);
     let mut chosen = choose_on(words, &flags.params, None, Some(&look))?;
     chosen.with_table_options(&flags.table_options)?;
     request_of(flags, &chosen)
@@ -114,7 +115,7 @@ pub(crate) fn failure(error: PopulateError) -> CommandError {
     CommandError::of(code, &error).hint(hint)
 }
 
-fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     /// What was put back.
     #[derive(Serialize)]
     struct Told {
@@ -133,8 +134,8 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         }
     }
     if flags.dry_run {
-        let state = hands.clusters.load(&flags.cluster)?;
-        let waits = helenus_cluster::care::is_raised(hands, &state);
+        let state = context.clusters.load(&flags.cluster)?;
+        let waits = helenus_cluster::care::is_raised(context, &state);
         ui.note(if waits {
             "settings that a load has raised would be restored (--dry-run)"
         } else {
@@ -145,7 +146,7 @@ fn put_back(flags: &Populate, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     let told = Told {
         format: Format::new("put-back", 1),
         cluster: flags.cluster.clone(),
-        put_back: populate::put_back(hands, &flags.cluster)?,
+        put_back: populate::put_back(context, &flags.cluster)?,
     };
     ui.result(&told, || match &told.put_back[..] {
         [] => told.answer() + "\n",
@@ -165,7 +166,7 @@ fn setting(one: &PutBack) -> String {
     )
 }
 
-fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn dry_run(request: &PopulateRequest, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     /// What would be done.
     #[derive(Serialize)]
     struct Plan<'a> {
@@ -193,13 +194,13 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
                 "{} into {}: {} partitions, about {} rows, seed {}",
                 self.filling.workload,
                 self.cluster,
-                render::thousands(self.filling.partitions),
-                render::thousands(self.rows),
+                thousands(self.filling.partitions),
+                thousands(self.rows),
                 self.filling.seed.0
             )
         }
     }
-    let (beginning, raised) = populate::look(hands, request).map_err(failure)?;
+    let (beginning, raised) = populate::look(context, request).map_err(failure)?;
     let filling = &request.filling;
     #[expect(
         clippy::cast_precision_loss,
@@ -232,7 +233,7 @@ fn dry_run(request: &PopulateRequest, hands: &Hands, ui: &Ui) -> Result<u8, Comm
             "{}\n{rate}, {} in flight, from partition {}\n",
             plan.answer(),
             request.in_flight,
-            render::thousands(plan.from),
+            thousands(plan.from),
         );
         if plan.care {
             text.push_str("write time-out, compactors and compaction throughput are raised meanwhile, and restored\n");
@@ -258,14 +259,13 @@ fn there(told: &Populated) -> String {
         "{} in {}: {} partitions, seed {}",
         told.workload,
         told.cluster,
-        render::thousands(told.partitions),
+        thousands(told.partitions),
         told.seed
     )
 }
 
 /// What reading it back has found.
 fn read_back(verified: Option<&Verified>) -> String {
-    let thousands = render::thousands;
     match verified {
         None => "nothing was read back".to_owned(),
         Some(found) if found.is_whole() => {
@@ -287,7 +287,6 @@ fn read_back(verified: Option<&Verified>) -> String {
 }
 
 fn text(told: &Populated) -> String {
-    let thousands = render::thousands;
     let mut text = there(told) + "\n";
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
@@ -326,7 +325,7 @@ fn checksum(found: &Verified, line: &mut dyn FnMut(String)) {
     if found.foreign > 0 {
         line(format!(
             "{} rows exist that the workload never writes",
-            render::thousands(found.foreign)
+            thousands(found.foreign)
         ));
     }
     match (&found.checksum, &found.expected_checksum) {
@@ -352,10 +351,9 @@ impl<'a> Live<'a> {
     pub(crate) fn see(&mut self, event: &PopulateEvent<'_>) {
         match event {
             PopulateEvent::Step(step) => self.step(*step),
-            PopulateEvent::Resumed { from } => self.ui.note(&format!(
-                "resuming at partition {}",
-                render::thousands(*from)
-            )),
+            PopulateEvent::Resumed { from } => self
+                .ui
+                .note(&format!("resuming at partition {}", thousands(*from))),
             PopulateEvent::Left(left) => {
                 self.ui
                     .note(&format!("left by an interrupted load: {}", setting(left)));
@@ -376,7 +374,7 @@ impl<'a> Live<'a> {
             }
             PopulateEvent::Scanned { rows, share } => {
                 if let Some((progress, words)) = &self.progress {
-                    progress.say(format!("{words}: {} rows", render::thousands(*rows)));
+                    progress.say(format!("{words}: {} rows", thousands(*rows)));
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,

@@ -4,7 +4,7 @@
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::cancel::Cancel;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{self, Read as _};
@@ -16,12 +16,12 @@ use std::time::Duration;
 /// Between two looks at whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs the program to its end, its output through the face's own; its exit code.
+/// Runs the program to its end, its output through ours; its exit code.
 ///
 /// # Errors
 /// It does not start.
-pub(crate) fn run(command: &Command, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let mut leashed = hands.env.leashed(Path::new(command.get_program()));
+pub(crate) fn run(command: &Command, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let mut leashed = context.env.leashed(Path::new(command.get_program()));
     leashed.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &Command, hands: &Hands, ui: &Ui) -> Result<u8, Comma
             None => leashed.env_remove(name),
         };
     }
-    let copied = copy(&mut leashed, &hands.cancel, &mut |bytes| ui.raw(bytes));
+    let copied = copy(&mut leashed, &context.cancel, &mut |bytes| ui.raw(bytes));
     copied.map_err(|e| CommandError::of(code::ENVIRONMENT, &e))
 }
 

@@ -4,9 +4,11 @@ use crate::cli::{Releases, ReleasesVerb};
 use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, with_causes};
+use helenus_cluster::event::Event;
 use helenus_cluster::jdk;
-use helenus_cluster::lifecycle::{Event, Hands, Source, with_causes};
+use helenus_cluster::lifecycle::Source;
 use helenus_cluster::store::Store;
 use helenus_model::format::Format;
 use helenus_model::release::{Arch, Release};
@@ -103,21 +105,21 @@ impl Answers for Fetched {
     }
 }
 
-pub(crate) fn run(flags: &Releases, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Releases, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if let Some(ReleasesVerb::Fetch {
         release,
         no_archive,
         dry_run,
     }) = &flags.verb
     {
-        return fetch(release, (*no_archive, *dry_run), hands, ui);
+        return fetch(release, (*no_archive, *dry_run), context, ui);
     }
-    let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
-    let found = jdk::find(&hands.env);
+    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
+    let found = jdk::find(&context.env);
     let releases = store
         .listed()
         .into_iter()
-        .map(|release| view(release, &store, &found, hands))
+        .map(|release| view(release, &store, &found, context))
         .collect();
     let jdks = found
         .iter()
@@ -139,7 +141,7 @@ fn view(
     release: &'static Release,
     store: &Store,
     found: &[jdk::FoundJdk],
-    hands: &Hands,
+    context: &Context,
 ) -> ReleaseView {
     let (runs_on, nodetool_on, problem) = match jdk::choose(release, found, None) {
         Ok(chosen) => {
@@ -170,7 +172,7 @@ fn view(
         cached: store
             .cached(release, Arch::here())
             .map(|p| p.to_string_lossy().into_owned()),
-        archive: hands
+        archive: context
             .archive_of(release)
             .filter(|path| path.exists())
             .map(|path| path.to_string_lossy().into_owned()),
@@ -250,18 +252,18 @@ fn text(known: &Known) -> String {
 fn fetch(
     name: &str,
     (no_archive, dry_run): (bool, bool),
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let release =
         Release::find(name).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
-    let store = Store::open(&hands.paths.cache, &hands.env).map_err(ClusterError::from)?;
+    let store = Store::open(&context.paths.cache, &context.env).map_err(ClusterError::from)?;
     // Of a patch that was never fetched nobody knows yet.
     let jars = |lock: helenus_model::release::Lock| lock.artifacts(Arch::here()).count();
     let jars = store.known_lock(release).map(jars);
     let cached = store.cached(release, Arch::here()).is_some();
     if dry_run {
-        tell_unfetched(&Source::Known(name.to_owned()), hands, ui);
+        tell_unfetched(&Source::Known(name.to_owned()), context, ui);
         let answer = Fetched {
             format: Format::new("release-fetched", 1),
             version: release.version.to_owned(),
@@ -275,13 +277,18 @@ fn fetch(
     }
     let mut watcher = Watcher::new(ui, "", 0);
     let files = store
-        .ensure(release, Arch::here(), &hands.cancel.flag(), &mut |event| {
-            watcher.see(&Event::Store(event));
-        })
+        .ensure(
+            release,
+            Arch::here(),
+            &context.cancel.flag(),
+            &mut |event| {
+                watcher.see(&Event::Store(event));
+            },
+        )
         .map_err(ClusterError::from)?;
     let archive = match no_archive {
         true => None,
-        false => archive(release, hands, &mut watcher, ui)?,
+        false => archive(release, context, &mut watcher, ui)?,
     };
     drop(watcher);
     let answer = Fetched {
@@ -303,13 +310,13 @@ fn fetch(
 /// The archive; what stands in its way is a caution, because the release is there and its first start tries again.
 fn archive(
     release: &'static Release,
-    hands: &Hands,
+    context: &Context,
     watcher: &mut Watcher<'_>,
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
-    match hands.make_archive(release, &mut |event| watcher.see(&event)) {
+    match context.make_archive(release, &mut |event| watcher.see(&event)) {
         Ok(path) => Ok(path.map(|path| path.to_string_lossy().into_owned())),
-        Err(error) if hands.cancel.is_set() => Err(error.into()),
+        Err(error) if context.cancel.is_set() => Err(error.into()),
         Err(error) => {
             let why = with_causes(&error);
             let cure = error.hint().map(|hint| format!("; {hint}"));

@@ -5,7 +5,7 @@ use crate::cli::report::Report;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::format::Format;
 use helenus_record::report::{self as pages, ComparisonReport, RunReport};
@@ -51,14 +51,14 @@ struct Pages {
     markdown: String,
 }
 
-pub(crate) fn run(flags: &Report, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Report, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let to_output = flags.markdown.as_deref().is_some_and(outfile::is_output);
     if to_output && ui.json() {
         let text = "--markdown - and --format json both need standard output";
         return Err(CommandError::new(code::USAGE, text)
             .hint("name a file for the summary, or leave --format json out".to_owned()));
     }
-    let history = History::open(&hands.paths.state.join(helenus_record::FILE))?;
+    let history = History::open(&context.paths.state.join(helenus_record::FILE))?;
     let pages = read(&history, &flags.target)?;
     let html = flags
         .out

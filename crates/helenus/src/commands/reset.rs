@@ -5,7 +5,7 @@ use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::reset::{Reset, reset};
 use helenus_model::units::human_duration;
 use serde::Serialize;
@@ -44,17 +44,17 @@ impl Answers for Told {
     }
 }
 
-pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let name = match &flags.name {
         Some(name) => name.clone(),
-        None => hands.clusters.resolve(None)?.plan.name,
+        None => context.clusters.resolve(None)?.plan.name,
     };
     if !flags.dry_run {
-        disturb::may(hands, &name, flags.force)?;
+        disturb::may(context, &name, flags.force)?;
     }
     let begin = Instant::now();
     let progress = ui.progress(&format!("cluster {name}"));
-    let reset = reset(hands, &name, flags.dry_run)?;
+    let reset = reset(context, &name, flags.dry_run)?;
     drop(progress);
     let told = Told {
         reset,

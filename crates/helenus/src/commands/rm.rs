@@ -6,8 +6,8 @@ use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::baseline::{Baselines, Listed};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::many::has_prefix;
 use helenus_cluster::remove::{self, Removal};
 use helenus_cluster::state::StateError;
@@ -69,14 +69,14 @@ fn told(verb: &str, one: &Removal) -> String {
     )
 }
 
-pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let mut names = if flags.all {
-        hands
+        context
             .clusters
             .names()
             .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?
     } else if let Some(prefix) = &flags.prefix {
-        of_prefix(hands, prefix)?
+        of_prefix(context, prefix)?
     } else {
         flags.names.clone()
     };
@@ -85,13 +85,13 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
     // Every name is looked at before the first is removed: a mistyped one removes nothing.
     let mut removals = Vec::new();
     for name in &names {
-        match remove::look(hands, name) {
+        match remove::look(context, name) {
             Ok(removal) => removals.push(removal),
             Err(error) if flags.all && is_gone(&error) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let baselines = Baselines::of(hands);
+    let baselines = Baselines::of(context);
     let theirs: Vec<Listed> = baselines
         .list(None)?
         .into_iter()
@@ -103,8 +103,8 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
         removals.retain(|removal| {
             progress.say(format!("removing {}", removal.name));
             let removed =
-                disturb::may(hands, &removal.name, flags.force).and_then(
-                    |()| match remove::remove(hands, &removal.name) {
+                disturb::may(context, &removal.name, flags.force).and_then(
+                    |()| match remove::remove(context, &removal.name) {
                         Err(error) if flags.all && is_gone(&error) => Ok(false),
                         done => Ok(done.map(|_| true)?),
                     },
@@ -122,7 +122,7 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
             }
         }
         if flags.all {
-            remove::sweep(hands).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
+            remove::sweep(context).map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
         }
     }
     let removed = Removed {
@@ -142,8 +142,8 @@ pub(crate) fn run(flags: &Rm, hands: &Hands, ui: &Ui) -> Result<u8, CommandError
 ///
 /// # Errors
 /// There is none: a mistyped prefix is no success.
-pub(crate) fn of_prefix(hands: &Hands, prefix: &str) -> Result<Vec<String>, CommandError> {
-    let known = hands
+pub(crate) fn of_prefix(context: &Context, prefix: &str) -> Result<Vec<String>, CommandError> {
+    let known = context
         .clusters
         .names()
         .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
@@ -169,10 +169,7 @@ pub(crate) fn of_prefix(hands: &Hands, prefix: &str) -> Result<Vec<String>, Comm
 
 /// A bench that removed itself, or another `rm`, was quicker.
 fn is_gone(error: &ClusterError) -> bool {
-    matches!(
-        error,
-        ClusterError::State(StateError::UnknownCluster { .. })
-    )
+    matches!(error.find(), Some(StateError::UnknownCluster { .. }))
 }
 
 fn text(removed: &Removed) -> String {

@@ -7,72 +7,54 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 
 use self::chosen::ChosenPhase;
 
-use crate::cli::run::{Paced, Run, RunFlags, SerialArg};
+use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
 use crate::commands::bench::{self, render};
 use crate::commands::ledger;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_lab::BenchRequest;
-use helenus_model::bench::Shape;
+use helenus_model::bench::{Load, Shape};
 use helenus_model::run_plan::{Extent, Phase, Positions, SerialConsistency};
 use helenus_model::run_shape::{RunShape, mix};
-use helenus_model::secret::command_line;
-use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 
-pub(crate) fn run(flags: Run, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let request = request(&flags, hands, ui)?;
+pub(crate) fn run(flags: Run, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let request = request(&flags, context, ui)?;
     if flags.dry_run {
-        return render::dry_run(&request, hands, ui);
+        return render::dry_run(&request, context, ui);
     }
-    bench::carry_out(&request, hands, &ui.detailed(flags.detail))
+    bench::carry_out(&request, context, &ui.detailed(flags.detail))
 }
 
-pub(crate) fn request(flags: &Run, hands: &Hands, ui: &Ui) -> Result<BenchRequest, CommandError> {
+pub(crate) fn request(
+    flags: &Run,
+    context: &Context,
+    ui: &Ui,
+) -> Result<BenchRequest, CommandError> {
     let load = &flags.load;
     let cluster = flags.place.cluster.as_deref();
     let look = |keyspace: &str, table: &str| {
-        live_table(hands, cluster.unwrap_or_default(), keyspace, table)
+        live_table(context, cluster.unwrap_or_default(), keyspace, table)
     };
     let live = cluster.is_some().then_some(&look as Live<'_>);
     let mut chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
     chosen.with_table_options(&flags.table_options)?;
     let phases = phases(flags, &chosen)?;
-    bench::processes(load.processes, &phases, load.ledger.is_some())?;
+    bench::processes(load.common.processes, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
-    let distance = bench::distance::of(&load.rtt);
-    Ok(BenchRequest {
-        place: bench::place(
-            &flags.place,
-            (flags.preset, &flags.cluster_flags, distance.as_ref()),
-            false,
-            (hands, ui),
-        )?,
-        closed: load.rate.is_none() && load.rate_steps.is_empty(),
-        rate_per_s: load.rate.map(|paced| paced.per_s),
-        shape: Shape::Phases(phases),
-        workload: chosen.workload,
-        consistency: bench::level(load.cl),
-        faults: bench::faults::script(&load.faults)?,
-        client_dc: load.client_dc.clone(),
-        distance,
-        replication_factor: load.replication_factor.clone(),
-        must_be_served: true,
-        processes: load.processes,
-        pacing: bench::pacing(load.pacing),
-        seed: Seed(load.seed.unwrap_or_else(bench::random)),
-        max_errors: load.max_errors,
-        sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
-        operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
-        ledger: kept,
-        cell: None,
-        tag: load.tag.clone(),
-        recorded: true,
-        place_in_history: None,
-        command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
-        version: crate::cli::VERSION.to_owned(),
-    })
+    let distance = bench::distance::of(&load.common.rtt);
+    let place = bench::place(
+        &flags.place,
+        (flags.preset, &flags.cluster_flags, distance.as_ref()),
+        false,
+        (context, ui),
+    )?;
+    let offered = Load::of(phases.first().and_then(|phase| phase.rate_per_s));
+    let what = (chosen.workload, Shape::Phases(phases), offered);
+    let mut request = bench::with_common(&load.common, place, what, distance)?;
+    request.ledger = kept;
+    Ok(request)
 }
 
 /// All phases of the workload; one of its own where operations are named and no phase is.
@@ -101,9 +83,9 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         mix(workload, asked).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
     // A workload's own count is of its own mix.
     let own_count = chosen.count.filter(|_| flags.ops.is_empty());
-    let count = load.count.or(own_count).filter(|_| {
+    let count = load.common.count.or(own_count).filter(|_| {
         // A time that was asked for comes before a count that was not.
-        load.duration.is_none() && load.rate_steps.is_empty()
+        load.common.duration.is_none() && load.rate_steps.is_empty()
     });
     let positions = load
         .positions
@@ -111,18 +93,18 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         .or_else(|| own_positions(flags, workload, chosen));
     // Who counts operations, or names the partitions one by one, means these and no others.
     let counted = count.is_some() || positions.as_ref().is_some_and(|p| p.most().is_some());
-    let bounded = counted || load.duration.is_some() || load.step.is_some();
+    let bounded = counted || load.common.duration.is_some() || load.step.is_some();
     Ok(RunShape {
         name: chosen.name.clone(),
         operations,
         rate_per_s: load.rate.map(|paced| paced.per_s),
         ramp: load.rate.and_then(|paced| paced.ramp),
         steps_per_s: load.rate_steps.clone(),
-        in_flight: load.in_flight,
+        in_flight: load.common.in_flight,
         extent: extent(load, count),
-        warmup_ms: bench::warmup_ms(load.warmup, counted),
-        settle: bench::settles(load.warmup, bounded, &load.faults),
-        arrivals: bench::arrivals(load.arrivals),
+        warmup_ms: bench::warmup_ms(load.common.warmup, counted),
+        settle: bench::settles(load.common.warmup, bounded, &load.common.faults),
+        arrivals: bench::arrivals(load.common.arrivals),
         population: load.population.or(chosen.population),
         positions,
         // What is called so does it.
@@ -142,7 +124,7 @@ fn own_positions(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Opti
 }
 
 /// A step's time, a count, a time, or else the whole of a ramp.
-fn extent(load: &RunFlags, count: Option<u64>) -> Extent {
+fn extent(load: &RunLoad, count: Option<u64>) -> Extent {
     if let Some(step) = load.step {
         return Extent::DurationMs(bench::ms(step));
     }
@@ -155,5 +137,5 @@ fn extent(load: &RunFlags, count: Option<u64>) -> Extent {
         }) => ramp.over_ms,
         _ => bench::DEFAULT_DURATION_MS,
     };
-    Extent::DurationMs(load.duration.map_or(ramp_ms, bench::ms))
+    Extent::DurationMs(load.common.duration.map_or(ramp_ms, bench::ms))
 }

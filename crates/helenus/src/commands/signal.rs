@@ -5,32 +5,32 @@ use crate::commands::disturb;
 use crate::commands::stop::Done;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use rustix::process::Signal;
 
-pub(crate) fn kill(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    send(flags, hands, ui, "kill", Signal::KILL)
+pub(crate) fn kill(flags: &OneNode, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, context, ui, "kill", Signal::KILL)
 }
 
-pub(crate) fn pause(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    send(flags, hands, ui, "pause", Signal::STOP)
+pub(crate) fn pause(flags: &OneNode, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, context, ui, "pause", Signal::STOP)
 }
 
-pub(crate) fn resume(flags: &OneNode, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    send(flags, hands, ui, "resume", Signal::CONT)
+pub(crate) fn resume(flags: &OneNode, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    send(flags, context, ui, "resume", Signal::CONT)
 }
 
 fn send(
     flags: &OneNode,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
     verb: &'static str,
     signal: Signal,
 ) -> Result<u8, CommandError> {
     let target = Target::parse(&flags.target);
-    let state = hands.clusters.load(&target.cluster)?;
+    let state = context.clusters.load(&target.cluster)?;
     let node = match (&target.node, state.plan.nodes.as_slice()) {
         (Some(node), _) => node.clone(),
         (None, [only]) => only.name.clone(),
@@ -47,7 +47,7 @@ fn send(
     };
     state.node(&node)?;
     if !flags.dry_run {
-        disturb::may(hands, &target.cluster, flags.force).map_err(|refused| {
+        disturb::may(context, &target.cluster, flags.force).map_err(|refused| {
             match (refused.code, verb) {
                 (code::USAGE, "kill" | "pause") => refused.or_else_hint(&format!(
                     "to measure it, let the run make the fault: `helenus run … --fault 'at 10s for 20s {verb} {node}'`"
@@ -55,7 +55,7 @@ fn send(
                 _ => refused,
             }
         })?;
-        hands.signal(&target.cluster, &node, signal)?;
+        context.signal(&target.cluster, &node, signal)?;
     }
     Done {
         format: Format::new("done", 1),

@@ -7,26 +7,31 @@ use crate::commands::stop::Done;
 use crate::commands::up::{Watcher, show_ready};
 use crate::error::CommandError;
 use crate::ui::Ui;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use std::time::Instant;
 
-pub(crate) fn run(flags: &Start, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Start, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.all_of.prefix {
-        None => one(flags, flags.targeted.target.as_deref(), hands, ui),
+        None => one(flags, flags.targeted.target.as_deref(), context, ui),
         Some(prefix) => {
-            for name in of_prefix(hands, prefix)? {
-                one(flags, Some(&name), hands, ui)?;
+            for name in of_prefix(context, prefix)? {
+                one(flags, Some(&name), context, ui)?;
             }
             Ok(0)
         }
     }
 }
 
-fn one(flags: &Start, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn one(
+    flags: &Start,
+    target: Option<&str>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
     let target = target.map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let name = state.plan.name.clone();
@@ -48,10 +53,10 @@ fn one(flags: &Start, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8
         .show(ui);
         return Ok(0);
     }
-    disturb::may(hands, &name, flags.force)?;
+    disturb::may(context, &name, flags.force)?;
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &name, nodes.len());
-    let state = hands.start(&name, node, flags.ready_within, &mut |event| {
+    let state = context.start(&name, node, flags.ready_within, &mut |event| {
         watcher.see(&event)
     })?;
     drop(watcher);

@@ -5,7 +5,7 @@ use crate::commands::fault;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::net::client::Keeper;
 use helenus_cluster::net::echo::Echo;
 use helenus_cluster::ring_view::{self, Silent};
@@ -17,8 +17,8 @@ use std::path::Path;
 /// Round trips a pair: a second and a half at the longest distance of the presets.
 const SAMPLES: u32 = 7;
 
-pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.resolve(flags.named.name.as_deref())?;
+pub(crate) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let state = context.clusters.resolve(flags.named.name.as_deref())?;
     let keyspace = flags.keyspace.as_deref();
     let read = ring_view::read_with_silent(&state, keyspace.is_none());
     let (view, silent) = match (read, keyspace) {
@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &Status, hands: &Hands, ui: &Ui) -> Result<u8, CommandE
     let Shown { report, printed } = shown;
     let round_trips = round_trips(&state);
     // A journal that cannot be read is `fault`'s to tell.
-    let faults = fault::standing(&state, hands).unwrap_or_default();
+    let faults = fault::standing(&state, context).unwrap_or_default();
     let told = Told {
         report: &report,
         round_trips: &round_trips,

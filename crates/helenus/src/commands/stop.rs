@@ -6,7 +6,7 @@ use crate::commands::rm::of_prefix;
 use crate::commands::up::Watcher;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::format::Format;
 use helenus_model::topology::Target;
 use serde::Serialize;
@@ -55,21 +55,21 @@ fn past(verb: &str) -> &'static str {
     }
 }
 
-pub(crate) fn run(flags: &Stop, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Stop, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.all_of.prefix {
-        None => one(flags, flags.targeted.target.as_deref(), hands, ui),
+        None => one(flags, flags.targeted.target.as_deref(), context, ui),
         Some(prefix) => {
-            for name in of_prefix(hands, prefix)? {
-                one(flags, Some(&name), hands, ui)?;
+            for name in of_prefix(context, prefix)? {
+                one(flags, Some(&name), context, ui)?;
             }
             Ok(0)
         }
     }
 }
 
-fn one(flags: &Stop, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn one(flags: &Stop, target: Option<&str>, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let target = target.map(Target::parse);
-    let state = hands
+    let state = context
         .clusters
         .resolve(target.as_ref().map(|t| t.cluster.as_str()))?;
     let node = target.as_ref().and_then(|t| t.node.as_deref());
@@ -79,9 +79,9 @@ fn one(flags: &Stop, target: Option<&str>, hands: &Hands, ui: &Ui) -> Result<u8,
         .map(|n| n.name.clone())
         .collect();
     if !flags.targeted.dry_run {
-        disturb::may(hands, &state.plan.name, flags.force)?;
+        disturb::may(context, &state.plan.name, flags.force)?;
         let mut watcher = Watcher::new(ui, &state.plan.name, nodes.len());
-        hands.stop(&state.plan.name, node, flags.within, &mut |event| {
+        context.stop(&state.plan.name, node, flags.within, &mut |event| {
             watcher.see(&event);
         })?;
     }

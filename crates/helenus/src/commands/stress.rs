@@ -11,8 +11,7 @@ use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::ready::ReadyError;
 use helenus_lab::BenchError;
 use helenus_lab::LabEvent;
@@ -27,21 +26,22 @@ use helenus_model::secret::command_line;
 use helenus_model::stress::{
     Asked, Command, Rate, Stress, StressError, help, percentiles, profiles, read, values,
 };
+use helenus_model::units::thousands;
 use helenus_model::workload::Workload;
 use helenus_record::report::run_answer;
 use serde::Serialize;
 use sink::Sink;
 use std::collections::BTreeMap;
 
-pub(crate) fn run(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    match asked(flags, hands, ui) {
+pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    match asked(flags, context, ui) {
         // cassandra-stress knows one failure only.
         Ok(0) if ui.lost().is_some() => Ok(code::BAR),
         ended => ended,
     }
 }
 
-fn asked(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+fn asked(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (stress, translated) = match read(&flags.words).map_err(refused)? {
         Asked::Help(about) => {
             ui.out(&help(about.as_deref()));
@@ -68,7 +68,7 @@ fn asked(flags: &Flags, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     for caution in stress.cautions() {
         ui.caution(&caution);
     }
-    let outcome = carry_out(&stress, translated.as_deref(), flags, hands, ui);
+    let outcome = carry_out(&stress, translated.as_deref(), flags, context, ui);
     outcome.map_err(|mut error| {
         if error.code != code::INTERRUPTED {
             error.code = code::BAR;
@@ -85,7 +85,7 @@ fn carry_out(
     stress: &Stress,
     translated: Option<&str>,
     flags: &Flags,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let hosts = place::hosts(stress)?;
@@ -95,12 +95,12 @@ fn carry_out(
         return dry_run(&known, &load::load(stress, None)?, ui);
     }
     load::check(stress)?;
-    let place = place::place(stress, flags, hands)?;
+    let place = place::place(stress, flags, context)?;
     let there = match &place.to {
-        Where::Cluster(name) => Some((hands, name.as_str())),
+        Where::Cluster(name) => Some((context, name.as_str())),
         _ => None,
     };
-    let _held = there.and_then(|(_, name)| disturb::hold(hands, name));
+    let _held = there.and_then(|(_, name)| disturb::hold(context, name));
     let loaded = load::load(stress, there)?;
     let request = StressRequest {
         place: place.to.clone(),
@@ -127,7 +127,7 @@ fn carry_out(
         }
     }
     let searches = matches!(request.stress.rate, Rate::Search { .. });
-    let ended = stress::run(hands, &request, &mut |event| {
+    let ended = stress::run(context, &request, &mut |event| {
         live(&event, ui);
         sink.see(&event, searches);
     });
@@ -205,8 +205,8 @@ fn tell_run(run: &StressRun, ui: &Ui) {
     for (name, (nothing, all)) in &run.found_nothing {
         ui.note(&format!(
             "{name}: {} of {} reads found no row",
-            render::thousands(*nothing),
-            render::thousands(*all)
+            thousands(*nothing),
+            thousands(*all)
         ));
     }
     let doubts = render::doubts(phases);
@@ -227,7 +227,7 @@ fn failure(error: StressRunError) -> CommandError {
         return CommandError::of(code::BAR, &error).hint(hint);
     };
     match *error {
-        BenchError::Cluster(ClusterError::Ready(ReadyError::Interrupted)) => {
+        BenchError::Cluster(error) if matches!(error.find(), Some(ReadyError::Interrupted)) => {
             CommandError::new(code::INTERRUPTED, "interrupted, and cleaned up")
         }
         other => bench::failure(other),

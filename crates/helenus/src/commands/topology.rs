@@ -5,7 +5,7 @@ use super::up::{plural, shape};
 use crate::cli::topology::{TopologyVerb, TopologyWhat};
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::state::ClusterState;
 use helenus_model::format::Format;
 use helenus_model::topology::link::{Directed, LINK_PRESETS, LinkPreset};
@@ -72,7 +72,7 @@ struct ShownNode {
     disk: Option<Bytes>,
 }
 
-pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &TopologyVerb, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.what {
         TopologyWhat::Check { file } => of_file(file, ui),
         TopologyWhat::Show { what } => {
@@ -80,7 +80,7 @@ pub(crate) fn run(flags: &TopologyVerb, hands: &Hands, ui: &Ui) -> Result<u8, Co
             if path.is_file() || what.contains('/') {
                 return of_file(path, ui);
             }
-            of_cluster(&hands.clusters.load(what)?, ui);
+            of_cluster(&context.clusters.load(what)?, ui);
             Ok(0)
         }
         TopologyWhat::Links => {

@@ -3,11 +3,12 @@
 use crate::cli::{ClusterFlags, PresetArg, Up};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Table, Ui};
+use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
+use helenus_cluster::event::{Event, MemberEvent};
 use helenus_cluster::given::{self, SchemaFile};
-use helenus_cluster::lifecycle::{Event, Hands, Source, UpRequest};
+use helenus_cluster::lifecycle::{Source, UpRequest};
 use helenus_cluster::limits::disk::DiskHeld;
-use helenus_cluster::members::MemberEvent;
 use helenus_cluster::observe::{self, NodeView};
 use helenus_cluster::ready::ReadyEvent;
 use helenus_cluster::state::ClusterState;
@@ -76,13 +77,13 @@ impl Answers for ClusterPlan {
     }
 }
 
-pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if let (Some(count), Some(prefix)) = (flags.many.count, flags.many.prefix.clone()) {
-        return super::up_many::run(&flags, &prefix, count, hands, ui);
+        return super::up_many::run(&flags, &prefix, count, context, ui);
     }
     let name = match flags.name.clone() {
         Some(name) => name,
-        None => free_name(hands)?,
+        None => free_name(context)?,
     };
     let shape = shape::of(&flags)?;
     let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
@@ -94,9 +95,9 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
         None => None,
     };
     if flags.dry_run {
-        let plan = hands.dry_run(&request)?;
+        let plan = context.dry_run(&request)?;
         tell_fits(schema.as_ref(), &plan, ui);
-        tell_unfetched(&request.source, hands, ui);
+        tell_unfetched(&request.source, context, ui);
         if let Some(like) = &like {
             ui.result(like, || like::text(like) + NOTHING);
             return Ok(0);
@@ -111,11 +112,11 @@ pub(crate) fn run(flags: Up, hands: &Hands, ui: &Ui) -> Result<u8, CommandError>
     }
     let begin = Instant::now();
     let mut watcher = Watcher::new(ui, &request.name, request.topology.nodes());
-    let mut state = hands.up(&request, &mut |event| watcher.see(&event))?;
+    let mut state = context.up(&request, &mut |event| watcher.see(&event))?;
     if let Some(schema) = &schema {
         tell_fits(Some(schema), &state.plan, ui);
         let name = state.plan.name.clone();
-        state = given::give(hands, &name, schema, &mut |done, of| {
+        state = given::give(context, &name, schema, &mut |done, of| {
             watcher.at("running the schema", done as u64, of as u64);
         })?;
     }
@@ -137,14 +138,14 @@ pub(crate) fn tell_fits(schema: Option<&SchemaFile>, plan: &ClusterPlan, ui: &Ui
 }
 
 /// Notes a patch that was never fetched here: a dry run fetches nothing, so it may or may not exist.
-pub(crate) fn tell_unfetched(source: &Source, hands: &Hands, ui: &Ui) {
+pub(crate) fn tell_unfetched(source: &Source, context: &Context, ui: &Ui) {
     let Source::Known(name) = source else { return };
     let Ok(release) = Release::find(name) else {
         return;
     };
     // Opening the store would make its folder.
-    let cache = Some(&hands.paths.cache).filter(|cache| cache.exists());
-    let store = cache.and_then(|cache| Store::open(cache, &hands.env).ok());
+    let cache = Some(&context.paths.cache).filter(|cache| cache.exists());
+    let store = cache.and_then(|cache| Store::open(cache, &context.env).ok());
     let recorded = store.is_some_and(|store| store.known_lock(release).is_some());
     if recorded || release.lock().is_some() {
         return;
@@ -216,8 +217,8 @@ pub(crate) fn plural(count: usize, word: &str) -> String {
 }
 
 /// The first of c1, c2, … that no cluster has.
-fn free_name(hands: &Hands) -> Result<String, CommandError> {
-    let names = hands
+fn free_name(context: &Context) -> Result<String, CommandError> {
+    let names = context
         .clusters
         .names()
         .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;

@@ -8,8 +8,10 @@ use crate::commands::up::{
 };
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::with_causes;
+use helenus_cluster::event::Event;
 use helenus_cluster::given::{self, SchemaFile};
-use helenus_cluster::lifecycle::{Event, Hands, with_causes};
 use helenus_cluster::machine;
 use helenus_cluster::many::{Outcome, at_once, names};
 use helenus_cluster::observe::{self, NodeView};
@@ -96,7 +98,7 @@ pub(crate) fn run(
     flags: &Up,
     prefix: &str,
     count: u32,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
     let names = names(prefix, count);
@@ -114,15 +116,15 @@ pub(crate) fn run(
         None => at_once(machine::read().cores),
     };
     if flags.dry_run {
-        let plans = hands.dry_run_many(&request, &names)?;
+        let plans = context.dry_run_many(&request, &names)?;
         let plans = Plans {
             format: Format::new("cluster-plan-list", 1),
             at_once,
             planned_bytes: plans.iter().map(|plan| memory::total(plan).0).sum(),
-            free_bytes: room::available(&hands.clusters).0,
+            free_bytes: room::available(&context.clusters).0,
             plans,
         };
-        tell_unfetched(&request.source, hands, ui);
+        tell_unfetched(&request.source, context, ui);
         if let Some(first) = plans.plans.first() {
             tell_fits(schema.as_ref(), first, ui);
         }
@@ -133,11 +135,11 @@ pub(crate) fn run(
     let mut shared = Watcher::new(ui, &format!("{prefix}1 … {prefix}{count}"), names.len());
     let mut watch = Watch::default();
     let nodes = request.topology.nodes() * names.len();
-    let mut outcomes = hands.up_many(&request, &names, at_once, &mut |name, event| {
+    let mut outcomes = context.up_many(&request, &names, at_once, &mut |name, event| {
         watch.see(name, &event, nodes, &mut shared);
     })?;
     if let Some(schema) = &schema {
-        give(hands, schema, &mut outcomes, &mut shared, ui);
+        give(context, schema, &mut outcomes, &mut shared, ui);
     }
     drop(shared);
     answer(&outcomes, begin, at_once, ui)
@@ -161,7 +163,7 @@ fn plans_text(all: &Plans) -> String {
 
 /// Gives each cluster that is ready its schema; one where that fails has failed.
 fn give(
-    hands: &Hands,
+    context: &Context,
     schema: &SchemaFile,
     outcomes: &mut [Outcome],
     shared: &mut Watcher<'_>,
@@ -174,7 +176,7 @@ fn give(
     for (done, outcome) in outcomes.iter_mut().enumerate() {
         shared.at("running the schema", done as u64, of);
         if outcome.result.is_ok() {
-            outcome.result = given::give(hands, &outcome.name, schema, &mut |_, _| {});
+            outcome.result = given::give(context, &outcome.name, schema, &mut |_, _| {});
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::commands::disturb;
 use crate::commands::up::{Watcher, plural, tell_unfetched};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::{Hands, Source};
+use helenus_cluster::context::Context;
+use helenus_cluster::lifecycle::Source;
 use helenus_cluster::upgrade::{UpgradeEvent, UpgradeLook, UpgradeRequest};
 use helenus_model::format::Format;
 use helenus_model::units::human_duration;
@@ -67,8 +68,8 @@ struct StepView {
     seconds: Option<f64>,
 }
 
-pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let state = hands.clusters.resolve(flags.name.as_deref())?;
+pub(crate) fn run(flags: &Upgrade, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let state = context.clusters.resolve(flags.name.as_deref())?;
     let request = UpgradeRequest {
         cluster: state.plan.name.clone(),
         to: flags.to.clone(),
@@ -78,19 +79,19 @@ pub(crate) fn run(flags: &Upgrade, hands: &Hands, ui: &Ui) -> Result<u8, Command
         within: flags.within,
         ready_within: flags.ready_within,
     };
-    let look = hands.upgrade_plan(&request)?;
+    let look = context.upgrade_plan(&request)?;
     if flags.dry_run {
         let answer = answer(&look, &look.plan, &[], true);
-        tell_unfetched(&Source::Known(answer.to.clone()), hands, ui);
+        tell_unfetched(&Source::Known(answer.to.clone()), context, ui);
         ui.result(&answer, || dry_text(&answer));
         return Ok(0);
     }
     if !look.plan.steps.is_empty() {
         // A run beside it goes on, and learns of it.
-        disturb::may(hands, &request.cluster, true)?;
+        disturb::may(context, &request.cluster, true)?;
     }
     let mut watcher = Watcher::new(ui, &request.cluster, state.plan.nodes.len());
-    let done = hands.upgrade(&request, &mut |event| match event {
+    let done = context.upgrade(&request, &mut |event| match event {
         UpgradeEvent::Life(event) => watcher.see(&event),
         UpgradeEvent::Step { number, of, step } => {
             watcher.at(&step.words(), number as u64 - 1, of as u64);

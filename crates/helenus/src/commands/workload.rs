@@ -7,17 +7,17 @@ mod new;
 use crate::cli::workload::{Show, Workload, WorkloadVerb};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::built_in::{self, BuiltIn, BuiltInError, BuiltInPhase};
 use helenus_model::format::Format;
 use serde::Serialize;
 
-pub(crate) fn run(flags: &Workload, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn run(flags: &Workload, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.verb {
         WorkloadVerb::List => list(ui),
         WorkloadVerb::Show(flags) => show(flags, ui)?,
         WorkloadVerb::Check(flags) => check::run(flags, ui)?,
-        WorkloadVerb::New(flags) => new::run(flags, hands, ui)?,
+        WorkloadVerb::New(flags) => new::run(flags, context, ui)?,
     }
     Ok(0)
 }

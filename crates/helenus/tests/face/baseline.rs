@@ -161,19 +161,3 @@ fn json_of_each_verb() {
     let removed = lab.json(&["baseline", "rm", "c", "one"]);
     assert_eq!(removed["format"], "helenus.baseline-removed/1");
 }
-
-#[test]
-fn help_has_examples() {
-    for verb in [
-        &["baseline"][..],
-        &["baseline", "save"],
-        &["baseline", "restore"],
-    ] {
-        let said = lab_free(&[verb, &["--help"]].concat());
-        assert!(said.contains("Examples:\n  helenus baseline "), "{said}");
-    }
-}
-
-fn lab_free(words: &[&str]) -> String {
-    TestLab::new().done(words)
-}

@@ -27,65 +27,6 @@ fn refused(lab: &TestLab, all: &[&[&str]]) -> String {
 }
 
 #[test]
-fn help() {
-    shot!(TestLab::new().run(&["compare", "--help"]), @r#"
-    exit code: 0
-    --- standard output
-    Compare two sides: what differs, by how much, with confidence intervals
-
-    Usage: helenus compare [OPTIONS] <A> <B>
-           helenus compare [OPTIONS] --ab <A.toml> <B.toml>
-           helenus compare <COMPARISON>
-
-    Arguments:
-      [A B]...  Two sides, each a run, a list or range of runs, a tag, or @last; or one comparison to
-                show again
-
-    Options:
-          --ab <A.toml> <B.toml>  Two files with flags of `bench`: run both in interleaved pairs of
-                                  restarts and compare them
-          --format <FORMAT>       Text for people, or JSON for programs [default: text] [possible
-                                  values: text, json]
-          --pairs <N>             Pairs to run [default: 8]
-      -v, --verbose...            More detail on standard error; twice for everything. The log file
-                                  always has it
-      -q, --quiet                 Print only errors on standard error
-          --until <PERCENT>       Target half-width of the confidence interval, such as 5%; six pairs
-                                  determine how many are needed
-          --stop-early            From the sixth pair on, stop when every threshold is decided or a
-                                  difference is significant; the confidence intervals hold whenever it
-                                  stops
-          --max-pairs <N>         Maximum of pairs with --until or --stop-early [default: 30]
-          --fail-on <THRESHOLD>   A threshold, such as 'p99>+5%'; may be repeated; inconclusive below
-                                  six pairs
-          --seed <N>              Seed of the order and of the data [default: random, and printed]
-          --dry-run               Show what would run and how long it takes; start nothing
-      -h, --help                  Print help
-
-    Examples:
-      helenus compare before after           two tags: their restarts in pairs
-      helenus compare r12 r13                two single runs, side by side; no claim
-      helenus compare r12..r19 @last         ranges, lists and @last name runs too
-      helenus compare --ab a.toml b.toml     eight interleaved pairs of restarts
-      helenus compare --ab a.toml b.toml --until 5% --max-pairs 30
-      helenus compare --ab a.toml b.toml --stop-early
-      helenus compare --ab main.toml patch.toml --fail-on 'p99>+5%' --fail-on 'cpu>+3%'
-
-    A side's file holds flags of `helenus bench` as TOML, one key a line:
-      preset = "dev"
-      rate = 2000
-      set = ["concurrent_reads=16"]
-
-    A threshold of --fail-on is [PHASE.][OPERATION.][service|response.]MEASURE (>|<) PERCENT. A MEASURE
-    is p50, p90, p95, p99, p99.9, mean, throughput, cpu (the nodes', per operation) or generator-cpu.
-
-    A threshold is decided by a one-sided bound at 95 %; several share the 5 % (Bonferroni).
-
-    Exit codes: 0 every threshold holds, 1 one is crossed, 6 inconclusive.
-    "#);
-}
-
-#[test]
 fn what_is_no_comparison() {
     let lab = with_sides();
     let ab = ["--ab", "a.toml", "b.toml"];

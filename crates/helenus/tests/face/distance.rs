@@ -1,4 +1,4 @@
-//! Topologies and links at the face: what is shown of them, and what is refused.
+//! Topologies and links on the command line: what is shown of them, and what is refused.
 //! Refuses a real network: what is asked here needs none.
 
 use crate::lab::TestLab;

@@ -71,6 +71,17 @@ fn a_plan_says_what_would_run() {
 }
 
 #[test]
+fn a_relative_path_is_found_beside_the_file() {
+    let lab = lab();
+    lab.write("deep/dist/empty", "");
+    let home = FILE.replace("[cluster]", "[cluster]\ncassandra-home = \"dist\"");
+    lab.write("deep/home.toml", &home);
+    let said = lab.run(&["experiment", "plan", "deep/home.toml"]);
+    assert_ne!(said.code, "0", "{said}");
+    assert!(said.err.contains("[LAB]/deep/dist is not a"), "{said}");
+}
+
+#[test]
 fn what_its_samples_cannot_decide_is_refused_before_anything_runs() {
     let lab = lab();
     // 1,000 a second for 10 s are enough, 500 are not.
@@ -343,4 +354,31 @@ fn shipped_experiments_are_read() {
         files += 1;
     }
     assert!(files > 0);
+}
+
+#[test]
+fn files_of_older_versions_are_read() {
+    let lab = TestLab::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let copied = |folder: &str, ending: &str| -> Vec<String> {
+        let entries = fs_err::read_dir(root.join(folder)).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let those = paths.filter(|path| path.extension().is_some_and(|e| e == ending));
+        let copy = |path: std::path::PathBuf| {
+            let name = path
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
+            lab.write(&name, &fs_err::read_to_string(&path).expect("a file"));
+            name
+        };
+        those.map(copy).collect()
+    };
+    copied("experiments", "yaml");
+    let old = copied("benches/runs/experiments", "toml");
+    assert!(!old.is_empty());
+    for name in old {
+        lab.json(&["experiment", "check", &name]);
+    }
 }

@@ -22,24 +22,6 @@ queries:
 ";
 
 #[test]
-fn help_of_ledger() {
-    for words in [&["ledger"][..], &["ledger", "check"], &["ledger", "show"]] {
-        let said = bare().run(&[words, &["--help"]].concat());
-        assert_eq!(said.code, "0", "{said}");
-        assert!(said.out.contains("Examples:"), "{said}");
-        let widest = said.out.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(100), "{said}");
-    }
-    let said = bare().run(&["ledger", "check", "--help"]);
-    for words in [
-        "--client-dc <DC>",
-        "Exit codes: 0 nothing is lost, 1 something is",
-    ] {
-        assert!(said.out.contains(words), "{said}");
-    }
-}
-
-#[test]
 fn a_ledger_of_a_cluster_that_is_removed_is_refused() {
     shot!(bare().run(&["run", "standard1", "--ops", "write=1", "--ledger"]), @"
     exit code: 2

@@ -1,4 +1,4 @@
-//! Ring 4, the face: every verb, help text, error and JSON shape, as the words that a person or a program gets.
+//! Ring 4, the command line: every verb, help text, error and JSON shape, as the words that a person or a program gets.
 //! Refuses to start Cassandra: where a cluster is wanted, the fake node stands in.
 
 #[path = "../lab/mod.rs"]
@@ -14,8 +14,6 @@ mod dry;
 mod experiment;
 mod guard;
 mod help;
-mod help_node;
-mod help_up;
 mod history;
 mod history_runs;
 mod inputs;

@@ -4,44 +4,6 @@
 use crate::lab::TestLab;
 
 #[test]
-fn help_shows_lines_that_run() {
-    shot!(TestLab::new().run(&["nb", "--help"]), @r#"
-    exit code: 0
-    --- standard output
-    Run a command line of NoSQLBench's cql-iot as it is
-
-    Usage: helenus nb [OPTIONS] [LINE]...
-
-    Arguments:
-      [LINE]...  The arguments of nb
-
-    Options:
-          --cluster <NAME>                 One of your clusters, if the line has no hosts=
-          --format <FORMAT>                Text for people, or JSON for programs [default: text]
-                                           [possible values: text, json]
-          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, named by
-                                           hosts=
-      -v, --verbose...                     More detail on standard error; twice for everything. The log
-                                           file always has it
-      -q, --quiet                          Print only errors on standard error
-          --tag <WORD>                     A tag to find the run by in the history
-          --dry-run                        Show the plan, start nothing
-      -h, --help                           Print help
-
-    Examples:
-      helenus nb cql-iot rampup-cycles=1k main-cycles=10k cyclerate=100 write_ratio=7 read_ratio=3
-      helenus nb --cluster c cql-iot rampup-cycles=10k main-cycles=100k cyclerate=2000 rf=3
-      helenus nb cql-iot hosts=10.0.0.1 username=me passfile=secret.txt main-cycles=10k async=100
-      helenus nb --dry-run cql-iot rampup-cycles=1k main-cycles=10k
-
-    It runs the phases rampup and main of the workload iot (`helenus workload show iot`): cyclerate=
-    is the rate, async= the operations in flight; --progress and -v are accepted. Without hosts= it
-    runs on your only running cluster. At the end it prints NoSQLBench's timers, such as
-    cqliot_default_main.cycles.responsetime.
-    "#);
-}
-
-#[test]
 fn other_workloads_and_parameters_are_refused_with_the_nearest() {
     let say = |line: &str| TestLab::new().run(&line.split(' ').collect::<Vec<_>>());
     shot!(say("nb"), @r#"

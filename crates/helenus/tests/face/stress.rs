@@ -4,44 +4,6 @@
 use crate::lab::TestLab;
 
 #[test]
-fn help_of_helenus() {
-    shot!(TestLab::new().run(&["stress", "--help"]), @"
-    exit code: 0
-    --- standard output
-    Run a command line of cassandra-stress as it is
-
-    Usage: helenus stress [OPTIONS] [LINE]...
-
-    Arguments:
-      [LINE]...  The arguments of cassandra-stress
-
-    Options:
-          --cluster <NAME>                 One of your clusters, if the line has no -node
-          --format <FORMAT>                Text for people, or JSON for programs [default: text]
-                                           [possible values: text, json]
-          --i-may-write-to <CLUSTER NAME>  The exact name of a cluster that is not yours, named by -node
-      -v, --verbose...                     More detail on standard error; twice for everything. The log
-                                           file always has it
-      -q, --quiet                          Print only errors on standard error
-          --tag <TAG>                      A tag to find the runs by in the history
-          --dry-run                        Print what would be done, and do nothing
-      -h, --help                           Print help
-
-    Examples:
-      helenus stress write n=1000000 -rate threads=50
-      helenus stress mixed 'ratio(write=1,read=3)' duration=60s -rate threads=50 fixed=2000/s
-      helenus stress user profile=cqlstress-example.yaml 'ops(insert=1,simple1=3)' n=100k
-      helenus stress --dry-run write n=10k -rate threads=8 throttle=500/s
-      helenus stress print 'dist=gaussian(1..1M)'
-      helenus stress help -rate
-
-    Without -node it runs on your only running cluster; --cluster chooses among several.
-    Parentheses need quotes or backslashes in a shell. Rows, summary and exit codes are those of
-    cassandra-stress 4.0; doubts go to standard error, runs into the history.
-    ");
-}
-
-#[test]
 fn help_of_the_line() {
     shot!(TestLab::new().run(&["stress", "help", "-rate"]), @"
     exit code: 0

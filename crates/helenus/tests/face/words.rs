@@ -190,7 +190,7 @@ fn quiet_says_nothing_but_the_result() {
     let mut lab = TestLab::fake("ready");
     let said = lab.run(&["up", "c", "--quiet"]);
     assert_eq!((said.code.as_str(), said.err.as_str()), ("0", ""));
-    lab.set("HELENUS_FAKE_NODE", "crash");
+    lab.behave("crash");
     let said = lab.run(&["up", "d", "--quiet"]);
     assert!(said.err.starts_with("error: "), "{said}");
 }

@@ -25,6 +25,16 @@ use std::time::{Duration, Instant};
 /// The binary under test.
 pub(crate) const HELENUS: &str = env!("CARGO_BIN_EXE_helenus");
 
+/// The stand-in for Cassandra; it is built with the workspace's tests.
+pub(crate) fn fake_node() -> PathBuf {
+    let program = Path::new(HELENUS).with_file_name("helenus-fake-node");
+    assert!(
+        program.exists(),
+        "there is no fake node: cargo build --package helenus-fake-node"
+    );
+    program
+}
+
 /// Longest wait for anything: a hang must fail, a loaded machine must not.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
 
@@ -68,8 +78,14 @@ impl TestLab {
     /// A lab whose nodes are stand-ins that behave so.
     pub(crate) fn fake(behaviour: &str) -> Self {
         let mut lab = Self::new();
-        lab.set("HELENUS_FAKE_NODE", behaviour);
+        lab.behave(behaviour);
         lab
+    }
+
+    /// Nodes that are started from now on are stand-ins that behave so.
+    pub(crate) fn behave(&mut self, behaviour: &str) {
+        let fake = format!("{} {behaviour}", fake_node().display());
+        self.set("HELENUS_FAKE_NODE", fake);
     }
 
     /// Sets a variable of the environment.
@@ -219,7 +235,7 @@ impl TestLab {
     pub(crate) fn node_pids(&self) -> Vec<i32> {
         let nodes = self.processes().into_iter();
         nodes
-            .filter(|p| p.command.contains("__fake-node"))
+            .filter(|p| p.command.contains("helenus-fake-node"))
             .map(|p| p.pid)
             .collect()
     }

@@ -3,6 +3,7 @@
 
 use crate::lab::{HELENUS, PATIENCE, TestLab, look, not_run};
 use helenus_cluster::alive;
+use helenus_cluster::error::Problem as _;
 use helenus_cluster::net::client::{self, Keeper, NetError};
 use helenus_cluster::net::control::Status;
 use helenus_cluster::net::folder_of;

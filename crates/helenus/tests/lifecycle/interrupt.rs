@@ -93,10 +93,10 @@ fn ctrl_c_during_start_keeps_the_data() {
     let text = fs_err::read_to_string(&state).expect("a state");
     fs_err::write(
         &state,
-        text.replace("\"fake\": \"ready\"", "\"fake\": \"hang\""),
+        text.replace("helenus-fake-node ready\"", "helenus-fake-node hang\""),
     )
     .expect("a state");
-    lab.set("HELENUS_FAKE_NODE", "hang");
+    lab.behave("hang");
     let start = until_nodes(&lab, &["start", "c"], 1);
     start.signal(Signal::INT);
     shot!(start.end(), @"

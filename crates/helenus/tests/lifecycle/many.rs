@@ -119,7 +119,7 @@ fn a_window_of_one_starts_one_after_the_other() {
 fn ctrl_c_removes_all_that_the_command_made_and_nothing_else() {
     let mut lab = TestLab::fake("ready");
     lab.done(&["up", "dev"]);
-    lab.set("HELENUS_FAKE_NODE", "hang");
+    lab.behave("hang");
     let mut up = lab.begin(&THREE);
     look::wait_for("three more nodes", PATIENCE, || {
         assert!(up.runs(), "it ended early");

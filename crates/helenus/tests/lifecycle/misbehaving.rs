@@ -1,8 +1,9 @@
 //! Nodes that die, hang, stay deaf, take no SIGTERM, leave children behind, or flood their log.
 //! Refuses a time-out as an answer where the cause can be named.
 
-use crate::lab::{PATIENCE, TestLab, look};
+use crate::lab::{PATIENCE, TestLab, fake_node, look};
 use rustix::process::{Pid, Signal, kill_process};
+use std::process::Command;
 
 #[test]
 fn a_node_that_dies_at_its_start() {
@@ -73,9 +74,11 @@ fn an_answer_of_somebody_else_is_not_the_node_s() {
             .ok_or_else(|| "none".to_owned())
     });
     let folder = lab.cluster("c").join("node1");
-    let folder = folder.to_str().expect("a path in UTF-8");
     // What the node would say, from another process.
-    let _stranger = lab.begin(&["__fake-node", "ready", folder]);
+    let mut stranger = Command::new(fake_node());
+    lab.dress(&mut stranger);
+    stranger.arg("ready").arg(folder);
+    let _stranger = lab.begin_command(stranger);
     shot_live!(up.end(), @"
     exit code: 4
     --- standard error

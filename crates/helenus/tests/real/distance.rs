@@ -3,6 +3,7 @@
 
 use crate::clusters::number;
 use crate::home::Home;
+use helenus_cluster::error::Problem as _;
 use helenus_cluster::net::client::{Dialer, try_out};
 use helenus_cql::{Client, ConnectOptions, Consistency};
 use helenus_model::network::NetworkPlan;

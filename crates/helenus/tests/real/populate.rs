@@ -47,9 +47,9 @@ token_range_queries:
 /// The settings that a load raises, as the node itself tells them.
 fn settings(home: &Home) -> Vec<Value> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
-    let hands = crate::reset::hands(home);
-    let state = hands.clusters.load("c").expect("the state");
-    let mbeans = Mbeans::of(&hands, &state, "node1").expect("the agent");
+    let context = crate::reset::context(home);
+    let state = context.clusters.load("c").expect("the state");
+    let mbeans = Mbeans::of(&context, &state, "node1").expect("the agent");
     let read = |attribute: &&str| mbeans.read(STORAGE, attribute).expect("an attribute");
     CARED_FOR.iter().map(read).collect()
 }

@@ -3,32 +3,32 @@
 
 use crate::home::Home;
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
 use helenus_cluster::env::Env;
-use helenus_cluster::lifecycle::Hands;
 use helenus_cluster::mbeans::{Ask, Mbeans};
 use serde_json::json;
 use std::path::PathBuf;
 
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
-/// The hands of a test, in the home of the clusters that the binary made.
-pub(crate) fn hands(home: &Home) -> Hands {
+/// What a test works with, in the home of the clusters that the binary made.
+pub(crate) fn context(home: &Home) -> Context {
     let mut env = Env::of_process();
     env.vars.insert("HELENUS_HOME".into(), home.path().into());
     env.vars
         .insert("HELENUS_CACHE".into(), crate::home::cache().into());
     let helenus = PathBuf::from(env!("CARGO_BIN_EXE_helenus"));
     env.leash = Some(helenus.clone());
-    Hands::open(env, helenus, Cancel::default()).expect("the folders of the home")
+    Context::open(env, helenus, Cancel::default()).expect("the folders of the home")
 }
 
 /// The agent lives in 64 MB: it reads, sets, calls, refuses, is used again, ends, and comes back.
 pub(crate) fn mbeans_answer_in_a_tiny_node() {
     let home = Home::new();
     home.helenus(&["up", "c"]).ok();
-    let hands = hands(&home);
-    let state = hands.clusters.load("c").expect("the state");
-    let mbeans = Mbeans::of(&hands, &state, "node1").expect("the agent");
+    let context = context(&home);
+    let state = context.clusters.load("c").expect("the state");
+    let mbeans = Mbeans::of(&context, &state, "node1").expect("the agent");
     let live = mbeans.read(STORAGE, "LiveNodes").expect("an attribute");
     assert_eq!(live, json!([state.plan.nodes[0].address.to_string()]));
     let throughput = "CompactionThroughputMbPerSec";
@@ -58,7 +58,7 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
         .exec(hints, "deleteAllHints", &[])
         .expect("what a reset asks where hints lie");
     // The second one finds the first one's agent.
-    let again = Mbeans::of(&hands, &state, "node1").expect("the agent");
+    let again = Mbeans::of(&context, &state, "node1").expect("the agent");
     assert_eq!(again.read(STORAGE, throughput).expect("read"), 7);
     let listed = || home.helenus(&["list", "--format", "json"]).ok().json();
     let threads = |v: serde_json::Value| v["clusters"][0]["nodes"][0]["memory"]["threads"].as_u64();
@@ -68,7 +68,7 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
     mbeans
         .read(STORAGE, throughput)
         .expect_err("nobody listens");
-    let back = Mbeans::of(&hands, &state, "node1").expect("the agent");
+    let back = Mbeans::of(&context, &state, "node1").expect("the agent");
     assert_eq!(back.read(STORAGE, throughput).expect("read"), 7);
     // Nobody reads the password but its owner, and no process carries it in its words.
     let folder = PathBuf::from(&state.plan.nodes[0].folder).join("jolokia");
@@ -78,7 +78,7 @@ pub(crate) fn mbeans_answer_in_a_tiny_node() {
         assert_eq!(mode.permissions().mode() & 0o777, 0o600, "{file}");
     }
     home.helenus(&["pause", "c/1"]).ok();
-    let paused = Mbeans::of(&hands, &state, "node1").expect_err("it is paused");
+    let paused = Mbeans::of(&context, &state, "node1").expect_err("it is paused");
     assert!(paused.to_string().contains("does not answer"), "{paused}");
     home.helenus(&["resume", "c/1"]).ok();
 }
@@ -102,26 +102,26 @@ const SCHEMA: &str = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStra
     CREATE INDEX by_v ON k.t (v);";
 
 /// A cluster with a recorded schema of one keyspace, and a connection that stays open.
-fn recorded(home: &Home) -> (Hands, helenus_cql::Client) {
+fn recorded(home: &Home) -> (Context, helenus_cql::Client) {
     home.helenus(&["up", "c"]).ok();
-    let hands = hands(home);
+    let context = context(home);
     // Without a record, the state after `up` has no schema at all.
     home.helenus(&["cql", "c", "-e", SCHEMA]).ok();
     let back = reset(home);
     assert_eq!(back["changes"], json!(["drop keyspace k"]));
     home.helenus(&["cql", "c", "-e", SCHEMA]).ok();
-    let state = hands.clusters.load("c").expect("the state");
-    helenus_cluster::reset::record(&hands, &state, None).expect("the record");
-    let address = helenus_cluster::ready::cql_address(&state.plan, &state.plan.nodes[0]);
+    let state = context.clusters.load("c").expect("the state");
+    helenus_cluster::origin::record(&context, &state, None).expect("the record");
+    let address = helenus_cluster::reach::cql_address(&state.plan, &state.plan.nodes[0]);
     let client = helenus_cql::Client::connect(address, &helenus_cql::ConnectOptions::default());
-    (hands, client.expect("a connection"))
+    (context, client.expect("a connection"))
 }
 
 /// Schema, rows, snapshots: all is as recorded, statements that were prepared go on, and nothing written after is lost.
 pub(crate) fn reset_gives_back_the_state_after_up() {
     use helenus_cql::Consistency::One;
     let home = Home::new();
-    let (hands, mut client) = recorded(&home);
+    let (context, mut client) = recorded(&home);
     let first = reset(&home);
     assert_eq!(first["format"], "helenus.reset/1");
     assert_eq!(first["truncated"], json!(["k.\"Odd\"", "k.t"]));
@@ -217,7 +217,7 @@ pub(crate) fn reset_gives_back_the_state_after_up() {
         .query("SELECT n FROM k.\"Odd\" WHERE id = 1", One)
         .expect("read");
     assert_eq!(counted.text(0, "n").as_deref(), Some("1"));
-    drop(hands);
+    drop(context);
     home.helenus(&["pause", "c/1"]).ok();
     let paused = home.helenus(&["reset", "c"]);
     assert_eq!(paused.code, 4, "{paused}");
@@ -234,7 +234,7 @@ pub(crate) fn reset_gives_back_the_state_after_up() {
 pub(crate) fn nothing_written_after_reset_is_lost() {
     use helenus_cql::Consistency::One;
     let home = Home::new();
-    let (hands, mut client) = recorded(&home);
+    let (context, mut client) = recorded(&home);
     let plain = client
         .prepare("INSERT INTO k.t (id, v) VALUES (1, 'new')")
         .expect("prepared");
@@ -245,7 +245,7 @@ pub(crate) fn nothing_written_after_reset_is_lost() {
         client
             .query("INSERT INTO k.t (id, v) VALUES (3, 'old')", One)
             .expect("written");
-        let told = helenus_cluster::reset::reset(&hands, "c", false).expect("a reset");
+        let told = helenus_cluster::reset::reset(&context, "c", false).expect("a reset");
         assert!(told.truncated.contains(&"k.t".to_owned()), "{told:?}");
         client.execute(&conditional, &[], One).expect("written");
         client.execute(&plain, &[], One).expect("written");
@@ -262,8 +262,8 @@ const ROUNDS: usize = 200;
 /// SSTables that were linked aside come back into the running node, more than once.
 pub(crate) fn stored_sstables_come_back_without_a_restart() {
     let home = Home::new();
-    let (hands, _client) = recorded(&home);
-    let state = hands.clusters.load("c").expect("the state");
+    let (context, _client) = recorded(&home);
+    let state = context.clusters.load("c").expect("the state");
     home.helenus(&[
         "cql",
         "c",
@@ -271,7 +271,7 @@ pub(crate) fn stored_sstables_come_back_without_a_restart() {
         "INSERT INTO k.t (id, v) VALUES (1, 'kept')",
     ])
     .ok();
-    let mbeans = Mbeans::of(&hands, &state, "node1").expect("the agent");
+    let mbeans = Mbeans::of(&context, &state, "node1").expect("the agent");
     let flush = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
     mbeans
         .exec(STORAGE, flush, &[json!("k"), json!(["t"])])
@@ -301,7 +301,7 @@ pub(crate) fn stored_sstables_come_back_without_a_restart() {
         let told = reset(&home);
         assert!(told["truncated"].to_string().contains("k.t"), "{told}");
         assert_eq!(cql(&home, "SELECT v FROM k.t"), json!([]));
-        helenus_cluster::reset::refill(&hands, &state, "node1", &stored, "k", "t")
+        helenus_cluster::reset::refill(&context, &state, "node1", &stored, "k", "t")
             .expect("a refill");
         assert_eq!(
             cql(&home, "SELECT v FROM k.t WHERE id = 1")

@@ -43,7 +43,7 @@ pub(super) fn marked(
         let b = (a + 1 + seed.derive("latte b").at(at) % (all - 1)) % all;
         let path = |n: u64| &reports[usize::try_from(n).unwrap_or_default()];
         let output = Command::new(&latte)
-            .current_dir(&rig.hands.paths.state)
+            .current_dir(&rig.context.paths.state)
             .arg("show")
             .arg(path(a))
             .arg("-b")

@@ -214,7 +214,7 @@ pub(super) fn trial(rig: &Rig, kind: &Kind, round: usize) -> Result<Outcome, Box
     let watch = Watch::begin()?;
     let mut command = rig.command(&args);
     if !kind.real {
-        command.env("HELENUS_FAKE_NODE", "serve");
+        command.env("HELENUS_FAKE_NODE", rig.fake_node());
     }
     let output = command.output()?;
     let pressure = watch.end(0.0)?;

@@ -77,7 +77,7 @@ pub async fn run(db, i) {
 
 /// Where latte's report of a round is kept, below the rig's state.
 pub(super) fn latte_report(rig: &Rig, round: usize) -> PathBuf {
-    rig.hands.paths.state.join(format!("latte-{round}.json"))
+    rig.context.paths.state.join(format!("latte-{round}.json"))
 }
 
 /// latte's binary, where the environment names it.
@@ -175,7 +175,7 @@ fn run_latte(
     round: usize,
 ) -> Result<Measures, Box<dyn Error>> {
     let point = contact_point(env).ok_or_else(|| format!("no contact point: {env}"))?;
-    let folder = rig.hands.paths.state.join("latte");
+    let folder = rig.context.paths.state.join("latte");
     fs_err::create_dir_all(&folder)?;
     let workload = folder.join("standard1.rn");
     fs_err::write(&workload, WORKLOAD)?;

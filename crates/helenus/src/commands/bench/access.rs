@@ -67,7 +67,7 @@ pub(super) fn tls_of(doors: &Doors) -> Option<TlsReference> {
 /// What they contain.
 pub(super) fn tls(reference: &TlsReference) -> Result<Tls, CommandError> {
     helenus_cluster::reach::tls(reference).map_err(|error| {
-        let cause = helenus_cluster::lifecycle::with_causes(&error);
+        let cause = helenus_cluster::error::with_causes(&error);
         CommandError::new(code::USAGE, cause).hint(error.hint().map(str::to_owned))
     })
 }

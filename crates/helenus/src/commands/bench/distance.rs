@@ -1,7 +1,6 @@
 //! The distance of a run: what was asked for, and what the emulator did beside each phase, as a table.
 //! Refuses a row for a phase of which nothing was seen.
 
-use super::render::thousands;
 use crate::commands::topology::ms;
 use crate::error::{CommandError, code};
 use crate::ui::Table;
@@ -11,6 +10,7 @@ use helenus_lab::distance::ApartError;
 use helenus_model::levels::{Distance, DistanceError};
 use helenus_model::result::PhaseResult;
 use helenus_model::telemetry::Emulated;
+use helenus_model::units::thousands;
 
 /// The distance that flags ask for; none where they say nothing.
 pub(crate) fn of(rtt: &[Distance]) -> Option<Distance> {

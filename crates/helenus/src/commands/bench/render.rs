@@ -7,13 +7,13 @@ use crate::commands::bench::faults;
 use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_cluster::state::ClusterState;
 use helenus_lab::bench::{Where, has_data_centre};
 use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
-use helenus_model::bench::Shape;
+use helenus_model::bench::{Load, Shape};
 use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
@@ -25,7 +25,7 @@ use helenus_model::run_plan::RunPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions};
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
-use helenus_model::units::Bytes;
+use helenus_model::units::{Bytes, thousands};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -508,19 +508,6 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// `12,345`.
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A rate, whole.
 pub(crate) fn count(rate: f64) -> String {
     #[expect(
@@ -561,26 +548,30 @@ impl Answers for DryRun<'_> {
     }
 }
 
-pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(crate) fn dry_run(
+    request: &BenchRequest,
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
     let asked = request.client_dc.as_deref();
     let known = |plan: &ClusterPlan| {
         let names = plan.nodes.iter().map(|node| node.data_center.clone());
         let names: BTreeSet<String> = names.collect();
         has_data_centre(asked, names.into_iter().collect()).map_err(super::failure)
     };
-    check_request(hands, request)?;
+    check_request(context, request)?;
     let (cluster, place) = match &request.place {
         Where::Ephemeral(up) => {
-            let plan = hands.dry_run(up)?;
+            let plan = context.dry_run(up)?;
             known(&plan)?;
-            tell_unfetched(&up.source, hands, ui);
+            tell_unfetched(&up.source, context, ui);
             (
                 Some(plan),
                 format!("an ephemeral cluster named {}", up.name),
             )
         }
         Where::Cluster(name) => {
-            known(&hands.clusters.load(name)?.plan)?;
+            known(&context.clusters.load(name)?.plan)?;
             (None, format!("your cluster {name}"))
         }
         Where::Hosts { endpoints, .. } => {
@@ -601,15 +592,15 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         workload: request.workload.name().to_owned(),
         client_data_center: asked,
         shape: &request.shape,
-        rate_per_s: request.rate_per_s,
+        rate_per_s: request.load.rate_per_s(),
         faults: &request.faults,
         seed: request.seed.0,
     };
     ui.result(&plan, || {
-        let rate = match (request.closed, request.rate_per_s) {
-            (true, _) => "closed loop, as fast as --in-flight allows".to_owned(),
-            (false, Some(rate)) => format!("{}/s", count(rate)),
-            (false, None) => "half of what a 5 s probe reaches".to_owned(),
+        let rate = match request.load {
+            Load::Closed => "closed loop, as fast as --in-flight allows".to_owned(),
+            Load::Open(rate) => format!("{}/s", count(rate)),
+            Load::Probe => "half of what a 5 s probe reaches".to_owned(),
         };
         let mut text = plan.answer() + "\n";
         if let Some(name) = plan.client_data_center {
@@ -618,7 +609,7 @@ pub(crate) fn dry_run(request: &BenchRequest, hands: &Hands, ui: &Ui) -> Result<
         if let Shape::Bench(_) = request.shape {
             let _infallible = writeln!(text, "rate: {rate}");
         }
-        for phase in request.shape.phases(request.rate_per_s) {
+        for phase in request.shape.phases(request.load.rate_per_s()) {
             if let Shape::Phases(_) = request.shape {
                 text.push_str(&planned(&phase));
                 continue;

@@ -81,33 +81,15 @@ pub(crate) fn read(path: &Path) -> Result<Recipe, CommandError> {
     };
     let keys = entries.into_iter().map(|(key, value)| {
         let name = key.into_inner();
-        let path = known(&bench, &name).is_ok_and(|arg| is_path(&arg));
-        let value = if path { from_anywhere(value) } else { value };
+        // As it is called from any folder: a comparison may be resumed elsewhere.
+        let value = match known(&bench, &name) {
+            Ok(arg) => keys::beside(&arg, value, Path::new("")),
+            Err(_) => value,
+        };
         (name, value)
     });
     let keys = keys.collect();
     Ok(Recipe { label, flags, keys })
-}
-
-fn is_path(arg: &Arg) -> bool {
-    use clap::ValueHint::{AnyPath, DirPath, FilePath};
-    matches!(arg.get_value_hint(), AnyPath | DirPath | FilePath)
-}
-
-/// A path to something that exists, or a list of these, as it is called from any folder: a comparison may be resumed elsewhere.
-fn from_anywhere(value: toml::Value) -> toml::Value {
-    match value {
-        toml::Value::String(text) => match Path::new(&text).exists() {
-            true => std::path::absolute(&text)
-                .map_or(text, |path| path.display().to_string())
-                .into(),
-            false => text.into(),
-        },
-        toml::Value::Array(list) => {
-            toml::Value::Array(list.into_iter().map(from_anywhere).collect())
-        }
-        other => other,
-    }
 }
 
 /// The keys in the order of the text.
@@ -176,7 +158,7 @@ mod tests {
         assert_eq!(flags.load.phases.map(|p| p.len()), Some(2));
         assert_eq!(flags.cluster_flags.set, ["a=1", "b=2"]);
         assert_eq!(flags.cluster_flags.jvm, ["-Xss256k"]);
-        assert!(!flags.load.closed);
+        assert!(!flags.load.common.closed);
         assert_eq!(recipe.keys["rate"].as_integer(), Some(2000));
     }
 
@@ -184,16 +166,16 @@ mod tests {
     fn a_path_is_the_same_from_anywhere() {
         let here = toml::Value::String("Cargo.toml".into());
         let list = toml::Value::Array(vec![here, "no-such-file".into()]);
-        let whole = from_anywhere(list);
+        let bench = keys::verb("bench");
+        let schema = known(&bench, "schema").expect("a key");
+        let whole = keys::beside(&schema, list, Path::new(""));
         let path = Path::new(whole[0].as_str().unwrap_or_default());
         assert!(
             path.is_absolute() && path.ends_with("Cargo.toml"),
             "{whole}"
         );
         assert_eq!(whole[1].as_str(), Some("no-such-file"));
-        let bench = keys::verb("bench");
-        let schema = known(&bench, "schema").expect("a key");
-        assert!(is_path(&schema) && !is_path(&known(&bench, "heap").expect("a key")));
+        assert!(keys::is_path(&schema) && !keys::is_path(&known(&bench, "heap").expect("a key")));
     }
 
     #[test]

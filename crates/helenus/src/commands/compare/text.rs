@@ -34,7 +34,7 @@ pub(super) fn of(
         let load = &recipe.flags.load;
         let mut level = recipe.keys.clone();
         level.insert("label".to_owned(), label.clone().into());
-        if let (Some(rate), None, false) = (rate, load.rate, load.closed) {
+        if let (Some(rate), None, false) = (rate, load.rate, load.common.closed) {
             level.insert("rate".to_owned(), rate.into());
         }
         Value::Table(level)

@@ -114,7 +114,7 @@ pub(super) fn run(shell: &mut Shell<'_>, node: Option<&str>) -> Result<u8, Comma
         Some(node) => format!("{cluster}/{node}"),
         None => cluster,
     };
-    let history = shell.hands.paths.state.join("cqlsh_history");
+    let history = shell.context.paths.state.join("cqlsh_history");
     let mut line = Line::open(history).map_err(failed)?;
     end_on_signal();
     greet(shell);
@@ -125,13 +125,13 @@ pub(super) fn run(shell: &mut Shell<'_>, node: Option<&str>) -> Result<u8, Comma
         match line.editor.readline(&format!("{place}{used}> ")) {
             Ok(text) => {
                 line.remember(&text);
-                shell.hands.cancel.withdraw();
+                shell.context.cancel.withdraw();
                 match shell.script(&text, "") {
                     Ok(Flow::Leave) => return Ok(0),
                     Ok(Flow::On) => {}
                     Err(failure) => shell.ui.error(&failure),
                 }
-                shell.hands.cancel.withdraw();
+                shell.context.cancel.withdraw();
             }
             Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => {}
             Err(ReadlineError::Eof) => return Ok(0),

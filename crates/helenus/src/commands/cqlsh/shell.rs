@@ -5,7 +5,7 @@ use super::{counting, interactive, read};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::shell::{Session, SessionError, changes_schema};
 use helenus_cql::commands::{Command, command, help_text};
 use helenus_cql::describe::{describe_text, is_describe};
@@ -73,7 +73,7 @@ pub(super) enum Flow {
 /// A session, and where its answers go.
 pub(super) struct Shell<'a> {
     pub(super) session: Session,
-    pub(super) hands: &'a Hands,
+    pub(super) context: &'a Context,
     pub(super) ui: &'a Ui,
     /// A person looks: rows come page by page, and an error has no line.
     pub(super) typed: bool,
@@ -101,10 +101,10 @@ fn json_rows(rows: &Rows) -> Vec<JsonRow> {
 }
 
 impl<'a> Shell<'a> {
-    pub(super) fn new(session: Session, hands: &'a Hands, ui: &'a Ui) -> Self {
+    pub(super) fn new(session: Session, context: &'a Context, ui: &'a Ui) -> Self {
         Self {
             session,
-            hands,
+            context,
             ui,
             typed: false,
             schema_changed: true,
@@ -116,7 +116,7 @@ impl<'a> Shell<'a> {
     /// Runs every statement of a text until one fails; `file` is where it comes from, empty for none.
     pub(super) fn script(&mut self, text: &str, file: &str) -> Result<Flow, CommandError> {
         for statement in split_script(text).statements {
-            if self.hands.cancel.is_set() {
+            if self.context.cancel.is_set() {
                 let text = "interrupted before the next statement";
                 return Err(CommandError::new(code::INTERRUPTED, text));
             }
@@ -198,7 +198,7 @@ impl<'a> Shell<'a> {
 
     fn source(&mut self, path: &str, from: &str) -> Result<Flow, CommandError> {
         let mut named = PathBuf::from(path);
-        if let (Ok(below), Some(home)) = (named.strip_prefix("~"), self.hands.env.var("HOME")) {
+        if let (Ok(below), Some(home)) = (named.strip_prefix("~"), self.context.env.var("HOME")) {
             named = Path::new(home).join(below);
         }
         if self.depth == DEEPEST {

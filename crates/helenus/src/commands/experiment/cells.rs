@@ -7,8 +7,8 @@ use crate::commands::{bench, keys, populate, run};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::{Arg, Parser as _};
-use helenus_cluster::error::ClusterError;
-use helenus_cluster::lifecycle::{Hands, UpRequest};
+use helenus_cluster::context::Context;
+use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::live_settings::{LiveSetting, NotLive};
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
@@ -102,7 +102,7 @@ fn may(section: Section, arg: &Arg) -> bool {
 pub(super) fn all(
     of: &Experiment,
     place: &Place<'_>,
-    (hands, ui): (&Hands, &Ui),
+    (context, ui): (&Context, &Ui),
 ) -> Result<Vec<Combination>, CommandError> {
     let load = if of.pairs.is_some() { "bench" } else { RUN };
     let verbs = [keys::verb(load), keys::verb("populate")];
@@ -139,11 +139,11 @@ pub(super) fn all(
         let tell = if number == 0 { ui } else { &hushed };
         let within = |error: CommandError| error.within(&cell.shown());
         let bench = match of.pairs {
-            Some(_) => bench::request(&cell.bench()?, hands, tell),
+            Some(_) => bench::request(&cell.bench()?, context, tell),
             None => {
                 let flags = cell.run()?;
                 cell.apart(&flags)?;
-                run::request(&flags, hands, tell)
+                run::request(&flags, context, tell)
             }
         };
         let bench = bench.map_err(within)?;
@@ -158,13 +158,13 @@ pub(super) fn all(
             Some((_, unfit)) => unfit.clone(),
             // A side that does not fit says so when it starts.
             None if of.pairs.is_some() => None,
-            None => unfit(hands, up).map_err(within)?,
+            None => unfit(context, up).map_err(within)?,
         };
         fits.push((whole, unfit.clone()));
         let live = cell.live()?;
-        let unfit = unfit.or_else(|| live.iter().find_map(|one| unsettable(hands, up, one)));
+        let unfit = unfit.or_else(|| live.iter().find_map(|one| unsettable(context, up, one)));
         let warm = cell.warm()?;
-        let warm = warm.map(|flags| run::request(&flags, hands, &hushed));
+        let warm = warm.map(|flags| run::request(&flags, context, &hushed));
         let warm = warm.transpose().map_err(within)?;
         let populate = cell.populate()?;
         let shape = populate.as_ref().map(|wanted| shape(up, wanted));
@@ -193,35 +193,37 @@ pub(super) fn all(
 }
 
 /// Why a setting of the machine cannot be changed while nodes run; none where it can.
-fn unsettable(hands: &Hands, up: &UpRequest, setting: &LiveSetting) -> Option<String> {
+fn unsettable(context: &Context, up: &UpRequest, setting: &LiveSetting) -> Option<String> {
     let LiveSetting::ReadAhead(Some(size)) = setting else {
         return None;
     };
-    hands.unsettable(&UpRequest {
+    context.unsettable(&UpRequest {
         read_ahead: Some(*size),
         ..up.clone()
     })
 }
 
 /// Why a cluster does not fit the machine. What only has no room for now fits: another time it may run.
-fn unfit(hands: &Hands, up: &UpRequest) -> Result<Option<String>, CommandError> {
+fn unfit(context: &Context, up: &UpRequest) -> Result<Option<String>, CommandError> {
     if up.jvm.iter().any(|flag| flag == USE_NUMA) && machine::numa_nodes() == 1 {
         let why = format!("{USE_NUMA} needs several NUMA nodes, and this machine has one");
         return Ok(Some(why));
     }
-    if let Some(why) = hands.unsettable(up) {
+    if let Some(why) = context.unsettable(up) {
         return Ok(Some(why));
     }
-    let error = match hands.dry_run(up) {
+    let error = match context.dry_run(up) {
         Ok(_) => return Ok(None),
-        Err(ClusterError::Plan(error)) => error,
-        Err(error) => return Err(error.into()),
+        Err(error) => error,
     };
-    match &error {
+    let Some(plan) = error.find() else {
+        return Err(error.into());
+    };
+    match plan {
         PlanError::Memory { need, .. } if *need <= machine::read().memory => Ok(None),
-        PlanError::Memory { .. } | PlanError::Limit { .. } => Ok(Some(error.to_string())),
-        PlanError::Cpus { asked, cores } if more(asked, *cores) => Ok(Some(error.to_string())),
-        _ => Err(ClusterError::from(error).into()),
+        PlanError::Memory { .. } | PlanError::Limit { .. } => Ok(Some(plan.to_string())),
+        PlanError::Cpus { asked, cores } if more(asked, *cores) => Ok(Some(plan.to_string())),
+        _ => Err(error.into()),
     }
 }
 
@@ -464,7 +466,7 @@ impl Cell<'_> {
                 "rtt is a factor, but the cluster has only one data centre".to_owned(),
                 "give it two, such as nodes = \"1:1\" in [cluster]",
             )
-        } else if run.load.rtt.is_empty() {
+        } else if run.load.common.rtt.is_empty() {
             (
                 format!(
                     "rtt is a factor, but {} sets none",
@@ -530,7 +532,8 @@ impl Cell<'_> {
             let arg = keys::find(verb, &setting.key, &|_| true);
             let arg = arg.map_err(|_| self.place.wrong(setting.line, "unknown key"))?;
             let told = |text: String| self.place.wrong(setting.line, &text);
-            words.extend(keys::flags(&arg, &setting.key, &setting.value).map_err(told)?);
+            let value = keys::beside(&arg, setting.value.clone(), self.place.folder);
+            words.extend(keys::flags(&arg, &setting.key, &value).map_err(told)?);
         }
         Ok(())
     }

@@ -2,10 +2,9 @@
 //! Refuses to start anything.
 
 use super::{File, combinations, seed};
-use crate::commands::compare;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
@@ -158,16 +157,16 @@ impl ShownPlan {
 /// The requests of all combinations of a file that asks for nothing that its phases cannot decide.
 pub(super) fn decidable(
     file: &File,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<Vec<Combination>, CommandError> {
-    let combinations = combinations(file, hands, ui)?;
+    let combinations = combinations(file, context, ui)?;
     if let Some(pairs) = &file.experiment.pairs {
-        compare::pairs(&file.experiment, pairs, &combinations)?;
+        super::pairs::check(&file.experiment, pairs, &combinations)?;
         return Ok(combinations);
     }
     let phases = |one: &Combination| {
-        let phases = one.bench.shape.phases(one.bench.rate_per_s);
+        let phases = one.bench.shape.phases(one.bench.load.rate_per_s());
         one.unfit.is_none().then_some(phases)
     };
     let phases: Vec<_> = combinations.iter().map(phases).collect();
@@ -177,16 +176,16 @@ pub(super) fn decidable(
     }
 }
 
-pub(super) fn check(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let combinations = decidable(file, hands, ui)?;
-    let small = too_small(&file.experiment, &combinations, hands);
+pub(super) fn check(file: &File, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let combinations = decidable(file, context, ui)?;
+    let small = too_small(&file.experiment, &combinations, context);
     let shown = shown(&file.experiment, &combinations, small, None);
     ui.result(&shown, || text(&shown));
     Ok(0)
 }
 
-pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let combinations = decidable(file, hands, ui)?;
+pub(super) fn plan(file: &File, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let combinations = decidable(file, context, ui)?;
     let of = &file.experiment;
     let seed = seed(file);
     let order = of.order(seed);
@@ -206,10 +205,10 @@ pub(super) fn plan(file: &File, hands: &Hands, ui: &Ui) -> Result<u8, CommandErr
         runs: runs.len(),
         about_s: about.as_secs(),
         disk_bytes: disk(&combinations).0,
-        memory_bytes: memory(&combinations, hands).0,
+        memory_bytes: memory(&combinations, context).0,
         order,
     };
-    let small = too_small(of, &combinations, hands);
+    let small = too_small(of, &combinations, context);
     let shown = shown(of, &combinations, small, Some(planned));
     ui.result(&shown, || {
         let mut text = text(&shown);
@@ -271,7 +270,7 @@ fn warming(of: &Combination) -> Option<Duration> {
 
 /// How long a run takes.
 fn run(bench: &BenchRequest) -> Duration {
-    let phases = bench.shape.phases(bench.rate_per_s).into_iter();
+    let phases = bench.shape.phases(bench.load.rate_per_s()).into_iter();
     let each = phases.map(|phase| {
         let unknown = || Duration::from_millis(phase.warmup_ms) + UNKNOWN_PHASE;
         phase.whole_ms().map_or_else(unknown, Duration::from_millis)
@@ -322,12 +321,12 @@ fn disk(combinations: &[Combination]) -> Bytes {
 }
 
 /// Whether the least dataset will be too small for a question about the disk, by the rows that are asked for.
-fn too_small(of: &Experiment, combinations: &[Combination], hands: &Hands) -> Option<String> {
+fn too_small(of: &Experiment, combinations: &[Combination], context: &Context) -> Option<String> {
     let least = distinct(combinations).map(data).min();
     let limits = combinations
         .iter()
         .filter_map(|one| match &one.bench.place {
-            Where::Ephemeral(up) => Some((up, hands.dry_run(up).ok()?)),
+            Where::Ephemeral(up) => Some((up, context.dry_run(up).ok()?)),
             Where::Cluster(_) | Where::Hosts { .. } => None,
         });
     let machine = machine::read().memory.0;
@@ -355,7 +354,7 @@ fn nodes(of: &Combination) -> u64 {
 }
 
 /// Memory that the largest restart's nodes are planned to come to.
-fn memory(combinations: &[Combination], hands: &Hands) -> Bytes {
+fn memory(combinations: &[Combination], context: &Context) -> Bytes {
     let mut seen: Vec<(Option<Bytes>, usize)> = Vec::new();
     let each = combinations.iter().filter(|one| one.unfit.is_none());
     let each = each.filter_map(|one| {
@@ -367,7 +366,7 @@ fn memory(combinations: &[Combination], hands: &Hands) -> Bytes {
             return None;
         }
         seen.push(key);
-        let plan = hands.dry_run(up).ok()?;
+        let plan = context.dry_run(up).ok()?;
         Some(plan.memory?.total().0 * plan.nodes.len() as u64)
     });
     Bytes(each.max().unwrap_or_default())

@@ -2,11 +2,10 @@
 //! Refuses to write over a file that is no report.
 
 use super::{open, stored};
-use crate::commands::compare;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_lab::experiment::facts;
 use helenus_model::comparison::BarAnswer;
@@ -60,7 +59,7 @@ impl Answers for Shown<'_> {
 }
 
 /// The report of an experiment that is over: its answer and its exit code.
-pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
+pub(super) fn show(id: ExperimentId, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let none = Files {
         markdown: None,
         csv: None,
@@ -75,7 +74,7 @@ pub(super) fn show(id: ExperimentId, hands: &Hands, ui: &Ui) -> Result<u8, Comma
             "Rate that holds a threshold",
             "What did not run",
         ],
-        (hands, ui),
+        (context, ui),
     )
 }
 
@@ -84,10 +83,10 @@ pub(super) fn run(
     name: &str,
     bars: &[String],
     files: &Files<'_>,
-    hands: &Hands,
+    context: &Context,
     ui: &Ui,
 ) -> Result<u8, CommandError> {
-    tell(name, (bars, files), &[], (hands, ui))
+    tell(name, (bars, files), &[], (context, ui))
 }
 
 /// The thresholds that are asked for.
@@ -104,13 +103,13 @@ fn tell(
     name: &str,
     (asked, files): (&[String], &Files<'_>),
     sheets: &[&str],
-    (hands, ui): (&Hands, &Ui),
+    (context, ui): (&Context, &Ui),
 ) -> Result<u8, CommandError> {
-    let history = open(hands)?;
+    let history = open(context)?;
     let (stored, mut file) = stored(&history, name)?;
     if file.experiment.pairs.is_some() {
         let nothing = asked.is_empty() && files.markdown.or(files.csv).or(files.html).is_none();
-        return compare::report(&file.experiment, stored.id, nothing, hands, ui);
+        return super::pairs::report(&file.experiment, stored.id, nothing, context, ui);
     }
     let bars = bars(asked, &file.experiment)?;
     let own_bars = (!bars.is_empty()).then(|| std::mem::replace(&mut file.experiment.bars, bars));

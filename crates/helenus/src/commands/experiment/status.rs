@@ -6,7 +6,7 @@ use super::{combinations, open, stored};
 use crate::commands::up::plural;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_model::experiment::{Planned, Progress, RunState, Timing, VERSION};
 use helenus_model::format::Format;
 use helenus_model::units::human_duration;
@@ -110,8 +110,8 @@ fn of(stored: StoredExperiment, progress: Progress) -> One {
     }
 }
 
-pub(super) fn all(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let history = open(hands)?;
+pub(super) fn all(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let history = open(context)?;
     let mut experiments = Vec::new();
     for stored in history.experiments()? {
         let progress = progress(&history, stored.id)?;
@@ -143,11 +143,11 @@ pub(super) fn all(hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-pub(super) fn one(name: &str, hands: &Hands, ui: &Ui) -> Result<u8, CommandError> {
-    let history = open(hands)?;
+pub(super) fn one(name: &str, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let history = open(context)?;
     let (stored, file) = stored(&history, name)?;
     let runs = history.planned_runs(stored.id)?;
-    let timing = timing(&combinations(&file, hands, &ui.hushed())?);
+    let timing = timing(&combinations(&file, context, &ui.hushed())?);
     let left = left(&runs, &timing);
     let of_file = &file.experiment;
     let all = of_file.combinations();

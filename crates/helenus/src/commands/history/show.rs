@@ -12,6 +12,7 @@ use helenus_model::format::Format;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{Header, Interval, MeasuredFrom};
 use helenus_model::telemetry::{self, FaultSeen, Reading};
+use helenus_model::units::thousands;
 use helenus_record::report::run_answer;
 use helenus_record::when::Utc;
 use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
@@ -396,7 +397,7 @@ fn planned(phase: &Value) -> String {
         let _infallible = write!(text, ", {ms} ms measured");
     }
     if let Some(count) = extent["count"].as_u64() {
-        let _infallible = write!(text, ", {} operations", render::thousands(count));
+        let _infallible = write!(text, ", {} operations", thousands(count));
     }
     text
 }

@@ -1,7 +1,6 @@
 //! Ledgers as tables: writes by level and outcome, keys by class, and the keys that are lost.
 //! Refuses to say more than the report does.
 
-use crate::commands::bench::render::thousands;
 use crate::ui::{Answers, Table};
 use helenus_lab::ledger::{
     Extent, LedgerFile, LedgerFileError, LedgerReport, LostKey, TableReport,
@@ -9,6 +8,7 @@ use helenus_lab::ledger::{
 use helenus_model::consistency::Consistency;
 use helenus_model::format::Format;
 use helenus_model::units::human_duration;
+use helenus_model::units::thousands;
 use helenus_record::when::Utc;
 use serde::Serialize;
 use std::collections::BTreeMap;

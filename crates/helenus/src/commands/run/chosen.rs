@@ -2,7 +2,7 @@
 //! Refuses to guess: what is neither gets the nearest word.
 
 use crate::error::{CommandError, code};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::live_schema::{self, LiveSchemaError};
 use helenus_cluster::shell;
 use helenus_cql::input;
@@ -22,12 +22,12 @@ pub(crate) type Live<'a> = &'a dyn Fn(&str, &str) -> Result<Table, CommandError>
 /// # Errors
 /// No node answers, or there is no such table.
 pub(crate) fn live_table(
-    hands: &Hands,
+    context: &Context,
     cluster: &str,
     keyspace: &str,
     table: &str,
 ) -> Result<Table, CommandError> {
-    let state = hands.clusters.load(cluster)?;
+    let state = context.clusters.load(cluster)?;
     let mut client = shell::connect(&state, None)?;
     let described = live_schema::table(&mut client, keyspace, table).map_err(|error| {
         let usage = matches!(error, LiveSchemaError::Absent { .. });

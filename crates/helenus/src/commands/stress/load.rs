@@ -3,7 +3,7 @@
 
 use crate::commands::run::live_table;
 use crate::error::{CommandError, code};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::stress::{Command, Stress};
 use helenus_model::workload::Workload;
@@ -20,7 +20,10 @@ pub(super) struct Loaded {
 }
 
 /// The workload; a table that a profile does not define is looked up in `live`, a cluster of this user.
-pub(super) fn load(stress: &Stress, live: Option<(&Hands, &str)>) -> Result<Loaded, CommandError> {
+pub(super) fn load(
+    stress: &Stress,
+    live: Option<(&Context, &str)>,
+) -> Result<Loaded, CommandError> {
     if let Some(workload) = stress.workload() {
         return Ok(Loaded {
             workload,
@@ -82,15 +85,15 @@ fn profile(path: &str) -> Result<Profile, CommandError> {
     })
 }
 
-fn spec(stress: &Stress, path: &str, live: Option<(&Hands, &str)>) -> Result<Spec, CommandError> {
+fn spec(stress: &Stress, path: &str, live: Option<(&Context, &str)>) -> Result<Spec, CommandError> {
     let mut profile = profile(path)?;
     let table = profile
         .defined_table()
         .map_err(|e| CommandError::of(code::BAR, &e).within(path))?;
     let table = match (table, live) {
         (Some(table), _) => table,
-        (None, Some((hands, cluster))) => {
-            live_table(hands, cluster, &profile.keyspace, &profile.table)?
+        (None, Some((context, cluster))) => {
+            live_table(context, cluster, &profile.keyspace, &profile.table)?
         }
         (None, None) => {
             let text = format!("{path} has no table_definition");

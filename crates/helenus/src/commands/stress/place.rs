@@ -5,17 +5,21 @@ use crate::cli::stress::Stress as Flags;
 use crate::commands::bench::access;
 use crate::commands::place::{self, Login, Place};
 use crate::error::{CommandError, code};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cql::input;
 use helenus_model::stress::Stress;
 use std::path::Path;
 
-pub(super) fn place(stress: &Stress, flags: &Flags, hands: &Hands) -> Result<Place, CommandError> {
+pub(super) fn place(
+    stress: &Stress,
+    flags: &Flags,
+    context: &Context,
+) -> Result<Place, CommandError> {
     let hosts = hosts(stress)?;
     if hosts.is_empty() || flags.cluster.is_some() {
         return match &flags.cluster {
-            Some(name) => place::cluster(name, hands),
-            None => place::cluster(&place::the_one(hands, "-node")?, hands),
+            Some(name) => place::cluster(name, context),
+            None => place::cluster(&place::the_one(context, "-node")?, context),
         };
     }
     if stress.transport.truststore.is_some() || stress.transport.keystore.is_some() {
@@ -31,7 +35,7 @@ pub(super) fn place(stress: &Stress, flags: &Flags, hands: &Hands) -> Result<Pla
         stress.port.native.unwrap_or(9042),
         named,
         login(stress)?,
-        hands,
+        context,
     )
 }
 

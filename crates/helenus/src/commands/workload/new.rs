@@ -5,7 +5,7 @@ use crate::cli::workload::New;
 use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Ui};
-use helenus_cluster::lifecycle::Hands;
+use helenus_cluster::context::Context;
 use helenus_cluster::live_schema::{self, LiveSchemaError, Sampling};
 use helenus_cluster::ring_view;
 use helenus_cluster::shell;
@@ -63,9 +63,9 @@ impl Answers for Planned<'_> {
     }
 }
 
-pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandError> {
+pub(super) fn run(flags: &New, context: &Context, ui: &Ui) -> Result<(), CommandError> {
     let (keyspace, name) = names(&flags.table)?;
-    let state = hands.clusters.resolve(Some(&flags.cluster))?;
+    let state = context.clusters.resolve(Some(&flags.cluster))?;
     if flags.dry_run {
         let planned = Planned {
             format: Format::new("workload-new-plan", 1),
@@ -100,14 +100,14 @@ pub(super) fn run(flags: &New, hands: &Hands, ui: &Ui) -> Result<(), CommandErro
     let stop = || {
         progress.at(done.get(), u64::from(flags.partitions));
         done.set(done.get() + 1);
-        hands.cancel.is_set()
+        context.cancel.is_set()
     };
     live_schema::sample(&mut client, &described.table, how, stop, |rows| {
         observed.partition(&rows);
     })
     .map_err(silent)?;
     drop(progress);
-    if hands.cancel.is_set() {
+    if context.cancel.is_set() {
         return Err(CommandError::new(
             code::INTERRUPTED,
             "interrupted: nothing was written",

@@ -1,7 +1,7 @@
 //! Why a cluster could not be taken back, each with its cure.
 //! Refuses to leave open what was done already.
 
-use crate::error::Class;
+use crate::error::{Class, Problem};
 use crate::state::NodeCondition;
 use helenus_cql::ClientError;
 use std::net::SocketAddr;
@@ -65,7 +65,7 @@ pub enum ResetError {
 
 impl ResetError {
     /// A node that does not run.
-    pub(super) fn down(cluster: &str, node: &str, condition: NodeCondition) -> Self {
+    pub(crate) fn down(cluster: &str, node: &str, condition: NodeCondition) -> Self {
         let (condition, cure) = match condition {
             NodeCondition::Paused => ("paused", "resume"),
             NodeCondition::Stopped => ("stopped", "start"),
@@ -78,17 +78,17 @@ impl ResetError {
             cure,
         }
     }
+}
 
-    /// Whose fault it is.
-    pub fn class(&self) -> Class {
+impl Problem for ResetError {
+    fn class(&self) -> Class {
         match self {
             Self::Down { .. } | Self::Refused { .. } | Self::NotImported { .. } => Class::Cluster,
             Self::Foreign { .. } | Self::RowsGone { .. } => Class::Usage,
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Down {
                 cluster,

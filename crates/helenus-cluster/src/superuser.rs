@@ -2,21 +2,18 @@
 //! nothing any more.
 //! Refuses to leave `cassandra`/`cassandra` behind: every node is asked whether it still takes it.
 
-use super::SecureError;
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
-use crate::reach;
+use crate::reach::{self, STOCK, stock};
 use crate::ready::ReadyError;
+use crate::secure::{SecureError, random_word};
 use crate::shell;
 use crate::state::ClusterState;
-use helenus_cql::client::{Client, ClientError, Credentials, Secret};
+use helenus_cql::client::{Client, ClientError};
 use helenus_cql::codec::Consistency;
 use helenus_model::plan::{NodePlan, auth_copies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-
-/// The superuser that every Cassandra makes, and its password.
-const STOCK: &str = "cassandra";
 
 /// Longest wait for one answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -29,31 +26,6 @@ const FORGOTTEN_WITHIN: Duration = Duration::from_secs(6);
 
 /// Between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(50);
-
-/// A connection to a node that may still be on its way up: as the stock superuser until there is one of ours.
-pub(crate) fn connect_before(
-    state: &ClusterState,
-    node: &NodePlan,
-    within: Duration,
-) -> Result<Client, ClientError> {
-    if state.plan.security.auth && !state.secured {
-        match stock(state, node, within) {
-            // Somebody was here before, and was interrupted.
-            Err(ClientError::Refusal { .. }) => {}
-            other => return other,
-        }
-    }
-    reach::connect(state, node, within)
-}
-
-fn stock(state: &ClusterState, node: &NodePlan, within: Duration) -> Result<Client, ClientError> {
-    let mut options = reach::options_of(state, within)?;
-    options.credentials = Some(Credentials {
-        username: STOCK.to_owned(),
-        password: Secret::new(STOCK),
-    });
-    reach::connect_as(state, node, &options)
-}
 
 /// Gives a cluster that is otherwise ready its roles; nothing where it has them. It can be done again at any point.
 ///
@@ -198,7 +170,7 @@ fn replicate(state: &ClusterState) -> String {
 
 /// The stock superuser without rights, log-in or known password. It stays, or a node would make it again.
 fn disarm() -> Result<String, SecureError> {
-    let password = super::random_word()?;
+    let password = random_word()?;
     Ok(format!(
         "ALTER ROLE {STOCK} WITH PASSWORD = '{password}' AND SUPERUSER = false AND LOGIN = false"
     ))

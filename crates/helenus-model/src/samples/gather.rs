@@ -1,12 +1,12 @@
 //! What came in of one phase, in blocks: short enough to cut a warm-up off and to draw from, few enough for an hour.
 //! Refuses to judge.
 
-use helenus_model::overload::growth_s;
-use helenus_model::run_plan::Phase;
-use helenus_model::sample::{
+use crate::overload::growth_s;
+use crate::run_plan::Phase;
+use crate::sample::{
     Interval, MeasuredFrom, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS, Tenth,
 };
-use helenus_model::steady::{Steadiness, judge};
+use crate::steady::{Steadiness, judge};
 use std::collections::BTreeMap;
 
 /// Most blocks that are kept apart; at so many, neighbours are merged.
@@ -14,11 +14,11 @@ const MOST_BLOCKS: usize = 128;
 
 /// Consecutive intervals of the measurement window, merged.
 #[derive(Debug, Clone)]
-pub(crate) struct Block {
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
-    pub(crate) thread_cpu_ns: u64,
-    pub(crate) operations: BTreeMap<String, OperationInterval>,
+pub(super) struct Block {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) thread_cpu_ns: u64,
+    pub(super) operations: BTreeMap<String, OperationInterval>,
 }
 
 impl Block {
@@ -33,7 +33,7 @@ impl Block {
 
 /// What came in of one phase.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub struct Gathered {
     blocks: Vec<Block>,
     /// Intervals that a block holds; doubles when there are too many blocks.
     per_block: usize,
@@ -43,11 +43,11 @@ pub(crate) struct Gathered {
     measured_from: MeasuredFrom,
     /// Mean service time of each tenth of a second in which anything ended, in nanoseconds, with its middle in
     /// seconds from the phase's start.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub(super) points: Vec<(f64, f64)>,
     /// What ended in each tenth of a second of the whole phase.
     tenths: Vec<(u64, Tenth)>,
-    pub(crate) completed_per_s: Vec<f64>,
-    pub(crate) end: Option<PhaseEnd>,
+    pub(super) completed_per_s: Vec<f64>,
+    end: Option<PhaseEnd>,
 }
 
 #[expect(
@@ -56,7 +56,7 @@ pub(crate) struct Gathered {
 )]
 impl Gathered {
     /// Takes an interval of either stretch.
-    pub(crate) fn take(&mut self, interval: &Interval) {
+    pub fn take(&mut self, interval: &Interval) {
         let began_ns = *self.began_ns.get_or_insert(interval.start_ns);
         for (place, tenth) in interval.tenths.iter().enumerate() {
             if tenth.ended > 0 {
@@ -71,6 +71,11 @@ impl Gathered {
         if interval.stretch == Stretch::Measured {
             self.measure(interval);
         }
+    }
+
+    /// Takes the phase's end.
+    pub fn take_end(&mut self, end: PhaseEnd) {
+        self.end = Some(end);
     }
 
     fn measure(&mut self, interval: &Interval) {
@@ -118,7 +123,7 @@ impl Gathered {
     }
 
     /// Whether it was steady, and what is to be cut from its measurement window.
-    pub(crate) fn steadiness(&self, phase: &Phase) -> Steadiness {
+    pub(super) fn steadiness(&self, phase: &Phase) -> Steadiness {
         judge(&self.points, phase.warmup_ms as f64 / 1e3, phase.settle)
     }
 
@@ -129,12 +134,12 @@ impl Gathered {
     }
 
     /// Operations that succeeded within the measurement window, whenever they started.
-    pub(crate) fn completed_within(&self, from_ns: u64, to_ns: u64) -> u64 {
+    pub(super) fn completed_within(&self, from_ns: u64, to_ns: u64) -> u64 {
         self.within(from_ns, to_ns).map(|(_, t)| t.completed).sum()
     }
 
     /// Seconds by which response times grew over the measurement window, where they did.
-    pub(crate) fn growth_s(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+    pub(super) fn growth_s(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
         let points: Vec<(f64, f64)> = self
             .within(from_ns, to_ns)
             .filter(|(_, tenth)| tenth.response_sum_ns > 0)
@@ -147,17 +152,17 @@ impl Gathered {
     }
 
     /// Start and end of what was measured, in nanoseconds.
-    pub(crate) fn span(&self) -> Option<(u64, u64)> {
+    pub(super) fn span(&self) -> Option<(u64, u64)> {
         Some((self.blocks.first()?.from_ns, self.blocks.last()?.to_ns))
     }
 
     /// CPU of the generator's thread over what was measured, in nanoseconds.
-    pub(crate) fn thread_cpu_ns(&self) -> u64 {
+    pub(super) fn thread_cpu_ns(&self) -> u64 {
         self.blocks.iter().map(|b| b.thread_cpu_ns).sum()
     }
 
     /// The blocks that start at least `cut_s` seconds into the measurement window.
-    pub(crate) fn after(&self, cut_s: f64) -> &[Block] {
+    pub(super) fn after(&self, cut_s: f64) -> &[Block] {
         let Some((from_ns, _)) = self.span() else {
             return &[];
         };
@@ -168,7 +173,7 @@ impl Gathered {
     }
 
     /// The phase's end, or what can be said of a phase whose generator died.
-    pub(crate) fn end(&self, phase: usize) -> Option<PhaseEnd> {
+    pub(super) fn end(&self, phase: usize) -> Option<PhaseEnd> {
         self.end.clone().or_else(|| {
             let (from, to) = self.span()?;
             Some(PhaseEnd {
@@ -188,7 +193,3 @@ impl Gathered {
         })
     }
 }
-
-#[cfg(test)]
-#[path = "gather_tests.rs"]
-mod tests;

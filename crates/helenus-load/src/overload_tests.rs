@@ -1,18 +1,18 @@
 //! A node of known capacity on virtual time: what a phase reports of rates below and above it.
 //! Refuses real clocks.
 
-use super::*;
-use crate::reading::phase_result;
 use crate::recorder::{Recorder, Rotations};
 use crate::stopwatch::{Stopwatch, Wake};
 use helenus_model::doubt::DoubtKind;
 use helenus_model::result::{Beside, PhaseResult};
-use helenus_model::sample::{Outcome, SampleLine};
+use helenus_model::run_plan::Phase;
+use helenus_model::sample::{Outcome, PhaseEnd, SampleLine, Standing, Stretch};
+use helenus_model::samples::{Gathered, phase_result};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::stats::Draw;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 const S: u64 = 1_000_000_000;
 /// Operations a second that the node completes when it is never idle.
@@ -102,7 +102,7 @@ fn run(phase: &Phase) -> (PhaseResult, u64) {
         }
     }
     rotate(&mut recorder, now, now);
-    gathered.end = Some(PhaseEnd {
+    gathered.take_end(PhaseEnd {
         phase: 0,
         measured_from_ns: from,
         measured_to_ns: to,

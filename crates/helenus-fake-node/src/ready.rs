@@ -1,7 +1,7 @@
 //! The conversation of a stand-in that is ready and nothing more: STARTUP, and who it is.
 //! Refuses everything else by closing the connection.
 
-use super::me::{Me, host_id};
+use crate::me::{Me, host_id};
 use helenus_model::plan::NodePlan;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 impl Me {
     /// Speaks version 4 of the protocol, as little of it as readiness needs.
-    pub(super) fn talk(&self, mut stream: TcpStream) -> std::io::Result<()> {
+    pub(crate) fn talk(&self, mut stream: TcpStream) -> std::io::Result<()> {
         loop {
             let mut header = [0; 9];
             stream.read_exact(&mut header)?;

@@ -1,4 +1,5 @@
-//! A stand-in for Cassandra, for what the real one cannot be made to do: crash here, hang there.
+//! `helenus-fake-node BEHAVIOUR FOLDER`: a stand-in for Cassandra, for what the real one cannot be made to do: crash
+//! here, hang there. FOLDER is that of a node. Tests name it in `HELENUS_FAKE_NODE`, as `PROGRAM BEHAVIOUR`.
 //! Refuses to hold data, but for `serve`, which holds rows in memory; the others answer what readiness asks.
 
 mod answer;
@@ -69,15 +70,24 @@ impl Behaviour {
     }
 }
 
-pub(crate) fn run(behaviour: &str, folder: &Path) -> ExitCode {
-    let Some(behaviour) = Behaviour::parse(behaviour) else {
-        return ExitCode::from(2);
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let given = match &arguments[..] {
+        [behaviour, folder] => Behaviour::parse(behaviour).zip(Some(Path::new(folder))),
+        _ => None,
     };
-    match live(behaviour, folder) {
+    let (ended, code) = match given {
+        Some((behaviour, folder)) => (live(behaviour, folder), 1),
+        None => {
+            let usage = "usage: helenus-fake-node BEHAVIOUR FOLDER, with a behaviour that it knows";
+            (Err(std::io::Error::other(usage)), 2)
+        }
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _log_gone = writeln!(std::io::stderr(), "ERROR fake node: {error}");
-            ExitCode::from(1)
+            ExitCode::from(code)
         }
     }
 }

@@ -4,8 +4,8 @@
 //! A node of ours has no JMX until we open it, so before the first changing command everything is as it started.
 
 use crate::attach::AttachError;
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::mbeans::{Ask, CACHES, Mbeans, STORAGE_SERVICE};
 use crate::state::{ClusterState, started_at};
 use fs_err as fs;
@@ -109,9 +109,9 @@ pub fn is_changing(arguments: &[String]) -> bool {
 ///
 /// # Errors
 /// The agent cannot be had, or the file cannot be written.
-pub fn remember(hands: &Hands, state: &ClusterState, node: &str) -> Result<(), ClusterError> {
+pub fn remember(context: &Context, state: &ClusterState, node: &str) -> Result<(), ClusterError> {
     let folder = PathBuf::from(&state.node(node)?.folder);
-    let mbeans = Mbeans::of(hands, state, node)?;
+    let mbeans = Mbeans::of(context, state, node)?;
     let process = process(mbeans.pid());
     if known(&folder, &process).is_some() {
         return Ok(());
@@ -128,7 +128,7 @@ pub fn remember(hands: &Hands, state: &ClusterState, node: &str) -> Result<(), C
 
 /// What of the remembered settings is another now; asked only of processes that were opened.
 pub(super) fn changed(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     node: &str,
     pid: i32,
@@ -137,7 +137,7 @@ pub(super) fn changed(
     let Some(remembered) = known(&folder, &process(pid)) else {
         return Ok(Vec::new());
     };
-    let now = read(&Mbeans::of(hands, state, node)?)?;
+    let now = read(&Mbeans::of(context, state, node)?)?;
     let differs = |(key, to): (String, Value)| {
         let from = now.get(&key).filter(|from| **from != to)?.clone();
         if key.ends_with(LOGGERS) && changed_loggers(&from, &to).is_empty() {
@@ -155,12 +155,12 @@ pub(super) fn changed(
 
 /// Puts the settings of one node back.
 pub(super) fn put_back(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     settings: &[PutBack],
 ) -> Result<(), ClusterError> {
     for setting in settings {
-        let mbeans = Mbeans::of(hands, state, &setting.node)?;
+        let mbeans = Mbeans::of(context, state, &setting.node)?;
         let (bean, attribute) = setting.attribute.rsplit_once(' ').unwrap_or_default();
         if attribute != LOGGERS {
             mbeans.write(bean, attribute, &setting.to)?;

@@ -1,28 +1,28 @@
 //! Tables of a serving stand-in and their rows, in memory.
 //! Refuses types: a value is the bytes that came, and they are given back as they came.
 
-use super::statement::Shape;
+use crate::statement::Shape;
 use helenus_cql::codec::{Bound, ColumnSpec};
 use helenus_model::cql::CqlType;
 use std::collections::HashMap;
 
 /// A table with its rows.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) keyspace: String,
-    pub(super) name: String,
-    pub(super) columns: Vec<(String, CqlType)>,
+pub(crate) struct Table {
+    pub(crate) keyspace: String,
+    pub(crate) name: String,
+    pub(crate) columns: Vec<(String, CqlType)>,
     /// Places of the partition key's columns.
-    pub(super) partition: Vec<usize>,
+    pub(crate) partition: Vec<usize>,
     /// Places of the clustering columns.
-    pub(super) clustering: Vec<usize>,
+    pub(crate) clustering: Vec<usize>,
     /// Write time and cells, by key.
     rows: HashMap<Vec<u8>, (i64, Vec<u8>)>,
 }
 
 impl Table {
     /// An empty table, or the key's column that is none of its columns.
-    pub(super) fn new(keyspace: String, shape: Shape) -> Result<Self, String> {
+    pub(crate) fn new(keyspace: String, shape: Shape) -> Result<Self, String> {
         let mut table = Self {
             keyspace,
             name: shape.table.1,
@@ -37,7 +37,7 @@ impl Table {
     }
 
     /// Places of these columns.
-    pub(super) fn places(&self, names: &[String]) -> Result<Vec<usize>, String> {
+    pub(crate) fn places(&self, names: &[String]) -> Result<Vec<usize>, String> {
         let place = |name: &String| {
             let place = self.columns.iter().position(|(known, _)| known == name);
             place.ok_or_else(|| format!("{}.{} has no column {name}", self.keyspace, self.name))
@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Places of what is selected: columns, and behind the last of them the time at which a row was written.
-    pub(super) fn selected(&self, names: &[String]) -> Result<Vec<usize>, String> {
+    pub(crate) fn selected(&self, names: &[String]) -> Result<Vec<usize>, String> {
         let place = |name: &String| {
             let of = name.strip_prefix("writetime(");
             match of.and_then(|of| of.strip_suffix(')')) {
@@ -60,12 +60,12 @@ impl Table {
     }
 
     /// Places of the primary key's columns.
-    pub(super) fn key(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn key(&self) -> impl Iterator<Item = usize> {
         self.partition.iter().chain(&self.clustering).copied()
     }
 
     /// The description of these columns.
-    pub(super) fn specs(&self, places: &[usize]) -> Vec<ColumnSpec> {
+    pub(crate) fn specs(&self, places: &[usize]) -> Vec<ColumnSpec> {
         let written = ("writetime".to_owned(), CqlType::Bigint);
         let spec = |place: &usize| {
             let (name, ty) = self.columns.get(*place).unwrap_or(&written).clone();
@@ -98,7 +98,7 @@ impl Table {
     }
 
     /// Writes values into columns of a row, which is made where there was none; an older write changes nothing.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         places: &[usize],
         values: &[Bound],
@@ -126,7 +126,7 @@ impl Table {
     }
 
     /// The wanted columns of the row with this key, as they stand in a result; none where there is no row.
-    pub(super) fn select(
+    pub(crate) fn select(
         &self,
         wanted: &[usize],
         by: &[usize],

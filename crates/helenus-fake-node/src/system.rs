@@ -1,9 +1,9 @@
 //! The system's tables as a serving stand-in tells them: itself, and what was created on it.
 //! Refuses conditions: each table is told whole.
 
-use super::answer::Keyspace;
-use super::me::{Me, has_table, host_id};
-use super::tables::Table;
+use crate::answer::Keyspace;
+use crate::me::{Me, has_table, host_id};
+use crate::tables::Table;
 use helenus_cql::codec::ColumnSpec;
 use helenus_cql::codec::result::Row;
 use helenus_model::cql::{CqlType, CqlValue};
@@ -25,7 +25,7 @@ const LOCAL: [&str; 11] = [
 ];
 
 /// Columns and rows of one of the system's tables; none where there is no such table.
-pub(super) fn read(
+pub(crate) fn read(
     me: &Me,
     keyspaces: &[Keyspace],
     tables: &[Table],

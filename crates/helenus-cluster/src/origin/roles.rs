@@ -12,14 +12,11 @@ use helenus_model::reset::{Origin, Permission, Role, RoleChanges, Roles, role_ch
 use std::collections::BTreeSet;
 
 /// Roles as they are; none where the cluster asks for no credentials.
-pub(super) fn read(state: &ClusterState, node: &mut Node) -> Result<Option<Roles>, ClusterError> {
+pub(crate) fn read(state: &ClusterState, node: &mut Node) -> Result<Option<Roles>, ClusterError> {
     if state.access.credentials.is_none() {
         return Ok(None);
     }
-    let silent = |source| ClusterError::Silent {
-        node: node.name.clone(),
-        source,
-    };
+    let silent = |source| ClusterError::silent(&node.name, source);
     roles(&mut node.client).map(Some).map_err(silent)
 }
 
@@ -79,7 +76,7 @@ fn words(rows: &Rows, row: usize, column: &str) -> BTreeSet<String> {
 }
 
 /// What leads back to the recorded roles; nothing where none are recorded.
-pub(super) fn changes(
+pub(crate) fn changes(
     state: &ClusterState,
     node: &mut Node,
     origin: &Origin,
@@ -93,7 +90,7 @@ pub(super) fn changes(
 }
 
 /// Runs the statements; `done` of `of` changes were made before.
-pub(super) fn put_back(
+pub(crate) fn put_back(
     node: &mut Node,
     statements: &[String],
     done: usize,

@@ -1,9 +1,9 @@
 //! One thread that waits for connections, requests and due answers, and sends each answer when it is due.
 //! Refuses a second thread on that path: there is nothing to wait for but the kernel's timer.
 
-use super::answer::{Answer, Database, Keeping, refused};
-use super::me::Me;
-use super::truth::{Life, Truth};
+use crate::answer::{Answer, Database, Keeping, refused};
+use crate::me::Me;
+use crate::truth::{Life, Truth};
 use helenus_cql::codec::envelope::Version;
 use helenus_cql::codec::frame::Inbox;
 use helenus_cql::codec::{Envelope, Extras, Header, Request, Response, ServerErrorKind};
@@ -29,7 +29,7 @@ const EARLY_NS: u64 = 40_000;
 const TENTH_NS: u64 = 100_000_000;
 
 /// Serves until the process is ended.
-pub(super) fn run(me: Me) -> io::Result<()> {
+pub(crate) fn run(me: Me) -> io::Result<()> {
     let truth =
         Truth::read(&me.node.jvm).map_err(|e| io::Error::other(format!("{e}; {}", e.hint())))?;
     if !me.peers.is_empty() {

@@ -1,13 +1,13 @@
 //! The parent's side: sample lines back into values, and intervals into a result.
 //! Refuses to start or stop processes, and to average percentiles.
 
-use crate::gather::Gathered;
-use helenus_model::format::FormatError;
-use helenus_model::probe::Probe;
-use helenus_model::result::{Beside, Measured, PhaseResult, RunResult};
-use helenus_model::run_plan::{Phase, RunPlan};
-use helenus_model::sample::{self, Failure, Footer, Header, SampleLine};
-use helenus_model::seed::Seed;
+use super::gather::Gathered;
+use crate::format::FormatError;
+use crate::probe::Probe;
+use crate::result::{Beside, Measured, PhaseResult, RunResult};
+use crate::run_plan::{Phase, RunPlan};
+use crate::sample::{self, Failure, Footer, Header, SampleLine};
+use crate::seed::Seed;
 use std::io::BufRead;
 
 /// Why sample lines could not be used.
@@ -133,7 +133,7 @@ impl Accumulator {
             SampleLine::Mark(_) => {}
             SampleLine::PhaseEnd(end) => {
                 if let Some(phase) = self.phases.get_mut(end.phase) {
-                    phase.end = Some(end.clone());
+                    phase.take_end(end.clone());
                 }
             }
             SampleLine::Footer(footer) => self.footer = Some(footer.clone()),
@@ -189,7 +189,9 @@ impl Accumulator {
     }
 }
 
-pub(crate) fn phase_result(
+/// The result of a phase that is `at` this place of its plan, whose root seed is `seed`; none where it never started.
+/// `beside` is as in [`Accumulator::finish`].
+pub fn phase_result(
     gathered: &Gathered,
     phase: &Phase,
     reads: &[String],

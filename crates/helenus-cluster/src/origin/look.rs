@@ -2,12 +2,11 @@
 //! Refuses to ask for a connection whose listener is not the process that holds our claim.
 
 use super::ResetError;
-use super::rows::Inode;
 use crate::attach;
 use crate::error::ClusterError;
 use crate::guard;
 use crate::reach;
-use crate::ready::cql_address;
+use crate::reach::cql_address;
 use crate::socket::listens;
 use crate::state::{ClusterState, NodeCondition, condition, started_at};
 use fs_err as fs;
@@ -23,23 +22,26 @@ use std::time::Duration;
 /// Longest wait for a connection and for each answer; a truncation has its own.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
+/// A file, whatever its names.
+pub(crate) type Inode = (u64, u64);
+
 /// A node that was proved ours, with a connection to it.
-pub(super) struct Node {
-    pub(super) name: String,
-    pub(super) pid: i32,
-    pub(super) client: Client,
-    pub(super) schema_version: Option<String>,
-    pub(super) seen: Seen,
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) pid: i32,
+    pub(crate) client: Client,
+    pub(crate) schema_version: Option<String>,
+    pub(crate) seen: Seen,
     /// Data components of each table, as `keyspace.table`.
-    pub(super) data_files: BTreeMap<String, BTreeSet<Inode>>,
+    pub(crate) data_files: BTreeMap<String, BTreeSet<Inode>>,
     /// Folders of snapshots and incremental backups.
-    pub(super) snapshots: Vec<PathBuf>,
+    pub(crate) snapshots: Vec<PathBuf>,
     /// Whether this process was ever opened for MBeans.
-    pub(super) opened: bool,
+    pub(crate) opened: bool,
 }
 
 /// Every node, all at once; first that they all run.
-pub(super) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
+pub(crate) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
     guard::no_stranger(state)?;
     let mut pids = Vec::new();
     for plan in &state.plan.nodes {
@@ -71,17 +73,14 @@ pub(super) fn all(state: &ClusterState) -> Result<Vec<Node>, ClusterError> {
 }
 
 /// A connection to one node.
-pub(super) fn connect(state: &ClusterState, plan: &NodePlan) -> Result<Client, ClientError> {
+pub(crate) fn connect(state: &ClusterState, plan: &NodePlan) -> Result<Client, ClientError> {
     reach::connect(state, plan, ANSWER_WITHIN)
 }
 
 fn one(state: &ClusterState, plan: &NodePlan, pid: i32) -> Result<Node, ClusterError> {
     let host = cql_address(&state.plan, plan);
     let foreign = |why: String| ResetError::Foreign { host, why };
-    let silent = |source| ClusterError::Silent {
-        node: plan.name.clone(),
-        source,
-    };
+    let silent = |source| ClusterError::silent(&plan.name, source);
     if !listens(pid, host) {
         return Err(foreign("its process does not listen there".into()).into());
     }
@@ -198,14 +197,11 @@ fn has_hints(folder: &Path) -> bool {
 }
 
 /// The schema as the server describes it, without Cassandra's own keyspaces.
-pub(super) fn schema(node: &mut Node) -> Result<Vec<Element>, ClusterError> {
+pub(crate) fn schema(node: &mut Node) -> Result<Vec<Element>, ClusterError> {
     let rows = node
         .client
         .query("DESCRIBE SCHEMA", Consistency::One)
-        .map_err(|source| ClusterError::Silent {
-            node: node.name.clone(),
-            source,
-        })?;
+        .map_err(|source| ClusterError::silent(&node.name, source))?;
     let of = |row: usize| {
         let text = |column| rows.text(row, column);
         Some(Element {
@@ -222,19 +218,16 @@ pub(super) fn schema(node: &mut Node) -> Result<Vec<Element>, ClusterError> {
 }
 
 /// The schema's version as this node has it now.
-pub(super) fn schema_version(node: &mut Node) -> Result<Option<String>, ClusterError> {
+pub(crate) fn schema_version(node: &mut Node) -> Result<Option<String>, ClusterError> {
     let rows = node
         .client
         .query("SELECT schema_version FROM system.local", Consistency::One)
-        .map_err(|source| ClusterError::Silent {
-            node: node.name.clone(),
-            source,
-        })?;
+        .map_err(|source| ClusterError::silent(&node.name, source))?;
     Ok(rows.text(0, "schema_version"))
 }
 
 /// What each node's tables took when they were looked at.
-pub(super) fn writes(nodes: &[Node]) -> BTreeMap<String, Writes> {
+pub(crate) fn writes(nodes: &[Node]) -> BTreeMap<String, Writes> {
     nodes
         .iter()
         .filter_map(|n| Some((n.name.clone(), n.seen.writes.clone()?)))

@@ -30,20 +30,20 @@ const TYPES: [CqlType; 19] = [
 ];
 
 /// A table's name, and its keyspace where the statement names it.
-pub(super) type TableName = (Option<String>, String);
+pub(crate) type TableName = (Option<String>, String);
 
 /// A table as it is created.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shape {
-    pub(super) table: TableName,
-    pub(super) columns: Vec<(String, CqlType)>,
-    pub(super) partition: Vec<String>,
-    pub(super) clustering: Vec<String>,
+pub(crate) struct Shape {
+    pub(crate) table: TableName,
+    pub(crate) columns: Vec<(String, CqlType)>,
+    pub(crate) partition: Vec<String>,
+    pub(crate) clustering: Vec<String>,
 }
 
 /// A statement that a stand-in understands.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Statement {
+pub(crate) enum Statement {
     /// USE.
     Use(String),
     /// CREATE KEYSPACE with its replication.
@@ -86,7 +86,7 @@ enum Word {
 }
 
 /// Reads one statement; the error says in words what is not understood.
-pub(super) fn parse(cql: &str) -> Result<Statement, String> {
+pub(crate) fn parse(cql: &str) -> Result<Statement, String> {
     let mut words = Words {
         rest: split(cql).into_iter().peekable(),
     };

@@ -1,9 +1,14 @@
 //! The recorded state that a reset leads back to, and what was seen of writes when it was last reached.
 //! Refuses another version's file: nothing is dropped on a misunderstanding.
 
-use super::{look, roles};
+pub(crate) mod error;
+pub(crate) mod look;
+pub(crate) mod roles;
+
+pub use error::ResetError;
+
+use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::Hands;
 use crate::state::ClusterState;
 use fs_err as fs;
 use helenus_model::baseline::Baseline;
@@ -28,24 +33,24 @@ struct Stored {
     writes: BTreeMap<String, Writes>,
 }
 
-fn file(hands: &Hands, name: &str) -> PathBuf {
-    hands.clusters.folder(name).join(ORIGIN_FILE)
+fn file(context: &Context, name: &str) -> PathBuf {
+    context.clusters.folder(name).join(ORIGIN_FILE)
 }
 
 /// The recorded state of a cluster.
 ///
 /// # Errors
 /// Its file cannot be read.
-pub fn origin(hands: &Hands, name: &str) -> Result<Origin, ClusterError> {
-    load(hands, name).map(|(origin, _)| origin)
+pub fn origin(context: &Context, name: &str) -> Result<Origin, ClusterError> {
+    load(context, name).map(|(origin, _)| origin)
 }
 
-pub(super) fn load(
-    hands: &Hands,
+pub(crate) fn load(
+    context: &Context,
     name: &str,
 ) -> Result<(Origin, BTreeMap<String, Writes>), ClusterError> {
     let broken = ClusterError::io("the recorded state (origin.json)");
-    let text = match fs::read_to_string(file(hands, name)) {
+    let text = match fs::read_to_string(file(context, name)) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let empty = Origin {
@@ -72,7 +77,7 @@ pub(super) fn load(
 /// # Errors
 /// A node is down, or the file cannot be written.
 pub fn record(
-    hands: &Hands,
+    context: &Context,
     state: &ClusterState,
     tag: Option<&str>,
 ) -> Result<Origin, ClusterError> {
@@ -80,7 +85,7 @@ pub fn record(
         baseline: tag.map(str::to_owned),
         ..seen(state)?
     };
-    keep(hands, &state.plan.name, &origin)?;
+    keep(context, &state.plan.name, &origin)?;
     Ok(origin)
 }
 
@@ -100,7 +105,7 @@ pub(crate) fn seen(state: &ClusterState) -> Result<Origin, ClusterError> {
 
 /// Takes a state with a baseline's rows as the one to go back to.
 pub(crate) fn keep_with(
-    hands: &Hands,
+    context: &Context,
     name: &str,
     origin: Origin,
     baseline: &Baseline,
@@ -110,16 +115,16 @@ pub(crate) fn keep_with(
         baseline_made: Some(baseline.created_unix),
         ..origin
     };
-    keep(hands, name, &origin)
+    keep(context, name, &origin)
 }
 
 /// Without writes: the first reset truncates every table, whatever it holds, and counts from there.
-fn keep(hands: &Hands, name: &str, origin: &Origin) -> Result<(), ClusterError> {
-    save(hands, name, origin, &BTreeMap::new())
+fn keep(context: &Context, name: &str, origin: &Origin) -> Result<(), ClusterError> {
+    save(context, name, origin, &BTreeMap::new())
 }
 
-pub(super) fn save(
-    hands: &Hands,
+pub(crate) fn save(
+    context: &Context,
     name: &str,
     origin: &Origin,
     writes: &BTreeMap<String, Writes>,
@@ -131,9 +136,9 @@ pub(super) fn save(
     };
     let write = || -> io::Result<()> {
         let text = serde_json::to_vec_pretty(&stored).map_err(io::Error::other)?;
-        let mut file_now = tempfile::NamedTempFile::new_in(hands.clusters.folder(name))?;
+        let mut file_now = tempfile::NamedTempFile::new_in(context.clusters.folder(name))?;
         file_now.write_all(&text)?;
-        file_now.persist(file(hands, name)).map_err(|e| e.error)?;
+        file_now.persist(file(context, name)).map_err(|e| e.error)?;
         Ok(())
     };
     write().map_err(ClusterError::io("the recorded state (origin.json)"))

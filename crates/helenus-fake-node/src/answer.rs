@@ -1,10 +1,10 @@
 //! What a serving stand-in answers to each request, and what it remembers: keyspaces, tables, prepared statements.
 //! Refuses to know when an answer is sent: it only says which ones take their time.
 
-use super::me::Me;
-use super::statement::{Statement, TableName, parse};
-use super::system;
-use super::tables::Table;
+use crate::me::Me;
+use crate::statement::{Statement, TableName, parse};
+use crate::system;
+use crate::tables::Table;
 use helenus_cql::codec::result::RowsPage;
 use helenus_cql::codec::{
     Bound, Parameters, Prepared, QueryResult, Request, Response, SchemaChange, SchemaTarget,
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 /// A keyspace as it was created.
 #[derive(Debug)]
-pub(super) struct Keyspace {
-    pub(super) name: String,
-    pub(super) replication: Vec<(String, String)>,
+pub(crate) struct Keyspace {
+    pub(crate) name: String,
+    pub(crate) replication: Vec<(String, String)>,
 }
 
 /// A prepared statement: tables and columns by their places.
@@ -40,7 +40,7 @@ enum Plan {
 
 /// Everything that is remembered.
 #[derive(Debug)]
-pub(super) struct Database {
+pub(crate) struct Database {
     me: Me,
     /// Of this life: a statement prepared in an earlier one is not known.
     life: u64,
@@ -51,17 +51,17 @@ pub(super) struct Database {
 
 /// What becomes of a write.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keeping {
+pub(crate) struct Keeping {
     /// The clock, in microseconds since 1970: the write's time where it brings none.
-    pub(super) now_us: i64,
+    pub(crate) now_us: i64,
     /// It is acknowledged and forgotten.
-    pub(super) loses: bool,
+    pub(crate) loses: bool,
 }
 
 /// An answer, and whether it takes the time of an operation.
-pub(super) struct Answer {
-    pub(super) response: Response,
-    pub(super) timed: bool,
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    pub(crate) timed: bool,
 }
 
 type Refusal = (ServerErrorKind, String);
@@ -96,7 +96,7 @@ fn one_page(result: QueryResult, parameters: &Parameters) -> QueryResult {
 }
 
 /// The ERROR for this.
-pub(super) fn refused(kind: ServerErrorKind, message: impl Into<String>) -> Response {
+pub(crate) fn refused(kind: ServerErrorKind, message: impl Into<String>) -> Response {
     Response::Error(ServerError {
         message: message.into(),
         kind,
@@ -104,7 +104,7 @@ pub(super) fn refused(kind: ServerErrorKind, message: impl Into<String>) -> Resp
 }
 
 impl Database {
-    pub(super) fn new(me: Me, life: u64) -> Self {
+    pub(crate) fn new(me: Me, life: u64) -> Self {
         Self {
             me,
             life,
@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// Answers one request of a connection; `used` is the keyspace that the connection USEs.
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         used: &mut Option<String>,
         request: Request,

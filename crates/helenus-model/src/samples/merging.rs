@@ -1,8 +1,8 @@
 //! The lines of several generator processes as those of one: counts and histograms added, each second once.
 //! Refuses to hide the busiest behind a mean: CPU of threads is the largest of them.
 
-use helenus_model::run_plan::RunPlan;
-use helenus_model::sample::{
+use crate::run_plan::RunPlan;
+use crate::sample::{
     Failure, Footer, Header, Interval, PhaseEnd, SampleLine, Stage, Stretch, Tenth,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,11 +230,11 @@ fn add(sum: &mut Interval, other: &Interval) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use helenus_model::format::Format;
-    use helenus_model::run_plan::{Consistency, Pacing, Phase};
-    use helenus_model::sample::{OperationInterval, Standing, StartMeans};
-    use helenus_model::seed::Seed;
-    use helenus_model::workload::Workload;
+    use crate::format::Format;
+    use crate::run_plan::{Consistency, Pacing, Phase};
+    use crate::sample::{OperationInterval, Standing, StartMeans};
+    use crate::seed::Seed;
+    use crate::workload::Workload;
 
     const SECOND: u64 = 1_000_000_000;
 
