@@ -161,8 +161,15 @@ pub(crate) enum Verb {
     /// A run or a comparison as one HTML file that opens without a network
     Report(report::Report),
     /// Stop a cluster or a node with a clean shutdown; its data stays
+    #[command(after_help = "Examples:
+  helenus stop c                         all nodes of c, each after a drain
+  helenus stop c/node2 --within 2m
+  helenus stop --prefix dev              dev1, dev2, …")]
     Stop(Stop),
     /// Start a stopped cluster or node again, with its data
+    #[command(after_help = "Examples:
+  helenus start c                        the nodes of c that do not run
+  helenus start c/node2")]
     Start(Start),
     /// Move a cluster to another release, one node at a time, with its data
     Upgrade(upgrade::Upgrade),
@@ -173,6 +180,9 @@ pub(crate) enum Verb {
     #[command(alias = "ls")]
     List(many::List),
     /// The output of `nodetool status`, computed from data read over CQL
+    #[command(after_help = "Examples:
+  helenus status c
+  helenus status c/node2 --keyspace app  as node2 sees it, with the ownership of app")]
     Status(Status),
     /// Data centres, racks and the distance between them: check a file, show it
     Topology(topology::TopologyVerb),
@@ -181,12 +191,23 @@ pub(crate) enum Verb {
     /// Run a program in the network of a data centre's client, or of a node
     Exec(topology::Exec),
     /// A node's log
+    #[command(after_help = "Examples:
+  helenus logs c/node2
+  helenus logs c/node2 --follow")]
     Logs(Logs),
     /// Kill a node with SIGKILL; its data stays
+    #[command(after_help = "Examples:
+  helenus kill c/node2
+  helenus start c/node2                  brings it back")]
     Kill(OneNode),
     /// Pause a node with SIGSTOP
+    #[command(after_help = "Examples:
+  helenus pause c/node2                  it stays in memory and answers nobody
+  helenus resume c/node2")]
     Pause(OneNode),
     /// Resume a paused node with SIGCONT
+    #[command(after_help = "Examples:
+  helenus resume c/node2")]
     Resume(OneNode),
     /// Change the nodes: add, decommission, remove, replace
     Node(node::NodeVerb),
@@ -220,6 +241,9 @@ pub(crate) enum Verb {
     /// Presets, with the reason for each setting
     Presets(Presets),
     /// Check this machine: what it has and lacks, with the cure
+    #[command(after_help = "Examples:
+  helenus doctor
+  helenus doctor --format json")]
     Doctor,
     /// Print shell completions: commands, flags, clusters, nodes, runs, tags
     Completions(Completions),
@@ -489,7 +513,12 @@ pub(crate) struct Releases {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleasesVerb {
     /// Fetch a release into the cache, and make its class-data archive
-    #[command(alias = "install")]
+    #[command(
+        alias = "install",
+        after_help = "Examples:
+  helenus releases fetch                 the newest series
+  helenus releases fetch 4.1.5 --dry-run"
+    )]
     Fetch {
         /// A series such as 5.0, or any published patch such as 4.1.5
         #[arg(default_value = "5.0")]
@@ -512,6 +541,8 @@ pub(crate) struct Presets {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PresetsVerb {
     /// Every setting of a preset, with its reason and source
+    #[command(after_help = "Examples:
+  helenus presets show tiny")]
     Show {
         /// Preset
         #[arg(value_enum)]

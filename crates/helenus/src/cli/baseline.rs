@@ -28,14 +28,21 @@ pub(crate) enum BaselineVerb {
     Restore(Restore),
     /// The baselines of this user, with their sizes
     #[command(alias = "ls")]
+    #[command(after_help = "Examples:
+  helenus baseline list
+  helenus baseline list c")]
     List {
         /// Only those of this cluster
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
     /// Read every byte of a baseline and compare it with what was saved
+    #[command(after_help = "Examples:
+  helenus baseline verify c loaded")]
     Verify(Named),
     /// Remove a baseline
+    #[command(after_help = "Examples:
+  helenus baseline rm c loaded")]
     Rm {
         #[command(flatten)]
         named: Named,

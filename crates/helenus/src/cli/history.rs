@@ -66,8 +66,15 @@ pub(crate) enum StateArg {
 pub(crate) enum HistoryVerb {
     /// Every run, the newest last: the same as `helenus history` alone
     #[command(alias = "ls")]
+    #[command(after_help = "Examples:
+  helenus history list
+  helenus history list --format json")]
     List(ListFlags),
     /// A run with its plan, host, command, results and doubts; or a comparison
+    #[command(after_help = "Examples:
+  helenus history show @last
+  helenus history show r12 --format json
+  helenus history show cmp3")]
     Show {
         /// r12, @last, a tag that only one run has, or cmp3
         #[arg(value_name = "RUN")]

@@ -79,6 +79,8 @@ pub(crate) enum TopologyWhat {
         what: String,
     },
     /// The measured distances that --links knows, with their source
+    #[command(after_help = "Examples:
+  helenus topology links")]
     Links,
 }
 

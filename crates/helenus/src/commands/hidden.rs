@@ -53,34 +53,39 @@ pub(crate) fn man(folder: &Path) -> ExitCode {
 
 /// The command reference: the help of each verb, in Markdown.
 pub(crate) fn reference() -> String {
-    let mut root = crate::cli::Cli::command().term_width(HELP_WIDTH);
-    root.build();
     let mut text = "# Commands\n\n\
-        What `--help` prints, for every verb. The glossary explains the terms.\n"
+        What `--help` prints, for every verb. The [glossary](../GLOSSARY.md) explains the terms.\n"
         .to_owned();
-    section(&mut root, "helenus", &mut text);
+    let mut root = crate::cli::Cli::command();
+    root.build();
+    section(&root, &["helenus".to_owned()], &mut text);
     text
 }
 
-/// The width of help where there is no terminal.
-const HELP_WIDTH: usize = 100;
-
-fn section(command: &mut clap::Command, typed: &str, text: &mut String) {
-    let help = command.render_long_help().to_string();
-    text.push_str(&format!("\n## `{typed}`\n\n```text\n"));
+fn section(command: &clap::Command, typed: &[String], text: &mut String) {
+    let words = [typed, &["--help".to_owned()]].concat();
+    let root = crate::cli::Cli::command().term_width(HELP_WIDTH);
+    let help = match root.try_get_matches_from(words) {
+        Ok(_) => String::new(),
+        Err(help) => help.render().to_string(),
+    };
+    text.push_str(&format!("\n## `{}`\n\n```text\n", typed.join(" ")));
     for line in help.lines() {
         text.push_str(line.trim_end());
         text.push('\n');
     }
     text.push_str("```\n");
-    for child in command.get_subcommands_mut() {
+    for child in command.get_subcommands() {
         let hidden = child.is_hide_set() || child.get_name() == "help";
         if !hidden {
-            let typed = format!("{typed} {}", child.get_name());
+            let typed = [typed, &[child.get_name().to_owned()]].concat();
             section(child, &typed, text);
         }
     }
 }
+
+/// The width of help where there is no terminal.
+const HELP_WIDTH: usize = 100;
 
 fn told(failure: std::io::Result<Infallible>) -> ExitCode {
     use std::io::Write as _;
