@@ -79,7 +79,7 @@ pub(crate) const INSTALL: &str = r"install (JDK \d+|Maven)(: [^,]+)?";
 /// What every snapshot leaves out.
 pub(crate) const STEADY: [(&str, &str); 6] = [
     // clap pads some blank lines.
-    (r"(?m) +$", ""),
+    (r"(?m)^ +$", ""),
     (INSTALL, "install $1: [command]"),
     (r"_PORT=\d+", "_PORT=[port]"),
     (r"127\.\d+\.\d+\.\d+:\d+", "[address]:[port]"),

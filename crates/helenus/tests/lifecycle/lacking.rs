@@ -27,8 +27,7 @@ fn in_own_mounts(lab: &TestLab, script: &str) -> Option<Running> {
 }
 
 /// A lab for mounts of its own: an ordinary user becomes another there, who has no claims to share.
-fn for_own_mounts(fake: &str) -> TestLab {
-    let mut lab = TestLab::fake(fake);
+fn for_own_mounts(mut lab: TestLab) -> TestLab {
     if !rustix::process::geteuid().is_root() {
         lab.set("XDG_RUNTIME_DIR", lab.path("person"));
     }
@@ -37,7 +36,7 @@ fn for_own_mounts(fake: &str) -> TestLab {
 
 #[test]
 fn no_jdk() {
-    let lab = for_own_mounts("");
+    let lab = for_own_mounts(TestLab::new());
     let script = "for b in /usr/lib/jvm/*/bin /opt/*/bin /usr/java/*/bin; do\n\
                   [ ! -e $b/java ] || mount -t tmpfs none $b || exit 9\ndone\n\
                   PATH=/nowhere exec \"$0\" up c";
@@ -115,7 +114,7 @@ fn maven_without_a_network() {
 
 #[test]
 fn a_disk_that_cannot_be_made_slower() {
-    let lab = for_own_mounts("ready");
+    let lab = for_own_mounts(TestLab::fake("ready"));
     let script = "mkdir -p \"$HELENUS_HOME\" && mount -t tmpfs none \"$HELENUS_HOME\" || exit 9\n\
                   exec \"$0\" up c --disk-read 100M";
     let Some(up) = in_own_mounts(&lab, script) else {
@@ -252,7 +251,7 @@ fn a_cache_that_cannot_be_written() {
 
 #[test]
 fn a_full_disk() {
-    let lab = for_own_mounts("ready");
+    let lab = for_own_mounts(TestLab::fake("ready"));
     let script = "mkdir -p $HELENUS_HOME && mount -t tmpfs -o size=8m none $HELENUS_HOME || exit 9\n\
                   \"$0\" up c\necho up: $?\n\"$0\" list\nexec \"$0\" rm --all";
     if let Some(up) = in_own_mounts(&lab, script) {
@@ -271,7 +270,7 @@ fn a_full_disk() {
 
 #[test]
 fn a_disk_without_one_free_block() {
-    let lab = for_own_mounts("ready");
+    let lab = for_own_mounts(TestLab::fake("ready"));
     // What only looks still works, the log for developers apart.
     let script = "mkdir -p $HELENUS_HOME && mount -t tmpfs -o size=8m none $HELENUS_HOME || exit 9\n\
                   \"$0\" list\nhead -c 9000000 /dev/zero > $HELENUS_HOME/full 2> /dev/null\n\
@@ -293,7 +292,7 @@ fn a_disk_without_one_free_block() {
 
 #[test]
 fn a_disk_that_a_node_fills() {
-    let lab = for_own_mounts("fill-disk");
+    let lab = for_own_mounts(TestLab::fake("fill-disk"));
     // Enough to begin with.
     let script = "mkdir -p $HELENUS_HOME && mount -t tmpfs -o size=104m none $HELENUS_HOME || exit 9\n\
                   \"$0\" up c\necho up: $?\n\"$0\" list\nexec \"$0\" rm --all";

@@ -97,11 +97,8 @@ fn an_upgrade_that_was_cut_off_goes_on_and_nobody_else_is_stopped_meanwhile() {
     let file = lab.cluster("c").join("cluster.json");
     let fake = |from: &str, to: &str| {
         let text = fs_err::read_to_string(&file).unwrap();
-        let (from, to) = (
-            format!("\"fake\": \"{from}\""),
-            format!("\"fake\": \"{to}\""),
-        );
-        fs_err::write(&file, text.replace(&from, &to)).unwrap();
+        let named = |behaviour: &str| format!("helenus-fake-node {behaviour}\"");
+        fs_err::write(&file, text.replace(&named(from), &named(to))).unwrap();
     };
     let before = lab.node_pids();
     fake("ready", "crash");
