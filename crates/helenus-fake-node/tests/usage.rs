@@ -15,7 +15,7 @@ fn what_it_does_not_know_is_refused() {
     for arguments in [
         &[][..],
         &["ready"],
-        &["redy", "/tmp"],
+        &["read", "/tmp"],
         &["ready", "/tmp", "x"],
     ] {
         let ended = run(arguments);

@@ -229,3 +229,18 @@ pub(crate) fn wall_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_start_of_a_side_is_a_restart_of_its_own_and_of_its_pair() {
+        let starts = [(0, 1), (0, 2), (7, 1), (7, 3)];
+        let restarts = starts.map(|(block, attempts)| restart_of(block, attempts));
+        let distinct: std::collections::BTreeSet<u32> = restarts.into_iter().collect();
+        assert_eq!(distinct.len(), starts.len(), "{restarts:?}");
+        let pairs = restarts.map(|restart| restart % PAIRS);
+        assert_eq!(pairs, starts.map(|(block, _)| pair_of(block)));
+    }
+}

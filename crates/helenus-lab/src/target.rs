@@ -322,3 +322,55 @@ pub(crate) fn already_exists(error: &ClientError) -> bool {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_model::guard::SeenNode;
+
+    /// A cluster of this name with these nodes: host id, and whose it is.
+    fn sight(name: &str, nodes: &[(&str, Option<&str>)]) -> Sight {
+        let seen = |(host_id, owner): &(&str, Option<&str>)| SeenNode {
+            address: "192.0.2.1".to_owned(),
+            host_id: (*host_id).to_owned(),
+            owned_by: owner.map(str::to_owned),
+        };
+        Sight {
+            cluster_name: name.to_owned(),
+            data_center: "dc1".to_owned(),
+            data_centers: vec!["dc1".to_owned()],
+            nodes: nodes.iter().map(seen).collect(),
+            keyspaces: Vec::new(),
+        }
+    }
+
+    fn host() -> SocketAddr {
+        "192.0.2.1:9042".parse().expect("an address")
+    }
+
+    #[test]
+    fn a_foreign_cluster_is_written_to_by_its_exact_name_only() {
+        let foreign = sight("prod", &[("a", None)]);
+        for named in [None, Some("pro"), Some("PROD")] {
+            let refused = through(&foreign, host(), named).expect_err("foreign");
+            assert!(matches!(refused, TargetError::Refused { .. }), "{named:?}");
+        }
+        assert!(through(&foreign, host(), Some("prod")).is_ok());
+        let ours = sight("test", &[("a", Some("c")), ("b", Some("c"))]);
+        let verdict = through(&ours, host(), None).expect("ours");
+        assert!(matches!(verdict, Verdict::Ours { cluster } if cluster == "c"));
+        // One node of somebody else among ours makes it foreign.
+        let mixed = sight("test", &[("a", Some("c")), ("b", None)]);
+        assert!(through(&mixed, host(), None).is_err());
+    }
+
+    #[test]
+    fn every_address_leads_to_the_first_one_s_cluster() {
+        let first = sight("test", &[("a", None), ("b", None)]);
+        assert!(same_cluster(&first, &sight("test", &[("b", None), ("a", None)]), host()).is_ok());
+        let stranger = sight("test", &[("x", None), ("a", None)]);
+        let refused = same_cluster(&first, &stranger, host()).expect_err("another");
+        assert!(refused.to_string().contains("another cluster"), "{refused}");
+        assert!(same_cluster(&first, &sight("other", &[("a", None)]), host()).is_err());
+    }
+}

@@ -14,7 +14,7 @@ use std::fmt;
 /// Where in an experiment a run shall be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPlace {
-    /// The experiment, from [`History::plan_experiment`].
+    /// The experiment, from [`crate::History::plan_experiment`].
     pub experiment: ExperimentId,
     /// Place of its trial, from zero, in the order in which they were named.
     pub trial: u32,
