@@ -2,23 +2,24 @@
 //! Refuses to skip a step: `helenus_model::line::next` says which one comes.
 
 mod error;
+mod event;
 mod kept;
 mod prepare;
 
 pub use self::error::BenchError;
+pub use self::event::{Finished, LabEvent};
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_readings};
 use crate::compare::CLASS_ARCHIVE_KEY;
 use crate::distance::{ApartError, Links};
-use crate::faults::{self, Before, Faults, Turned};
+use crate::faults::{self, Before, Faults};
 use crate::generator::{self, GeneratorError};
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::event::Event;
 use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::lifecycle::UpRequest;
@@ -29,19 +30,18 @@ use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
 use helenus_model::bench::{Load, Shape};
-use helenus_model::doubt::OutsideFacts;
+use helenus_model::doubt::{OutsideFacts, threshold};
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
-use helenus_model::guard::Sight;
 use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
-use helenus_model::sample::{Header, Interval, MeasuredFrom, SampleLine};
+use helenus_model::sample::{MeasuredFrom, SampleLine};
 use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
-use helenus_model::telemetry::{self, FaultSeen, Reading};
+use helenus_model::telemetry::{self, FaultSeen};
 use helenus_model::workload::{ReplicationFactor, Workload};
 use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
 use std::net::SocketAddr;
@@ -117,62 +117,35 @@ pub struct BenchRequest {
     pub version: String,
 }
 
-/// What happens on the way.
-#[derive(Debug)]
-pub enum LabEvent<'a> {
-    /// A step starts.
-    Step(Step),
-    /// The cluster on its way up.
-    Cluster(&'a Event),
-    /// A cluster that is not ours is about to be written to, as the person allowed.
-    Foreign(&'a Sight),
-    /// The generator is connected, and the first phase runs.
-    Connected(&'a Header),
-    /// What was seen of nodes and host since the last.
-    Seen(&'a [Reading]),
-    /// A fault of the time line, in its words, and what became of it.
-    Fault(&'a str, &'a Turned),
-    /// An interval of the probe or of a phase.
-    Interval {
-        /// Name of the phase.
-        phase: &'a str,
-        /// The interval.
-        interval: &'a Interval,
-        /// Of the phase so far and in all: seconds with the warm-up, or operations where it ends by count.
-        done: (u64, u64),
-    },
-    /// The rate that the probe led to.
-    Rate {
-        /// Operations a second that it reached.
-        reached_per_s: f64,
-        /// Operations a second that were chosen.
-        chosen_per_s: f64,
-    },
-}
-
-/// What came of it.
-#[derive(Debug)]
-pub struct Finished {
-    /// The result, where the phases ran.
-    pub result: RunResult,
-    /// Its place in the history.
-    pub run: Option<RunId>,
-    /// The plan that ran.
-    pub plan: RunPlan,
-    /// Its faults, as they really were.
-    pub faults: Vec<FaultSeen>,
-    /// Our cluster, where it was one.
-    pub cluster: Option<ClusterState>,
-    /// Whether every running node of it mapped the class-data archive; absent where none was seen.
-    pub archive_used: Option<bool>,
-    /// The person stopped it.
-    pub interrupted: bool,
-    /// Why the history could not take it.
-    pub not_recorded: Option<HistoryError>,
-    /// Why the cluster that was brought up is still there.
-    pub not_removed: Option<ClusterError>,
-    /// Why the links are not as they were before.
-    pub not_put_back: Option<NetError>,
+impl BenchRequest {
+    /// A run of this load, kept in the history; nothing else is asked for.
+    pub fn new(place: Where, (workload, shape, load): (Workload, Shape, Load), seed: Seed) -> Self {
+        Self {
+            place,
+            workload,
+            shape,
+            load,
+            consistency: Consistency::One,
+            faults: Vec::new(),
+            client_dc: None,
+            distance: None,
+            replication_factor: None,
+            processes: 1,
+            pacing: Pacing::Sleep,
+            seed,
+            must_be_served: true,
+            max_errors: threshold::ERRORS,
+            sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
+            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
+            ledger: None,
+            cell: None,
+            tag: None,
+            recorded: true,
+            place_in_history: None,
+            command: String::new(),
+            version: String::new(),
+        }
+    }
 }
 
 /// A run under way.

@@ -407,30 +407,18 @@ impl Levels<'_> {
     fn bench(&self, cell: &Cell, workload: Workload, seed: Seed) -> BenchRequest {
         let request = self.request;
         let phase = phases::measured(cell.workload, cell.load, request.lasts);
+        let place = Where::Cluster(request.cluster.clone());
+        let load = Load::of(phase.rate_per_s);
+        let what = (workload, Shape::Phases(vec![phase]), load);
         BenchRequest {
-            place: Where::Cluster(request.cluster.clone()),
-            workload,
-            load: Load::of(phase.rate_per_s),
-            shape: Shape::Phases(vec![phase]),
             consistency: cell.level,
             client_dc: Some(request.client_dc.clone()),
-            distance: None,
-            replication_factor: None,
-            must_be_served: true,
-            processes: 1,
-            pacing: Pacing::Sleep,
-            seed,
             max_errors: request.max_errors,
-            sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
-            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
             cell: Some(cell.clone()),
             tag: Some(request.comparison.clone()),
-            recorded: true,
-            place_in_history: None,
             command: request.command.clone(),
             version: request.version.clone(),
-            faults: vec![],
-            ledger: None,
+            ..BenchRequest::new(place, what, seed)
         }
     }
 }

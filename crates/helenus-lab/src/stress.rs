@@ -497,20 +497,12 @@ impl Line<'_> {
 
     fn bench(&self, phase: Phase) -> BenchRequest {
         let request = self.request;
+        let load = Load::of(phase.rate_per_s);
+        let what = (request.workload.clone(), Shape::Phases(vec![phase]), load);
         BenchRequest {
-            place: request.place.clone(),
-            workload: request.workload.clone(),
-            load: Load::of(phase.rate_per_s),
-            shape: Shape::Phases(vec![phase]),
             consistency: self.level,
-            faults: vec![],
             client_dc: request.stress.node.datacenter.clone(),
-            distance: None,
-            replication_factor: None,
             must_be_served: false,
-            processes: 1,
-            pacing: Pacing::Sleep,
-            seed: SEED,
             max_errors: if request.stress.errors.ignore {
                 1.0
             } else {
@@ -518,13 +510,10 @@ impl Line<'_> {
             },
             sampling_interval_ms: request.stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
-            ledger: None,
-            cell: None,
             tag: request.tag.clone(),
-            recorded: true,
-            place_in_history: None,
             command: request.command.clone(),
             version: request.version.clone(),
+            ..BenchRequest::new(request.place.clone(), what, SEED)
         }
     }
 

@@ -262,33 +262,23 @@ pub(crate) fn request(
 pub(crate) fn with_common(
     common: &CommonLoad,
     place: Where,
-    (workload, shape, load): (Workload, Shape, Load),
+    what: (Workload, Shape, Load),
     distance: Option<Distance>,
 ) -> Result<BenchRequest, CommandError> {
+    let seed = Seed(common.seed.unwrap_or_else(random));
     Ok(BenchRequest {
-        place,
-        workload,
-        shape,
-        load,
         consistency: level(common.cl),
         client_dc: common.client_dc.clone(),
         distance,
         faults: faults::script(&common.faults)?,
         replication_factor: common.replication_factor.clone(),
-        must_be_served: true,
         processes: common.processes,
         pacing: pacing(common.pacing),
-        seed: Seed(common.seed.unwrap_or_else(random)),
         max_errors: common.max_errors,
-        sampling_interval_ms: helenus_model::run_plan::SAMPLING_INTERVAL_MS,
-        operation_timeout_ms: helenus_model::run_plan::OPERATION_TIMEOUT_MS,
-        ledger: None,
-        cell: None,
         tag: common.tag.clone(),
-        recorded: true,
-        place_in_history: None,
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),
+        ..BenchRequest::new(place, what, seed)
     })
 }
 
