@@ -39,7 +39,7 @@ pub(super) fn text(call: &Call<'_>) -> Result<String, Box<dyn Error>> {
     let file = call.file()?;
     let own = experiment(call.root, file)?;
     // A page shows it as well as its escape, and is read as text, too.
-    let report = report(&own, &rows(file)?)?.replace("&lt;", "<");
+    let report = report(&own, &rows(file)?, experiment_markdown)?.replace("&lt;", "<");
     match call.words.as_slice() {
         ["answer"] => Ok(answer(&report)),
         ["plot", number] => {
@@ -122,8 +122,12 @@ fn records(text: &str) -> Vec<Vec<String>> {
     records
 }
 
-/// The whole report in Markdown.
-fn report(own: &Experiment, rows: &[Row]) -> Result<String, Box<dyn Error>> {
+/// The whole report, as `made` makes it.
+fn report(
+    own: &Experiment,
+    rows: &[Row],
+    made: fn(&ExperimentReport<'_>) -> String,
+) -> Result<String, Box<dyn Error>> {
     let (runs, facts) = runs(own, rows)?;
     let analysis: Option<Analysis> = analyse(own, &facts, None, None).map(|mut found| {
         let fates: Vec<_> = runs.iter().map(PlannedRun::fate).collect();
@@ -146,7 +150,7 @@ fn report(own: &Experiment, rows: &[Row]) -> Result<String, Box<dyn Error>> {
         memory_bytes: None,
     };
     let none: Option<&[Bar]> = None;
-    Ok(experiment_markdown(&ExperimentReport {
+    Ok(made(&ExperimentReport {
         stored: &stored,
         experiment: own,
         own_bars: none,
@@ -314,12 +318,24 @@ pub(super) fn cell<'a>(row: &'a Row, head: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use helenus_record::report::experiment_html;
 
     #[test]
     fn quoted_cells_hold_commas_and_quotes() {
         let text = "a,\"b,\"\"c\"\"\",,d\n1,\"2\n3\",4,5\n";
         let wanted = [["a", "b,\"c\"", "", "d"], ["1", "2\n3", "4", "5"]];
         assert_eq!(records(text), wanted);
+    }
+
+    #[test]
+    fn a_screening_s_badge_agrees_with_its_headline() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let file = root.join("benches/runs/experiments/xeon-guide-2026-11-25-a354e8.csv");
+        let own = experiment(&root, &file).expect("a file beside it");
+        let page = report(&own, &rows(&file).expect("rows"), experiment_html).expect("a page");
+        assert!(page.contains("better: files=size-tiered, huge-pages=transparent"));
+        assert!(page.contains("significant difference</span>"));
+        assert!(!page.contains(">no claim</span>"));
     }
 
     #[test]

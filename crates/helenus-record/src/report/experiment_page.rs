@@ -85,9 +85,14 @@ fn badge(report: &ExperimentReport<'_>) -> (&'static str, &'static str) {
     let untestable = report
         .analysis
         .is_some_and(|found| found.not_testable.is_some());
+    // A screening ends with levels that are better or worse, not with a winner.
+    let screened = report.analysis.and_then(|found| found.screened.as_ref());
+    let differs = screened.map(|found| !found.better.is_empty() || !found.worse.is_empty());
     match claim {
         _ if report.progress.left > 0 => ("not complete yet", "caution"),
         _ if untestable => ("not testable here", "caution"),
+        _ if differs == Some(true) => ("significant difference", "valid"),
+        _ if differs == Some(false) => ("no significant difference", "caution"),
         Some(Claim::Higher | Claim::Lower) => ("significant difference", "valid"),
         Some(Claim::NoDifference) => ("no significant difference", "caution"),
         // Settings of different loads have no best; what holds a threshold is reported all the same.
