@@ -1,5 +1,6 @@
 //! THE ORDER OF THE HOUSE: which file of a crate imports which, drawn from the source.
-//! Refuses an import of a lower group of `lib.rs`, and circles of more than two files.
+//! Refuses an import of a lower group of `lib.rs`, circles of more than two files, and where there are groups any circle
+//! across modules of `lib.rs`.
 //!
 //! A group is a run of `mod` lines without a blank line between. A module may import from its own group and from those
 //! above. What lies in a module's folder is part of it: between the two, no import counts.
@@ -110,7 +111,9 @@ impl Graph {
             }
         }
         for circle in self.circles() {
-            if circle.len() > 2 {
+            let tops: BTreeSet<_> = circle.iter().map(|module| module.first()).collect();
+            let across = self.groups.len() > 1 && tops.len() > 1;
+            if circle.len() > 2 || across {
                 let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
                 wrong.push(format!(
                     "{} files in a circle: {}",
@@ -385,6 +388,19 @@ mod tests {
             graph(&files).wrong(),
             ["3 files in a circle: a::deep, b, c"]
         );
+    }
+
+    #[test]
+    fn where_there_are_groups_two_modules_do_not_import_each_other() {
+        let mut files = vec![
+            ("lib.rs", "mod a;\nmod b;\n"),
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::a::A;"),
+            ("c.rs", ""),
+        ];
+        assert_eq!(graph(&files).wrong(), Vec::<String>::new());
+        files[0].1 = "mod a;\nmod b;\n\nmod c;\n";
+        assert_eq!(graph(&files).wrong(), ["2 files in a circle: a, b"]);
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl LedgerFile {
         })
     }
 
-    /// Context each write to `take`, in the order in which they ended.
+    /// Hands each write to `take`, in the order in which they ended.
     ///
     /// # Errors
     /// The file cannot be read, or a whole record of it is damaged.

@@ -299,7 +299,7 @@ impl<E: Endpoint> Running<E> {
         }
     }
 
-    /// Context out what is due, and tells the conductor when there is nothing left.
+    /// Hands out what is due, and tells the conductor when there is nothing left.
     fn start_due(&self, now_ns: u64) {
         let mut stopwatch = self.stopwatch.borrow_mut();
         loop {

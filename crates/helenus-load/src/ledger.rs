@@ -160,7 +160,7 @@ impl Ledger {
         }
     }
 
-    /// Context over what is not appended yet.
+    /// Hands over what is not appended yet.
     pub(crate) fn flush(&self) {
         let mut page = self.page.borrow_mut();
         if page.is_empty() {

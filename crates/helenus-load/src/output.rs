@@ -30,7 +30,7 @@ impl Output {
         Self { lines, thread }
     }
 
-    /// Context a line over. When the reader is gone it is dropped.
+    /// Hands a line over. When the reader is gone it is dropped.
     pub(crate) fn send(&self, line: SampleLine) {
         let _reader_gone = self.lines.send(line);
     }

@@ -258,7 +258,7 @@ fn without_credentials(line: &str) -> String {
         .collect()
 }
 
-/// Context every line of a child to `on_line` until it has ended; ends it when `cancel` is true.
+/// Hands every line of a child to `on_line` until it has ended; ends it when `cancel` is true.
 fn listen(
     mut child: Child,
     cancel: &AtomicBool,

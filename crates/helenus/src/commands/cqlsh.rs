@@ -119,7 +119,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// Context the terminal to an installed cqlsh.
+/// Hands the terminal to an installed cqlsh.
 fn hand_over(
     context: &Context,
     state: &ClusterState,
