@@ -5,6 +5,7 @@
 //! A group is a run of `mod` lines without a blank line between. A module may import from its own group and from those
 //! above. What lies in a module's folder is part of it: between the two, no import counts.
 
+use crate::words;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -279,11 +280,7 @@ impl Names {
 
 impl<'ast> Visit<'ast> for Names {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        let is_test = |attribute: &syn::Attribute| {
-            let list = attribute.meta.require_list();
-            attribute.path().is_ident("cfg") && list.is_ok_and(|l| l.tokens.to_string() == "test")
-        };
-        if module.attrs.iter().any(is_test) {
+        if module.attrs.iter().any(words::is_test) {
             return;
         }
         let name = module.ident.to_string();

@@ -142,6 +142,12 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(all)
 }
 
+/// Whether it is `#[cfg(test)]`.
+pub(crate) fn is_test(attribute: &syn::Attribute) -> bool {
+    let what = attribute.parse_args::<syn::Ident>();
+    attribute.path().is_ident("cfg") && what.is_ok_and(|what| what == "test")
+}
+
 /// What a source file may print: its literals, and of flags the documentation, which is their help.
 #[derive(Default)]
 struct Texts {
@@ -151,10 +157,6 @@ struct Texts {
 
 impl<'ast> Visit<'ast> for Texts {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        let is_test = |attribute: &syn::Attribute| {
-            let list = attribute.meta.require_list();
-            attribute.path().is_ident("cfg") && list.is_ok_and(|l| l.tokens.to_string() == "test")
-        };
         if !module.attrs.iter().any(is_test) {
             visit::visit_item_mod(self, module);
         }

@@ -334,10 +334,5 @@ fn is_test(item: &Item) -> bool {
         Item::Fn(item) => &item.attrs,
         _ => return false,
     };
-    attributes.iter().any(|one| {
-        let cfg = one.path().is_ident("cfg");
-        cfg && one
-            .parse_args::<syn::Ident>()
-            .is_ok_and(|what| what == "test")
-    })
+    attributes.iter().any(crate::words::is_test)
 }
