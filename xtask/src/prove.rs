@@ -12,6 +12,7 @@ pub(crate) mod figures;
 mod host;
 mod idle;
 mod journal;
+mod kube;
 mod levels;
 mod like;
 mod open;
@@ -101,6 +102,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             println!("{:<10} {}", campaign.name, campaign.about);
         }
         println!("{:<10} {}", "believe", believe::ABOUT);
+        println!("{:<10} {}", "kube", kube::ABOUT);
         println!("{:<10} {}", "like", like::ABOUT);
         println!("{:<10} {}", "null", null::ABOUT);
         return Ok(ExitCode::SUCCESS);
@@ -108,6 +110,13 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     let root = fs_err::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
     if let ["like", rest @ ..] = words {
         return Ok(if like::run(&root, rest)? {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    }
+    if words == ["kube"] {
+        return Ok(if kube::run(&root)? {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE

@@ -10,6 +10,7 @@ use crate::ready::{self, ReadyError};
 use crate::state::{ClusterState, Runtime};
 use flate2::Crc;
 use fs_err as fs;
+use helenus_cql::client::Client;
 use helenus_cql::codec::Consistency;
 use helenus_model::access::{Access, Security};
 use helenus_model::plan::{
@@ -26,7 +27,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Longest wait for the training start to be ready, and for its archive to be written.
-const TRAINING_WITHIN: Duration = Duration::from_secs(180);
+pub(crate) const TRAINING_WITHIN: Duration = Duration::from_secs(180);
 
 /// Longest wait for the answer to a statement of the training.
 const TEACH_WITHIN: Duration = Duration::from_secs(10);
@@ -112,12 +113,7 @@ pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::
         .iter()
         .filter_map(|jar| Some(jar.file_name()?.to_string_lossy().replace(' ', "%20")))
         .collect();
-    let manifest = launcher_manifest(
-        "org.apache.cassandra.service.CassandraDaemon",
-        &names,
-        module_flags,
-    );
-    let jar = stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes());
+    let jar = launcher_jar(&names, module_flags);
     let mut hash = Sha256::new();
     hash.update(&jar);
     jars.iter()
@@ -147,6 +143,13 @@ pub fn launcher(cache: &Path, jars: &[PathBuf], module_flags: &[String]) -> io::
         Err(_) if launcher.exists() => Ok(launcher),
         Err(error) => Err(error),
     }
+}
+
+/// The jar of our own; the names of the others are seen from where it lies.
+pub(crate) fn launcher_jar(names: &[String], module_flags: &[String]) -> Vec<u8> {
+    let main_class = "org.apache.cassandra.service.CassandraDaemon";
+    let manifest = launcher_manifest(main_class, names, module_flags);
+    stored_zip("META-INF/MANIFEST.MF", manifest.as_bytes())
 }
 
 /// A zip file with one entry, stored, dated 1980 so that equal contents are equal bytes.
@@ -234,7 +237,7 @@ pub fn train(
 }
 
 /// The first node, in a folder of its own and with nobody to talk to.
-fn alone(node: &NodePlan, scratch: &Path) -> NodePlan {
+pub(crate) fn alone(node: &NodePlan, scratch: &Path) -> NodePlan {
     let mut node = node.clone();
     let scratch = scratch.to_string_lossy().into_owned();
     node.yaml = node
@@ -313,18 +316,20 @@ fn dump(pupil: &ClusterState, list: &str, archive: &str) -> Result<(), ArchiveEr
     Ok(())
 }
 
-/// Each statement may fail: the archive is then a little smaller.
 fn teach(pupil: &ClusterState) {
     let node = &pupil.plan.nodes[0];
     match reach::connect(pupil, node, TEACH_WITHIN) {
-        Ok(mut client) => {
-            for statement in LESSON {
-                if let Err(error) = client.query(statement, Consistency::One) {
-                    tracing::warn!(%error, statement, "a training statement failed");
-                }
-            }
-        }
+        Ok(mut client) => recite(&mut client),
         Err(error) => tracing::warn!(%error, "the training node does not answer"),
+    }
+}
+
+/// Each statement may fail: the archive is then a little smaller.
+pub(crate) fn recite(client: &mut Client) {
+    for statement in LESSON {
+        if let Err(error) = client.query(statement, Consistency::One) {
+            tracing::warn!(%error, statement, "a training statement failed");
+        }
     }
 }
 

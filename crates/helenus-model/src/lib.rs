@@ -54,6 +54,8 @@ pub mod like;
 
 pub mod plan;
 
+pub mod kube;
+
 pub mod fault;
 
 pub mod guard;

@@ -11,9 +11,11 @@ use serde_json::{Map, Value};
 
 mod classes;
 mod fitting;
+mod manifest;
 mod place;
 mod reported;
 use fitting::Fitting;
+pub use manifest::{Followed, Manifest, ManifestError, manifest};
 pub use place::{ProductionPlace, read_place};
 pub use reported::{Otherwise, Reported, reported};
 

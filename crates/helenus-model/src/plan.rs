@@ -135,6 +135,10 @@ pub struct NodeWords {
     pub jvm: Vec<String>,
     /// Size of its own disk in memory, in place of the cluster's.
     pub disk: Option<Bytes>,
+    /// `-Xmx` in place of the cluster's.
+    pub heap: Option<Bytes>,
+    /// `-Xmn` in place of the cluster's.
+    pub new_heap: Option<Bytes>,
 }
 
 /// The plan of a cluster.
@@ -372,7 +376,7 @@ impl PlanError {
 }
 
 /// Keys that follow from addresses, folders and tokens.
-const RESERVED: [&str; 22] = [
+pub(crate) const RESERVED: [&str; 22] = [
     "cluster_name",
     "num_tokens",
     "initial_token",
@@ -406,7 +410,7 @@ const HEAP_FLAGS: [&str; 3] = ["-Xms", "-Xmx", "-Xmn"];
 /// A heap, token count or key that cannot be, or more memory than the machine has.
 pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
     let release = release(request);
-    let heap = own::heap(request, request.preset, release)?;
+    let heap = own::heap(request, None, request.preset, release)?;
     room::check_cpus(request)?;
     if !(1..=256).contains(&request.tokens) {
         return Err(PlanError::Tokens(request.tokens));
@@ -435,7 +439,7 @@ pub fn plan(request: &PlanRequest) -> Result<ClusterPlan, PlanError> {
         return Err(PlanError::NoFlag(flag.clone()));
     }
     settings::check_clashes(request, release, &set)?;
-    let mut nodes = node_plans(request, release, &set)?;
+    let mut nodes = node_plans(request, release, heap, &set)?;
     disk::check(&nodes)?;
     let memory = room::memory(request, &nodes, heap.heap);
     let limits = room::check(request, &mut nodes, heap.heap, memory)?;
@@ -461,15 +465,17 @@ fn release(request: &PlanRequest) -> &'static Release {
     Release::facts_for(&request.release).unwrap_or(Release::newest())
 }
 
+/// The heap by its preset; `asked` and `new` are what a person said of it and of the young generation.
 fn heap_of(
     request: &PlanRequest,
+    (asked, new): (Option<Bytes>, Option<Bytes>),
     preset: PresetName,
     release: &Release,
     nodes: usize,
 ) -> Result<Heap, PlanError> {
     let rule = preset.preset().heap;
     let mut heap = rule.heap(&request.machine, nodes);
-    if let Some(asked) = request.heap {
+    if let Some(asked) = asked {
         // The preset's proportion of young to old is kept where only the heap is given.
         let new = match rule {
             HeapRule::Fixed { heap_mib, new_mib } => asked.as_mib() * new_mib / heap_mib,
@@ -480,7 +486,7 @@ fn heap_of(
             new: Some(Bytes::mib(new.max(1))),
         };
     }
-    if let Some(new) = request.new_heap {
+    if let Some(new) = new {
         heap.new = Some(new);
     }
     let least = Bytes::mib(release.heap_least_mib);
@@ -503,13 +509,14 @@ fn heap_of(
 fn node_plans(
     request: &PlanRequest,
     release: &Release,
+    of_cluster: Heap,
     set: &[(String, Value)],
 ) -> Result<Vec<NodePlan>, PlanError> {
     let nodes = places::tokens(request).into_iter().enumerate();
     nodes
         .map(|(index, (place, tokens))| {
             let preset = own::preset(request, index);
-            let heap = own::heap(request, preset, release)?;
+            let heap = own::heap(request, Some(index), preset, release)?;
             let written = &match request.like {
                 true => sizes(preset, release),
                 false => written(preset, release),
@@ -563,7 +570,7 @@ fn node_plans(
                 timer_slack_us,
                 own: None,
             };
-            node.own = own::of(request, preset, heap, &node);
+            node.own = own::of(request, preset, (heap, of_cluster), &node);
             Ok(node)
         })
         .collect()
@@ -677,7 +684,7 @@ fn jvm_flags(
 }
 
 /// Flags that choose a collector; the JVM refuses two of them.
-const COLLECTORS: [&str; 6] = [
+pub(crate) const COLLECTORS: [&str; 6] = [
     "-XX:+UseSerialGC",
     "-XX:+UseParallelGC",
     "-XX:+UseG1GC",

@@ -70,6 +70,12 @@ pub struct Words {
     /// Size of each node's own disk in memory, in place of the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Bytes>,
+    /// Heap in place of the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap: Option<Bytes>,
+    /// Young generation in place of the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_heap: Option<Bytes>,
 }
 
 impl Words {
@@ -85,6 +91,8 @@ impl Words {
             all.set.extend(more.set.iter().cloned());
             all.jvm.extend(more.jvm.iter().cloned());
             all.disk = more.disk.or(all.disk);
+            all.heap = more.heap.or(all.heap);
+            all.new_heap = more.new_heap.or(all.new_heap);
         }
         all
     }

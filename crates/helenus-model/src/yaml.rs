@@ -1,6 +1,7 @@
 //! The one place that reads and writes YAML, so that its library can be changed in one file.
 //! Refuses to know what any key means.
 
+pub mod document;
 mod tree;
 
 pub use tree::{Node, NodeValue, tree};

@@ -11,12 +11,14 @@ pub(crate) mod experiment;
 pub(crate) mod fault;
 pub(crate) mod guard;
 pub(crate) mod history;
+pub(crate) mod kube;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod load;
 pub(crate) mod many;
 pub(crate) mod nb;
 pub(crate) mod node;
+pub(crate) mod pod;
 pub(crate) mod report;
 pub(crate) mod reset;
 pub(crate) mod run;
@@ -188,6 +190,8 @@ pub(crate) enum Verb {
     Topology(topology::TopologyVerb),
     /// The links between data centres: show, measure, change while in use
     Link(topology::Link),
+    /// The same cluster on Kubernetes: manifests, a kind cluster, secrets, the image
+    Kube(kube::Kube),
     /// Run a program in the network of a data centre's client, or of a node
     Exec(topology::Exec),
     /// A node's log
@@ -277,6 +281,12 @@ pub(crate) enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// What this binary is in a pod of Kubernetes (internal)
+    #[command(name = "__pod", hide = true)]
+    Pod {
+        #[command(subcommand)]
+        what: pod::Pod,
+    },
     /// The load generator (internal): plan on standard input, JSON lines on standard output
     #[command(name = "__load", hide = true)]
     Load {
@@ -316,7 +326,7 @@ pub(crate) struct Up {
     /// [default: tiny]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetArg>,
-    /// A production cassandra.yaml (3.11 or later): keep its settings, shrink sizes, report every difference
+    /// A production cassandra.yaml (3.11 or later), or a Kubernetes manifest: keep its settings, shrink sizes, report every difference
     #[arg(long, value_name = "FILE", conflicts_with = "count")]
     pub(crate) like: Option<PathBuf>,
     /// CQL statements to run once the nodes are ready; `reset` returns to this schema

@@ -20,6 +20,9 @@ fn main() -> ExitCode {
     if let Some(ended) = commands::complete::asked() {
         return ended;
     }
+    if let Some(ended) = commands::pod::asked() {
+        return ended;
+    }
     let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(NoVerb::Help(help)) => return print(&help),
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
             arguments,
         } => return commands::hidden::within(cluster, space, program, arguments),
         Verb::Man { folder } => return commands::hidden::man(folder),
+        Verb::Pod { what } => return commands::pod::run(what),
         Verb::Load { secrets } => return commands::hidden::load(*secrets),
         _ => {}
     }
@@ -109,6 +113,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Status(flags) => commands::status::run(&flags, &context, ui),
         Verb::Topology(flags) => commands::topology::run(&flags, &context, ui),
         Verb::Link(flags) => commands::link::run(&flags, &context, ui),
+        Verb::Kube(flags) => commands::kube::run(&flags, &context, ui),
         Verb::Exec(flags) => commands::exec::run(&flags, &context),
         Verb::Logs(flags) => commands::logs::run(&flags, &context, ui),
         Verb::Kill(flags) => commands::signal::kill(&flags, &context, ui),
@@ -137,6 +142,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::Keep { .. }
         | Verb::Within { .. }
         | Verb::Man { .. }
+        | Verb::Pod { .. }
         | Verb::Reference
         | Verb::Load { .. } => Ok(0),
     }

@@ -112,11 +112,23 @@ fn stream(path: &Path) -> Result<fs::File, CommandError> {
 /// # Errors
 /// As [`standing`], or it cannot be written.
 pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), CommandError> {
+    written(path, data, false)
+}
+
+/// [`write`] for the eyes of this user only: a regular file has mode 0600 from the start.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_private(path: &Path, data: &[u8]) -> Result<(), CommandError> {
+    written(path, data, true)
+}
+
+fn written(path: &Path, data: &[u8], private: bool) -> Result<(), CommandError> {
     let written = match standing(path)? {
-        Standing::Nothing => replace(path, data, None),
+        Standing::Nothing => replace(path, data, None, private),
         Standing::File => fs::canonicalize(path).and_then(|place| {
             let mode = fs::metadata(&place)?.permissions();
-            replace(&place, data, Some(mode))
+            replace(&place, data, Some(mode).filter(|_| !private), private)
         }),
         Standing::Stream | Standing::Output => match open(path)?.write_all(data) {
             // A reader that went away has read what it wanted.
@@ -128,11 +140,24 @@ pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), CommandError> {
 }
 
 /// Writes beside its place, then takes it, with the permissions of what was there.
-fn replace(path: &Path, data: &[u8], mode: Option<std::fs::Permissions>) -> io::Result<()> {
+fn replace(
+    path: &Path,
+    data: &[u8],
+    mode: Option<std::fs::Permissions>,
+    private: bool,
+) -> io::Result<()> {
+    use fs::os::unix::fs::OpenOptionsExt as _;
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     let beside = PathBuf::from(beside);
-    let done = fs::write(&beside, data)
+    let mut new = fs::OpenOptions::new();
+    new.write(true)
+        .create(true)
+        .truncate(true)
+        .mode(if private { 0o600 } else { 0o666 });
+    let done = new
+        .open(&beside)
+        .and_then(|mut file| file.write_all(data))
         .and_then(|()| mode.map_or(Ok(()), |mode| fs::set_permissions(&beside, mode)))
         .and_then(|()| fs::rename(&beside, path));
     if done.is_err() {
@@ -213,6 +238,21 @@ mod tests {
         let mode = fs::metadata(&file).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 2);
+    }
+
+    #[test]
+    fn a_private_file_is_for_its_owner_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("secret");
+        let mode = || fs::metadata(&file).expect("there").permissions().mode() & 0o777;
+        assert!(write_private(&file, b"one").is_ok());
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+        assert!(write_private(&file, b"two").is_ok());
+        assert_eq!(
+            (mode(), fs::read_to_string(&file).expect("reads")),
+            (0o600, "two".to_owned())
+        );
     }
 
     #[test]

@@ -211,6 +211,8 @@ fn runs(own: &Experiment, rows: &[Row]) -> Result<(Vec<PlannedRun>, Vec<Fact>), 
             _ if verdict.is_some() => RunState::Done,
             "died" => RunState::Died,
             "does not fit" => RunState::DoesNotFit,
+            "cut off" => RunState::Interrupted,
+            "planned" => RunState::Planned,
             other => return Err(format!("no verdict {other}").into()),
         };
         runs.push(PlannedRun {

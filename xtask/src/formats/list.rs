@@ -276,6 +276,30 @@ pub(super) const LIST: &[Entry] = &[
         "the head of a ledger",
     ),
     printed(
+        "kind-config",
+        1,
+        ("helenus/src/commands/kube/kind.rs", "KindConfig"),
+        "`kube kind`",
+    ),
+    printed(
+        "kube-image",
+        1,
+        ("helenus/src/commands/kube/image.rs", "KubeImage"),
+        "`kube image`",
+    ),
+    printed(
+        "kube-plan",
+        1,
+        ("helenus-model/src/kube/render.rs", "KubePlan"),
+        "`kube render`",
+    ),
+    printed(
+        "kube-secret",
+        1,
+        ("helenus/src/commands/kube/secret.rs", "Written"),
+        "`kube secret`",
+    ),
+    printed(
         "ledger-check",
         1,
         ("helenus-lab/src/ledger/report.rs", "LedgerReport"),
@@ -347,6 +371,12 @@ pub(super) const LIST: &[Entry] = &[
         1,
         ("helenus-model/src/run_plan.rs", "RunPlan"),
         "the plan of a run: in the history, in `bench`, on its way to the generator",
+    ),
+    kept(
+        "pod",
+        1,
+        ("helenus-model/src/kube/pod.rs", "PodConfig"),
+        "`pod.json` in the ConfigMap of a StatefulSet",
     ),
     kept(
         "populate",

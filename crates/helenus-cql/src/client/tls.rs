@@ -1,11 +1,17 @@
 //! TLS over a dialled stream: the authority that is trusted, and the certificate that a client shows.
-//! Refuses public authorities, names that do not match, and to read files: texts are handed in.
+//! Refuses public authorities, names that do not match (but where a node is asked from beside it), and to read files.
 
 use super::dial::{Stream, cut_short};
 use super::error::ClientError;
+use rustls::client::WantsClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -96,10 +102,35 @@ impl Tls {
                 source,
             })?
             .with_root_certificates(roots);
+        Self::showing(builder, identity)
+    }
+
+    /// Takes whatever certificate the server shows, and shows `identity` to one that asks: for a probe that runs beside
+    /// its node, at an address that nobody else can have.
+    ///
+    /// # Errors
+    /// The identity is not PEM, or cannot be used.
+    pub fn unverified(identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let anybody = Arc::new(Anybody(Arc::clone(&provider)));
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|source| TlsError::Unusable {
+                what: CLIENT,
+                source,
+            })?
+            .dangerous()
+            .with_custom_certificate_verifier(anybody);
+        Self::showing(builder, identity)
+    }
+
+    fn showing(
+        builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+        identity: Option<Identity<'_>>,
+    ) -> Result<Self, TlsError> {
         let config = match identity {
             None => builder.with_no_client_auth(),
             Some(identity) => {
-                const CLIENT: &str = "client's certificate or key";
                 let chain = certificates(identity.certificate, CLIENT)?;
                 let key = PrivateKeyDer::from_pem_slice(identity.key).map_err(|source| {
                     TlsError::Pem {
@@ -163,6 +194,50 @@ impl Tls {
             }
         }
         Ok(Box::new(Encrypted(stream)))
+    }
+}
+
+/// What a client shows.
+const CLIENT: &str = "client's certificate or key";
+
+/// Believes a server that it has the key of its certificate, whatever that says.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 

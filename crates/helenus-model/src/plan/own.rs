@@ -58,28 +58,36 @@ pub(super) fn preset(request: &PlanRequest, index: usize) -> PresetName {
     own.unwrap_or(request.preset)
 }
 
-/// The heap of a node of that preset.
+/// The heap of a node of that preset, by its number in the topology's order; of the cluster without one. Beside a heap
+/// of its own the cluster's young generation does not count.
 ///
 /// # Errors
 /// As [`heap_of`].
 pub(super) fn heap(
     request: &PlanRequest,
+    index: Option<usize>,
     preset: PresetName,
     release: &Release,
 ) -> Result<Heap, PlanError> {
     let nodes = request.topology.nodes() * request.clusters.max(1) as usize;
-    heap_of(request, preset, release, nodes)
+    let own = index.and_then(|index| request.by_node.get(index));
+    let said = match own {
+        Some(own) if own.heap.is_some() => (own.heap, own.new_heap),
+        Some(own) => (request.heap, own.new_heap.or(request.new_heap)),
+        None => (request.heap, request.new_heap),
+    };
+    heap_of(request, said, preset, release, nodes)
 }
 
-/// What a node that was planned has of its own; nothing where its preset and its disk are the cluster's.
+/// What a node that was planned has of its own; nothing where its preset, its heap and its disk are the cluster's.
 pub(super) fn of(
     request: &PlanRequest,
     preset: PresetName,
-    heap: Heap,
+    (heap, of_cluster): (Heap, Heap),
     node: &NodePlan,
 ) -> Option<OwnPlan> {
     let yaml = yaml::parse(&node.yaml).unwrap_or_default();
-    let differs = preset != request.preset || node.disk != request.disk;
+    let differs = preset != request.preset || node.disk != request.disk || heap != of_cluster;
     differs.then(|| OwnPlan {
         preset,
         heap,

@@ -23,9 +23,11 @@ pub struct TopologyFile {
     pub words: Words,
 }
 
-const TOP: [&str; 10] = [
+const TOP: [&str; 12] = [
     "cassandra",
     "preset",
+    "heap",
+    "new_heap",
     "set",
     "jvm",
     "disk",
@@ -35,18 +37,20 @@ const TOP: [&str; 10] = [
     "data_center",
     "link",
 ];
-const DATA_CENTER: [&str; 9] = [
+const DATA_CENTER: [&str; 11] = [
     "name",
     "nodes",
     "racks",
     "coordinators",
     "preset",
+    "heap",
+    "new_heap",
     "set",
     "jvm",
     "disk",
     "node",
 ];
-const NODE: [&str; 5] = ["node", "preset", "set", "jvm", "disk"];
+const NODE: [&str; 7] = ["node", "preset", "heap", "new_heap", "set", "jvm", "disk"];
 const LINK: [&str; 9] = [
     "between", "from", "to", "rtt", "delay", "jitter", "loss", "rate", "cut",
 ];
@@ -142,13 +146,21 @@ impl Reader<'_> {
         })
     }
 
-    /// `set` as a table of scalars, `jvm` as a list of flags, `disk` as a size.
+    fn size(&self, table: &DeTable<'_>, key: &str) -> Result<Option<Bytes>, FileError> {
+        let size = self.text(table, key)?;
+        let size =
+            size.map(|(at, text)| Bytes::parse(&text).map_err(|e| self.wrong(at, e.to_string())));
+        size.transpose()
+    }
+
+    /// `set` as a table of scalars, `jvm` as a list of flags, `disk`, `heap` and `new_heap` as sizes.
     fn words(&self, table: &DeTable<'_>) -> Result<Words, FileError> {
-        let mut words = Words::default();
-        if let Some((at, size)) = self.text(table, "disk")? {
-            let size = Bytes::parse(&size).map_err(|e| self.wrong(at, e.to_string()))?;
-            words.disk = Some(size);
-        }
+        let mut words = Words {
+            disk: self.size(table, "disk")?,
+            heap: self.size(table, "heap")?,
+            new_heap: self.size(table, "new_heap")?,
+            ..Words::default()
+        };
         if let Some(value) = table.get("set") {
             let DeValue::Table(set) = value.get_ref() else {
                 return Err(
@@ -311,6 +323,7 @@ nodes = 3
 racks = 3
 coordinators = 1
 preset = "dev"
+heap = "600M"
 jvm = ["-XX:+UseSerialGC"]
 disk = "1G"
   [[data_center.node]]
@@ -354,6 +367,8 @@ rate = "100Mbit"
             .collect();
         let of_east = [Some(1024), Some(256), Some(1024), Some(1024)];
         assert_eq!(disks, [&of_east[..], &[None, None]].concat());
+        assert_eq!(places[1].words.heap, Some(Bytes::mib(600)));
+        assert_eq!(places[4].words.heap, None);
         let presets: Vec<_> = places.iter().map(|p| p.words.preset.as_deref()).collect();
         let of_east = [Some("dev"), Some("dev"), Some("bench"), Some("dev")];
         assert_eq!(presets, [&of_east[..], &[None, None]].concat());

@@ -85,15 +85,23 @@ pub(crate) fn run(flags: Up, context: &Context, ui: &Ui) -> Result<u8, CommandEr
         Some(name) => name,
         None => free_name(context)?,
     };
-    let shape = shape::of(&flags)?;
+    let production = flags.like.as_deref().map(like::read).transpose()?;
+    let manifest = production.as_ref().and_then(|p| p.manifest.as_ref());
+    let shape = match manifest {
+        Some(manifest) => shape::of_manifest(&flags, manifest)?,
+        None => shape::of(&flags)?,
+    };
     let preset = shape.preset.unwrap_or(PresetArg::Tiny.into());
     let mut request = request(name, preset, (&shape.cluster, None), false, ui)?;
     shape.put(&mut request)?;
     let schema = schema(flags.schema.as_deref())?;
-    let like = match &flags.like {
-        Some(path) => Some(like::follow(path, &flags.cluster, &mut request)?),
+    let like = match &production {
+        Some(production) => Some(production.follow(&flags.cluster, &mut request)?),
         None => None,
     };
+    for note in manifest.into_iter().flat_map(|m| &m.notes) {
+        ui.note(&format!("note: {note}"));
+    }
     if flags.dry_run {
         let plan = context.dry_run(&request)?;
         tell_fits(schema.as_ref(), &plan, ui);
@@ -237,19 +245,7 @@ pub(crate) fn request(
     ui: &Ui,
 ) -> Result<UpRequest, CommandError> {
     let source = source(flags);
-    let release = facts(&source)?;
-    let mut set = Vec::new();
-    for text in &flags.set {
-        let usage =
-            |e: helenus_model::release::KeyError| CommandError::of(code::USAGE, &e).hint(e.hint());
-        let (key, value) = split_assignment(text).map_err(usage)?;
-        let checked = release.check(key, value).map_err(usage)?;
-        checked
-            .notes
-            .iter()
-            .for_each(|note: &Note| ui.note(&format!("note: {note}")));
-        set.push((checked.name, checked.value));
-    }
+    let set = checked(facts(&source)?, &flags.set, ui)?;
     Ok(UpRequest {
         name,
         topology: topology(flags, distance)?,
@@ -282,6 +278,27 @@ pub(crate) fn request(
         read_ahead: flags.read_ahead,
         by_node: Vec::new(),
     })
+}
+
+/// Keys of cassandra.yaml with their values, as the release takes them.
+pub(crate) fn checked(
+    release: &Release,
+    texts: &[String],
+    ui: &Ui,
+) -> Result<Vec<(String, serde_json::Value)>, CommandError> {
+    let mut set = Vec::new();
+    for text in texts {
+        let usage =
+            |e: helenus_model::release::KeyError| CommandError::of(code::USAGE, &e).hint(e.hint());
+        let (key, value) = split_assignment(text).map_err(usage)?;
+        let checked = release.check(key, value).map_err(usage)?;
+        checked
+            .notes
+            .iter()
+            .for_each(|note: &Note| ui.note(&format!("note: {note}")));
+        set.push((checked.name, checked.value));
+    }
+    Ok(set)
 }
 
 /// The facts by which keys are checked.

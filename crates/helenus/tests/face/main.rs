@@ -18,6 +18,7 @@ mod history;
 mod history_runs;
 mod inputs;
 mod json;
+mod kube;
 mod ledger;
 mod levels;
 mod like;

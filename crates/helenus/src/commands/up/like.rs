@@ -6,52 +6,112 @@ use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table};
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
-use helenus_model::like::{Beside, Class, Like, like};
-use std::path::Path;
+use helenus_model::like::{Beside, Class, Like, LikeError, Manifest, like, manifest};
+use helenus_model::plan::NodeWords;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Longest value in the table on a terminal; a pipe and JSON get all of it.
 const WIDEST: usize = 48;
 
-/// Reads the file, and the cassandra-rackdc.properties beside it; a person's own flags stay above both.
-pub(super) fn follow(
-    path: &Path,
-    flags: &ClusterFlags,
-    request: &mut UpRequest,
-) -> Result<Like, CommandError> {
+/// A production's file: a cassandra.yaml, or a Kubernetes manifest.
+pub(super) struct Production {
+    path: PathBuf,
+    text: String,
+    /// What it says, where it is a manifest.
+    pub(super) manifest: Option<Manifest>,
+}
+
+/// Reads the file.
+pub(super) fn read(path: &Path) -> Result<Production, CommandError> {
     let text = input::text(path)?;
-    let rackdc = path.with_file_name("cassandra-rackdc.properties");
-    let rackdc = match input::text(&rackdc) {
-        Err(error) if error.is_missing() => None,
-        read => Some(read?),
-    };
-    let release = super::facts(&request.source)?;
-    let beside = Beside {
-        auth: flags.auth,
-        tls: flags.tls,
-        lone: request.topology.nodes() == 1 && flags.tokens == 1,
-        nodes: request.topology.smallest_data_center(),
-        tokens: (flags.tokens != 1).then_some(flags.tokens),
-    };
-    let like = like(&text, rackdc.as_deref(), release, request.preset, beside).map_err(|e| {
+    let manifest = manifest(&text).map_err(|e| {
         CommandError::of(code::USAGE, &e)
             .within(&path.display().to_string())
             .hint(e.hint())
     })?;
-    // A person's --set comes last and wins.
-    let own = std::mem::take(&mut request.set);
-    request.like = true;
-    request.set = like.settings.clone();
-    request.set.extend(own);
-    request.security.auth = like.auth;
-    request.initial_tokens = like.initial_tokens.clone();
-    if flags.tokens == 1 {
-        request.tokens = like.tokens.unwrap_or(request.tokens);
+    Ok(Production {
+        path: path.to_owned(),
+        text,
+        manifest,
+    })
+}
+
+impl Production {
+    /// Puts it into a request, of a cassandra.yaml with the cassandra-rackdc.properties beside it; a person's own flags
+    /// stay above all.
+    pub(super) fn follow(
+        &self,
+        flags: &ClusterFlags,
+        request: &mut UpRequest,
+    ) -> Result<Like, CommandError> {
+        let release = super::facts(&request.source)?;
+        let beside = Beside {
+            auth: flags.auth,
+            tls: flags.tls,
+            lone: request.topology.nodes() == 1 && flags.tokens == 1,
+            nodes: request.topology.smallest_data_center(),
+            tokens: (flags.tokens != 1).then_some(flags.tokens),
+        };
+        let preset = request.preset;
+        let wrong = |e: LikeError| {
+            CommandError::of(code::USAGE, &e)
+                .within(&self.path.display().to_string())
+                .hint(e.hint())
+        };
+        let (like, by_data_center) = match &self.manifest {
+            Some(manifest) => {
+                let followed = manifest.follow(release, preset, beside).map_err(wrong)?;
+                request.security.tls = followed.tls;
+                (followed.like, followed.by_data_center)
+            }
+            None => {
+                let rackdc = self.rackdc()?;
+                let like = like(&self.text, rackdc.as_deref(), release, preset, beside);
+                (like.map_err(wrong)?, Vec::new())
+            }
+        };
+        // A person's --set comes last and wins.
+        let own = std::mem::take(&mut request.set);
+        give(request, &by_data_center, &own);
+        request.like = true;
+        request.set = like.settings.clone();
+        request.set.extend(own);
+        request.security.auth = like.auth;
+        request.initial_tokens = like.initial_tokens.clone();
+        if flags.tokens == 1 {
+            request.tokens = like.tokens.unwrap_or(request.tokens);
+        }
+        if let (Some(place), Some(only)) = (&like.place, request.topology.data_centers.first_mut())
+        {
+            only.name = place.data_center.clone();
+            only.racks.fill(place.rack.clone());
+        }
+        Ok(like)
     }
-    if let (Some(place), Some(only)) = (&like.place, request.topology.data_centers.first_mut()) {
-        only.name = place.data_center.clone();
-        only.racks.fill(place.rack.clone());
+
+    /// The text of the cassandra-rackdc.properties beside the file.
+    fn rackdc(&self) -> Result<Option<String>, CommandError> {
+        let rackdc = self.path.with_file_name("cassandra-rackdc.properties");
+        match input::text(&rackdc) {
+            Err(error) if error.is_missing() => Ok(None),
+            read => Ok(Some(read?)),
+        }
     }
-    Ok(like)
+}
+
+/// Gives the nodes of each data centre what it has for itself, but for the keys that a person set.
+fn give(request: &mut UpRequest, by_data_center: &[Vec<(String, Value)>], own: &[(String, Value)]) {
+    if by_data_center.iter().all(Vec::is_empty) {
+        return;
+    }
+    let places = request.topology.places();
+    request.by_node.resize(places.len(), NodeWords::default());
+    for (words, place) in request.by_node.iter_mut().zip(&places) {
+        let set = by_data_center.get(place.data_center).into_iter().flatten();
+        let others = set.filter(|(key, _)| own.iter().all(|(set, _)| set != key));
+        words.set.extend(others.cloned());
+    }
 }
 
 /// Every key, class by class, then the counts.

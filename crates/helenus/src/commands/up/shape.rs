@@ -8,10 +8,13 @@ use crate::error::{CommandError, code};
 use clap::ValueEnum as _;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cql::input;
+use helenus_model::like::Manifest;
 use helenus_model::plan::{ClusterPlan, NodeWords};
 use helenus_model::preset::PresetName;
+use helenus_model::release::Release;
 use helenus_model::topology::file::{self, TopologyFile};
 use helenus_model::topology::flags::TopologyFlags;
+use helenus_model::topology::link::LinkPreset;
 use helenus_model::topology::{Topology, TopologyError, Words};
 use std::path::Path;
 
@@ -65,6 +68,8 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
         cluster.cassandra = release;
     }
     cluster.disk = cluster.disk.or(file.words.disk);
+    cluster.heap = cluster.heap.or(file.words.heap);
+    cluster.new_heap = cluster.new_heap.or(file.words.new_heap);
     cluster.set.splice(0..0, file.words.set.iter().cloned());
     Ok(Shape {
         topology: file.topology,
@@ -77,8 +82,65 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
     })
 }
 
+/// What the flags of `up` ask for beside a manifest, which has the data centres and their nodes.
+pub(crate) fn of_manifest(flags: &Up, manifest: &Manifest) -> Result<Shape, CommandError> {
+    let mut cluster = flags.cluster.clone();
+    let said = &flags.topology;
+    let conflicts = [
+        ("-n", cluster.nodes.text != "1"),
+        ("--dc", !cluster.dc.is_empty()),
+        ("--coordinators", cluster.coordinators != 0),
+        ("--racks", said.racks.is_some()),
+        ("--topology", said.topology.is_some()),
+    ];
+    if let Some((flag, _)) = conflicts.iter().find(|(_, given)| *given) {
+        let what = format!("{flag} conflicts with the manifest of --like");
+        return Err(CommandError::new(code::USAGE, what).hint(format!(
+            "the manifest has the data centres, racks and nodes: leave {flag} out, or change a copy of the file"
+        )));
+    }
+    // A flag wins over the file.
+    if let Some(release) = &manifest.release
+        && cluster.cassandra == "5.0"
+        && cluster.cassandra_home.is_none()
+    {
+        cluster.cassandra.clone_from(release);
+    }
+    let mut topology = distant(manifest.topology.clone(), said).map_err(|e| usage(&e))?;
+    // Flags of a data centre come last on the command line of its nodes.
+    let name = |flag: &String| flag.split('=').next().map(|name| name.replace(":-", ":+"));
+    for dc in &mut topology.data_centers {
+        let own = |flag: &String| cluster.jvm.iter().any(|given| name(given) == name(flag));
+        dc.words.jvm.retain(|flag| !own(flag));
+    }
+    Ok(Shape {
+        topology,
+        preset: flags.preset.map(PresetName::from),
+        cluster,
+        words: Words {
+            jvm: manifest.jvm.clone(),
+            ..Words::default()
+        },
+    })
+}
+
+/// The topology with the distances of the flags.
+fn distant(mut topology: Topology, flags: &TopologyArgs) -> Result<Topology, TopologyError> {
+    if let Some(name) = &flags.links {
+        let preset = LinkPreset::find(name).ok_or_else(|| TopologyError::Preset(name.clone()))?;
+        topology.use_links(preset)?;
+    }
+    for text in &flags.rtt {
+        topology.set_rtt(text)?;
+    }
+    if let Some(wan) = flags.wan {
+        topology.held_by(wan)?;
+    }
+    Ok(topology)
+}
+
 /// The preset of that name, which stands at `place`.
-fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
+pub(crate) fn named(name: &str, place: &str) -> Result<PresetName, CommandError> {
     let arg = PresetArg::from_str(name, true).map_err(|_| {
         let known = PresetName::ALL.map(|p| p.as_str().to_owned());
         CommandError::new(code::USAGE, format!("no such preset: {name}"))
@@ -106,32 +168,44 @@ impl Shape {
     pub(crate) fn put(&self, request: &mut UpRequest) -> Result<(), CommandError> {
         request.jvm.splice(0..0, self.words.jvm.iter().cloned());
         let release = super::facts(&request.source)?;
-        let places = self.topology.places();
-        if places.iter().any(|place| !place.words.is_empty()) {
-            for place in &places {
-                let dc = &self.topology.data_centers[place.data_center].name;
-                let preset = place.words.preset.as_deref();
-                let mut words = NodeWords {
-                    preset: preset.map(|name| named(name, dc)).transpose()?,
-                    jvm: place.words.jvm.clone(),
-                    disk: place.words.disk,
-                    ..NodeWords::default()
-                };
-                for text in &place.words.set {
-                    let wrong = |e: helenus_model::release::KeyError| {
-                        CommandError::of(code::USAGE, &e).within(dc).hint(e.hint())
-                    };
-                    let (key, value) =
-                        helenus_model::release::split_assignment(text).map_err(wrong)?;
-                    let checked = release.check(key, value).map_err(wrong)?;
-                    words.set.push((checked.name, checked.value));
-                }
-                request.by_node.push(words);
-            }
-        }
+        request.by_node = by_node(&self.topology, release)?;
         request.topology = self.topology.clone();
         Ok(())
     }
+}
+
+/// What single nodes are given, in the topology's order, with settings checked; none where none is given anything.
+pub(crate) fn by_node(
+    topology: &Topology,
+    release: &Release,
+) -> Result<Vec<NodeWords>, CommandError> {
+    let places = topology.places();
+    if places.iter().all(|place| place.words.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let mut all = Vec::new();
+    for place in &places {
+        let dc = &topology.data_centers[place.data_center].name;
+        let preset = place.words.preset.as_deref();
+        let mut words = NodeWords {
+            preset: preset.map(|name| named(name, dc)).transpose()?,
+            set: Vec::new(),
+            jvm: place.words.jvm.clone(),
+            disk: place.words.disk,
+            heap: place.words.heap,
+            new_heap: place.words.new_heap,
+        };
+        for text in &place.words.set {
+            let wrong = |e: helenus_model::release::KeyError| {
+                CommandError::of(code::USAGE, &e).within(dc).hint(e.hint())
+            };
+            let (key, value) = helenus_model::release::split_assignment(text).map_err(wrong)?;
+            let checked = release.check(key, value).map_err(wrong)?;
+            words.set.push((checked.name, checked.value));
+        }
+        all.push(words);
+    }
+    Ok(all)
 }
 
 /// The distance of a plan, for a dry run.

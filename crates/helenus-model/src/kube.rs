@@ -1,0 +1,22 @@
+//! A cluster on Kubernetes: the same plan that makes processes here makes pods there, plain or for K8ssandra's operators.
+//! Refuses to apply anything: a rendering is a value, and the same request gives the same text.
+
+pub mod image;
+pub mod kind;
+pub mod names;
+pub mod options;
+pub mod pod;
+pub mod secret;
+pub mod waiting;
+
+mod helm;
+mod layout;
+mod operator;
+mod plain;
+mod render;
+mod stateful;
+
+pub use render::{KUBE_PLAN_VERSION, KubePlan, ManifestFile, render};
+
+#[cfg(test)]
+mod tests;

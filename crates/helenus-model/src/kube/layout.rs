@@ -1,0 +1,287 @@
+//! A planned cluster as Kubernetes holds it: a namespace and services a data centre, a StatefulSet a rack, a pod a node.
+//! Refuses to decide anything about Cassandra: the cluster's plan has done it.
+
+use super::names::{LABEL_MAX, SET_NAME_MAX, label, twice};
+use super::options::{KubeError, Options};
+use super::pod::{DATA_FOLDER, POD_IP_MARK, SEEDS_MARK, TLS_FOLDER};
+use crate::memory::MemoryPlan;
+use crate::plan::{ClusterPlan, NodePlan};
+use crate::preset::{Heap, PresetName};
+use crate::units::Bytes;
+use crate::yaml;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A data centre.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Center {
+    /// Its name, as Cassandra has it.
+    pub(super) name: String,
+    /// Its name in names.
+    pub(super) label: String,
+    /// Namespace.
+    pub(super) namespace: String,
+    /// Headless service: the names of the pods.
+    pub(super) service: String,
+    /// Headless service of the seeds.
+    pub(super) seeds: String,
+    /// Service of the clients.
+    pub(super) clients: String,
+}
+
+/// Pods that are alike: those of a rack, with the same settings.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Set {
+    /// Name of the StatefulSet; its pods are `NAME-0`, `NAME-1` ….
+    pub(super) name: String,
+    /// Number of its data centre.
+    pub(super) center: usize,
+    /// Rack, as Cassandra has it.
+    pub(super) rack: String,
+    /// Whether its pods only coordinate.
+    pub(super) coordinator: bool,
+    /// Tokens of each pod.
+    pub(super) tokens: Vec<Vec<i64>>,
+    /// cassandra.yaml, with marks where a pod's own values go.
+    pub(super) yaml: String,
+    /// Flags of the JVM.
+    pub(super) jvm: Vec<String>,
+    /// Environment.
+    pub(super) environment: BTreeMap<String, String>,
+    /// How late the kernel may wake its threads, in microseconds.
+    pub(super) timer_slack_us: Option<u64>,
+    /// Heap.
+    pub(super) heap: Heap,
+    /// Preset.
+    pub(super) preset: PresetName,
+    /// Memory by kind.
+    pub(super) memory: MemoryPlan,
+}
+
+impl Set {
+    /// How many pods there are.
+    pub(super) fn replicas(&self) -> u32 {
+        u32::try_from(self.tokens.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The memory that a pod asks for: its plan.
+    pub(super) fn memory_request(&self) -> Bytes {
+        whole_mib(self.memory.total())
+    }
+
+    /// The memory above which it is killed.
+    pub(super) fn memory_limit(&self, page_cache: Bytes) -> Bytes {
+        whole_mib(self.memory.bound + page_cache)
+    }
+
+    /// Processors that a pod asks for.
+    pub(super) fn cpu_request(&self, options: &Options) -> f64 {
+        let by_preset = match self.preset {
+            PresetName::Tiny | PresetName::Doc001 => 0.1,
+            PresetName::Dev => 0.5,
+            PresetName::Bench => 1.0,
+        };
+        options.cpu_request.unwrap_or(by_preset)
+    }
+}
+
+/// The whole cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layout {
+    /// Name of the cluster in names.
+    pub(super) label: String,
+    /// Data centres, in order.
+    pub(super) centers: Vec<Center>,
+    /// StatefulSets, in order.
+    pub(super) sets: Vec<Set>,
+}
+
+impl Layout {
+    /// Lays a planned cluster out.
+    ///
+    /// # Errors
+    /// Two data centres or racks that become one name.
+    pub(super) fn of(plan: &ClusterPlan, options: &Options) -> Result<Self, KubeError> {
+        let cluster = label(&[&plan.name], LABEL_MAX);
+        let mut names: Vec<&str> = Vec::new();
+        for node in &plan.nodes {
+            if !names.contains(&node.data_center.as_str()) {
+                names.push(&node.data_center);
+            }
+        }
+        let several = names.len() > 1;
+        let center = |name: &&str| {
+            let own = |more: &[&str]| {
+                let words: Vec<&str> = [&plan.name, *name]
+                    .into_iter()
+                    .chain(more.iter().copied())
+                    .collect();
+                label(&words, LABEL_MAX)
+            };
+            let namespace = match &options.namespace {
+                Some(all) => all.clone(),
+                None if several => own(&[]),
+                None => cluster.clone(),
+            };
+            Center {
+                name: (*name).to_owned(),
+                label: label(&[name], LABEL_MAX),
+                namespace,
+                service: own(&[]),
+                seeds: own(&["seed"]),
+                clients: own(&["client"]),
+            }
+        };
+        let centers: Vec<Center> = names.iter().map(center).collect();
+        let mut sets: Vec<Set> = Vec::new();
+        for node in &plan.nodes {
+            let own = set_of(plan, node, &names);
+            match sets.iter_mut().find(|set| alike(set, &own)) {
+                Some(set) => set.tokens.push(node.tokens.clone()),
+                None => sets.push(own),
+            }
+        }
+        number_twins(&mut sets);
+        let of_center = |c: &Center| [c.service.clone(), c.seeds.clone(), c.clients.clone()];
+        let all: Vec<String> = centers.iter().flat_map(of_center).collect();
+        let all = all.iter().chain(sets.iter().map(|set| &set.name));
+        if let Some(name) = twice(all.map(String::as_str)) {
+            return Err(KubeError::SameName(name.to_owned()));
+        }
+        Ok(Self {
+            label: cluster,
+            centers,
+            sets,
+        })
+    }
+
+    /// Namespaces, each once, in order.
+    pub(super) fn namespaces(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = Vec::new();
+        for center in &self.centers {
+            if !all.contains(&center.namespace.as_str()) {
+                all.push(&center.namespace);
+            }
+        }
+        all
+    }
+
+    /// The names under which any pod finds the seeds, by the resolver's own search list.
+    pub(super) fn seed_names(&self) -> Vec<String> {
+        let of = |center: &Center| format!("{}.{}.svc", center.seeds, center.namespace);
+        self.centers.iter().map(of).collect()
+    }
+
+    /// How many pods there are.
+    pub(super) fn pods(&self) -> u32 {
+        self.sets.iter().map(Set::replicas).sum()
+    }
+}
+
+/// The set of a node alone.
+fn set_of(plan: &ClusterPlan, node: &NodePlan, names: &[&str]) -> Set {
+    let center = names.iter().position(|name| *name == node.data_center);
+    let mut words = vec![plan.name.as_str(), &node.data_center, &node.rack];
+    if node.coordinator {
+        words.push("coordinator");
+    }
+    let heap = plan.heap_of(node);
+    let memory = plan.memory_of(node).unwrap_or_else(|| {
+        let yaml = yaml::parse(&node.yaml).unwrap_or_default();
+        MemoryPlan::of(heap.heap, &yaml, &node.jvm, true)
+    });
+    Set {
+        name: label(&words, SET_NAME_MAX),
+        center: center.unwrap_or_default(),
+        rack: node.rack.clone(),
+        coordinator: node.coordinator,
+        tokens: vec![node.tokens.clone()],
+        yaml: pod_yaml(plan, node),
+        jvm: pod_jvm(node),
+        environment: node.environment.clone(),
+        timer_slack_us: node.timer_slack_us,
+        heap,
+        preset: plan.preset_of(node),
+        memory,
+    }
+}
+
+/// Whether pods differ in their names and tokens only.
+fn alike(a: &Set, b: &Set) -> bool {
+    let same = Set {
+        name: a.name.clone(),
+        tokens: a.tokens.clone(),
+        ..b.clone()
+    };
+    *a == same
+}
+
+/// Sets of one rack that differ in their settings get numbers: `…-rack1`, `…-rack1-2`.
+fn number_twins(sets: &mut [Set]) {
+    for at in 0..sets.len() {
+        let place = |set: &Set| (set.center, set.rack.clone(), set.coordinator);
+        let before = sets[..at]
+            .iter()
+            .filter(|set| place(set) == place(&sets[at]));
+        let number = before.count() + 1;
+        if number > 1 {
+            sets[at].name = label(&[&sets[at].name, &number.to_string()], SET_NAME_MAX);
+        }
+    }
+}
+
+/// A node's cassandra.yaml with marks where the pod's own address and the seeds go, and the folders of the image.
+fn pod_yaml(plan: &ClusterPlan, node: &NodePlan) -> String {
+    let Ok(Value::Object(mut map)) = yaml::parse(&node.yaml) else {
+        return node.yaml.clone();
+    };
+    map.remove("initial_token");
+    let fixed = json!({
+        "cluster_name": plan.name,
+        "listen_address": POD_IP_MARK,
+        // Also on the pod's loopback, so that `kubectl port-forward` reaches it.
+        "rpc_address": "0.0.0.0",
+        "broadcast_rpc_address": POD_IP_MARK,
+        "native_transport_port": plan.ports.cql,
+        "storage_port": plan.ports.storage,
+        "data_file_directories": [format!("{DATA_FOLDER}/data")],
+        "commitlog_directory": format!("{DATA_FOLDER}/commitlog"),
+        "hints_directory": format!("{DATA_FOLDER}/hints"),
+        "saved_caches_directory": format!("{DATA_FOLDER}/saved_caches"),
+        "cdc_raw_directory": format!("{DATA_FOLDER}/cdc_raw"),
+        "seed_provider": [{
+            "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
+            "parameters": [{"seeds": SEEDS_MARK}],
+        }],
+    });
+    if let Value::Object(fixed) = fixed {
+        map.extend(fixed);
+    }
+    for key in ["client_encryption_options", "server_encryption_options"] {
+        if let Some(Value::Object(options)) = map.get_mut(key) {
+            for (store, file) in [
+                ("keystore", "keystore.p12"),
+                ("truststore", "truststore.p12"),
+            ] {
+                if options.contains_key(store) {
+                    options.insert(store.to_owned(), format!("{TLS_FOLDER}/{file}").into());
+                }
+            }
+        }
+    }
+    yaml::render(&Value::Object(map))
+}
+
+/// A node's flags of the JVM: JMX is the pod's own affair, on its loopback.
+fn pod_jvm(node: &NodePlan) -> Vec<String> {
+    const RMI_NAME: &str = "-Djava.rmi.server.hostname=";
+    let flag = |flag: &String| match flag.starts_with(RMI_NAME) {
+        true => format!("{RMI_NAME}127.0.0.1"),
+        false => flag.clone(),
+    };
+    node.jvm.iter().map(flag).collect()
+}
+
+fn whole_mib(size: Bytes) -> Bytes {
+    Bytes::mib(size.0.div_ceil(1 << 20))
+}

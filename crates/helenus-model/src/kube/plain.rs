@@ -1,0 +1,260 @@
+//! Resources that any Kubernetes runs: namespaces, ConfigMaps, services, disruption budgets; the StatefulSets are
+//! beside. Refuses secrets: a manifest names them, and never has their values.
+
+use super::layout::{Center, Layout, Set};
+use super::options::Options;
+use super::pod::{CONSOLE_LOGBACK, PodConfig};
+use super::stateful;
+use crate::plan::ClusterPlan;
+use crate::yaml::document::{Item, Mapping};
+use std::collections::BTreeMap;
+
+/// Label whose value is the same on everything of one cluster.
+pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
+/// Label of a data centre.
+pub(super) const DATA_CENTER: &str = "helenus.io/data-center";
+/// Label of a rack.
+pub(super) const RACK: &str = "helenus.io/rack";
+/// Label of a StatefulSet.
+pub(super) const SET: &str = "helenus.io/set";
+/// Label that tells nodes with data from coordinators.
+pub(super) const TIER: &str = "helenus.io/tier";
+/// Label by which Helenus knows what it applied.
+pub(super) const ID: &str = "helenus.io/id";
+
+/// What the renderers of one cluster share.
+pub(super) struct Cluster<'a> {
+    pub(super) plan: &'a ClusterPlan,
+    pub(super) options: &'a Options,
+    pub(super) layout: &'a Layout,
+}
+
+impl Cluster<'_> {
+    /// Labels of everything.
+    pub(super) fn labels(&self) -> Mapping {
+        Mapping::new()
+            .set("app.kubernetes.io/name", "cassandra")
+            .set(INSTANCE, self.layout.label.as_str())
+            .set("app.kubernetes.io/managed-by", "helenus")
+            .maybe(ID, self.options.id.as_deref())
+    }
+
+    /// Labels of what belongs to a data centre.
+    pub(super) fn labels_of(&self, center: &Center) -> Mapping {
+        self.labels().set(DATA_CENTER, center.label.as_str())
+    }
+
+    /// `metadata` of a resource of a data centre.
+    pub(super) fn metadata(&self, name: &str, center: &Center) -> Mapping {
+        Mapping::new()
+            .set("name", name)
+            .set("namespace", center.namespace.as_str())
+            .set("labels", self.labels_of(center))
+    }
+
+    /// Labels by which pods of a data centre are chosen.
+    fn selector(&self, center: &Center) -> Mapping {
+        Mapping::new()
+            .set(INSTANCE, self.layout.label.as_str())
+            .set(DATA_CENTER, center.label.as_str())
+    }
+
+    /// The documents of each file, in the order in which they are applied.
+    pub(super) fn plain(&self) -> Vec<(&'static str, &'static str, Vec<Mapping>)> {
+        let sets = || self.layout.sets.iter();
+        let of_centers = |make: &dyn Fn(&Center) -> Vec<Mapping>| {
+            self.layout
+                .centers
+                .iter()
+                .flat_map(make)
+                .collect::<Vec<_>>()
+        };
+        vec![
+            ("namespaces.yaml", "namespaces", self.namespaces()),
+            (
+                "configmaps.yaml",
+                "cassandra.yaml, JVM flags, seeds and tokens of each StatefulSet",
+                sets().map(|set| self.config_map(set)).collect(),
+            ),
+            (
+                "services.yaml",
+                "names of pods and seeds, and a service for clients, per data centre",
+                of_centers(&|center| self.services(center)),
+            ),
+            (
+                "statefulsets.yaml",
+                "a StatefulSet per rack",
+                sets().map(|set| stateful::set(self, set)).collect(),
+            ),
+            (
+                "poddisruptionbudgets.yaml",
+                "one node at a time may be evicted",
+                of_centers(&|center| vec![self.budget(center)]),
+            ),
+        ]
+    }
+
+    /// Namespaces, unless one was named: that one is the person's.
+    fn namespaces(&self) -> Vec<Mapping> {
+        if self.options.namespace.is_some() {
+            return Vec::new();
+        }
+        let names = self.layout.namespaces().into_iter();
+        names
+            .map(|name| {
+                let metadata = Mapping::new()
+                    .set("name", name)
+                    .set("labels", self.labels());
+                resource("v1", "Namespace", metadata)
+            })
+            .collect()
+    }
+
+    /// Name of a set's ConfigMap.
+    pub(super) fn config_name(set: &Set) -> String {
+        format!("{}-config", set.name)
+    }
+
+    /// The files of a set's pods, by their names.
+    pub(super) fn files(&self, set: &Set) -> BTreeMap<&'static str, String> {
+        let center = &self.layout.centers[set.center];
+        let names = (0..set.tokens.len()).map(|k| format!("{}-{k}", set.name));
+        let tokens = names.zip(set.tokens.iter().cloned());
+        let pod = PodConfig::new(
+            &self.plan.release,
+            self.layout.seed_names(),
+            tokens.filter(|(_, tokens)| !tokens.is_empty()).collect(),
+            set.timer_slack_us,
+        );
+        let flags: String = set.jvm.iter().map(|flag| format!("{flag}\n")).collect();
+        BTreeMap::from([
+            ("cassandra.yaml", set.yaml.clone()),
+            (
+                "cassandra-rackdc.properties",
+                format!("dc={}\nrack={}\n", center.name, set.rack),
+            ),
+            ("jvm.options", flags),
+            ("logback.xml", CONSOLE_LOGBACK.to_owned()),
+            ("pod.json", pod.text()),
+        ])
+    }
+
+    fn config_map(&self, set: &Set) -> Mapping {
+        let center = &self.layout.centers[set.center];
+        let files = self.files(set).into_iter();
+        let data = files.fold(Mapping::new(), |data, (name, text)| {
+            match reason_of_file(name) {
+                Some(reason) => data.why(reason, name, Item::Text(text)),
+                None => data.set(name, Item::Text(text)),
+            }
+        });
+        resource(
+            "v1",
+            "ConfigMap",
+            self.metadata(&Self::config_name(set), center),
+        )
+        .set("data", data)
+    }
+
+    fn services(&self, center: &Center) -> Vec<Mapping> {
+        let port = |name: &str, port: u16| Mapping::new().set("name", name).set("port", port);
+        let ports = self.plan.ports;
+        let all = Mapping::new()
+            .why(
+                "headless: each pod has a name of its own",
+                "clusterIP",
+                "None",
+            )
+            .why(
+                "nodes find each other before they serve",
+                "publishNotReadyAddresses",
+                true,
+            )
+            .set("selector", self.selector(center))
+            .set(
+                "ports",
+                [port("cql", ports.cql), port("intra", ports.storage)],
+            );
+        let seeds = Mapping::new()
+            .set("clusterIP", "None")
+            .why(
+                "seeds are asked for while they start",
+                "publishNotReadyAddresses",
+                true,
+            )
+            .why(
+                "the first pod of each rack is a seed; coordinators are none",
+                "selector",
+                self.selector(center)
+                    .set(TIER, "data")
+                    .set("apps.kubernetes.io/pod-index", "0"),
+            )
+            .set("ports", [port("intra", ports.storage)]);
+        let clients = Mapping::new()
+            .why(
+                "pods that are ready; through coordinators where there are any",
+                "selector",
+                self.selector(center).set(TIER, self.client_tier(center)),
+            )
+            .set("ports", [port("cql", ports.cql)]);
+        let service = |name: &str, spec: Mapping| {
+            resource("v1", "Service", self.metadata(name, center)).set("spec", spec)
+        };
+        vec![
+            service(&center.service, all),
+            service(&center.seeds, seeds),
+            service(&center.clients, clients),
+        ]
+    }
+
+    fn client_tier(&self, center: &Center) -> &'static str {
+        let of = |set: &Set| self.layout.centers[set.center] == *center && set.coordinator;
+        match self.layout.sets.iter().any(of) {
+            true => "coordinator",
+            false => "data",
+        }
+    }
+
+    fn budget(&self, center: &Center) -> Mapping {
+        let spec = Mapping::new()
+            .why(
+                "with three replicas a quorum survives one node that is drained",
+                "maxUnavailable",
+                1_u32,
+            )
+            .set(
+                "selector",
+                Mapping::new().set("matchLabels", self.selector(center)),
+            );
+        resource(
+            "policy/v1",
+            "PodDisruptionBudget",
+            self.metadata(&center.service, center),
+        )
+        .set("spec", spec)
+    }
+}
+
+/// The head of a resource.
+pub(super) fn resource(version: &str, kind: &str, metadata: Mapping) -> Mapping {
+    Mapping::new()
+        .set("apiVersion", version)
+        .set("kind", kind)
+        .set("metadata", metadata)
+}
+
+fn reason_of_file(name: &str) -> Option<&'static str> {
+    match name {
+        "cassandra.yaml" => Some(
+            "the preset's settings; the launcher puts address, seeds and tokens of the pod in place of the marks",
+        ),
+        "jvm.options" => Some(
+            "the flags that `helenus up` gives such a node; `helenus presets` has their reasons",
+        ),
+        "logback.xml" => Some("the log goes to standard output: `kubectl logs` has it"),
+        "pod.json" => Some(
+            "tokens are agreed before the start, so nodes start in parallel; a pod that is not listed bootstraps",
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,267 @@
+//! A cluster's plan as files of manifests, with what is to be done beside applying them.
+//! Refuses a folder that is there already: it only says what goes into one.
+
+use super::layout::Layout;
+use super::options::{Form, KubeError, Options};
+use super::plain::Cluster;
+use super::stateful::tls_secret;
+use crate::format::Format;
+use crate::plan::ClusterPlan;
+use crate::yaml::document::Mapping;
+use serde::Serialize;
+
+/// Version of [`KubePlan`] as JSON.
+pub const KUBE_PLAN_VERSION: u32 = 1;
+
+/// A cluster as manifests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KubePlan {
+    /// `helenus.kube-plan/1`.
+    pub format: Format,
+    /// Name of the cluster.
+    pub name: String,
+    /// What was rendered.
+    pub form: Form,
+    /// Release of Cassandra.
+    pub release: String,
+    /// How many pods of Cassandra there will be.
+    pub pods: u32,
+    /// Namespaces that are used, in order.
+    pub namespaces: Vec<String>,
+    /// The files, in the order in which they are applied.
+    pub files: Vec<ManifestFile>,
+    /// What a person does beside applying them, in order: a command, or a sentence.
+    pub steps: Vec<String>,
+    /// What to know before it is applied.
+    pub cautions: Vec<String>,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ManifestFile {
+    /// Its name.
+    pub path: String,
+    /// What it holds.
+    pub about: String,
+    /// Its text: one or more YAML documents.
+    pub text: String,
+}
+
+impl KubePlan {
+    /// All files as one stream of documents, each file with its name in a comment.
+    pub fn stream(&self) -> String {
+        let files = self.files.iter();
+        let text = |file: &ManifestFile| format!("# {}\n{}", file.path, file.text);
+        files.map(text).collect::<Vec<_>>().join("---\n")
+    }
+}
+
+/// Renders a cluster that was planned.
+///
+/// # Errors
+/// Names that Kubernetes cannot have, or what the form has no words for.
+pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeError> {
+    options.check()?;
+    let layout = Layout::of(plan, options)?;
+    let cluster = Cluster {
+        plan,
+        options,
+        layout: &layout,
+    };
+    let files = match options.form {
+        Form::Plain => plain(&cluster),
+        Form::Kustomize => kustomize(&cluster),
+        Form::K8ssandra => vec![file(
+            "k8ssandracluster.yaml",
+            "the cluster, for k8ssandra-operator",
+            &[cluster.k8ssandra()?],
+        )],
+        Form::CassOperator => vec![file(
+            "cassandradatacenters.yaml",
+            "a CassandraDatacenter each, for cass-operator",
+            &cluster.cass_operator()?,
+        )],
+        Form::HelmValues => vec![file(
+            "values.yaml",
+            "values of the K8ssandra 1.x chart",
+            &[cluster.helm_values()?],
+        )],
+    };
+    let namespaces: Vec<String> = match options.form {
+        Form::K8ssandra | Form::HelmValues => {
+            vec![
+                options
+                    .namespace
+                    .clone()
+                    .unwrap_or_else(|| layout.label.clone()),
+            ]
+        }
+        Form::Plain | Form::Kustomize | Form::CassOperator => {
+            layout.namespaces().into_iter().map(str::to_owned).collect()
+        }
+    };
+    Ok(KubePlan {
+        format: Format::new("kube-plan", KUBE_PLAN_VERSION),
+        name: plan.name.clone(),
+        form: options.form,
+        release: plan.release.clone(),
+        pods: layout.pods(),
+        steps: steps(&cluster, &namespaces),
+        cautions: cautions(&cluster),
+        namespaces,
+        files,
+    })
+}
+
+fn file(path: &str, about: &str, documents: &[Mapping]) -> ManifestFile {
+    let texts: Vec<String> = documents.iter().map(Mapping::render).collect();
+    ManifestFile {
+        path: path.to_owned(),
+        about: about.to_owned(),
+        text: texts.join("---\n"),
+    }
+}
+
+fn plain(cluster: &Cluster<'_>) -> Vec<ManifestFile> {
+    let files = cluster.plain().into_iter();
+    files
+        .filter(|(_, _, documents)| !documents.is_empty())
+        .map(|(path, about, documents)| file(path, about, &documents))
+        .collect()
+}
+
+fn kustomize(cluster: &Cluster<'_>) -> Vec<ManifestFile> {
+    let mut files = plain(cluster);
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let (name, tag) = match cluster.options.image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (cluster.options.image.as_str(), None),
+    };
+    let image = Mapping::new().set("name", name).maybe("newTag", tag);
+    let whole = Mapping::new()
+        .set("apiVersion", "kustomize.config.k8s.io/v1beta1")
+        .set("kind", "Kustomization")
+        .set("resources", paths)
+        .why(
+            "change the tag here, or newName for a registry",
+            "images",
+            [image],
+        );
+    files.push(file(
+        "kustomization.yaml",
+        "the files above, for `kubectl apply -k`",
+        &[whole],
+    ));
+    files
+}
+
+/// What is to be done before and after the files are applied.
+fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
+    let (plan, options) = (cluster.plan, cluster.options);
+    let mut steps = Vec::new();
+    if let Some(label) = &options.worker_label {
+        let centers = cluster.layout.centers.iter();
+        steps.extend(centers.map(|c| format!("kubectl label node WORKER {label}={}", c.name)));
+    }
+    let made_by_us =
+        matches!(options.form, Form::Plain | Form::Kustomize) && options.namespace.is_none();
+    if !made_by_us {
+        steps.extend(
+            namespaces
+                .iter()
+                .map(|name| format!("kubectl create namespace {name}")),
+        );
+    }
+    for namespace in namespaces {
+        if let Some(secret) = &options.superuser_secret {
+            steps.push(format!(
+                "helenus kube secret superuser --name {secret} --namespace {namespace} --user NAME --password-env VARIABLE -o superuser.yaml && kubectl apply -f superuser.yaml"
+            ));
+        }
+        if let Some(medusa) = options
+            .medusa
+            .as_ref()
+            .filter(|medusa| medusa.provider != "local")
+        {
+            steps.push(format!(
+                "helenus kube secret bucket --name {} --namespace {namespace} --user-env ID --password-env KEY -o bucket.yaml && kubectl apply -f bucket.yaml",
+                medusa.secret
+            ));
+        }
+        if plan.security.tls {
+            steps.push(format!(
+                "a Secret {} in {namespace} with keystore and truststore (keystore.p12, truststore.p12, keystore.password)",
+                tls_secret(&cluster.layout.label)
+            ));
+        }
+    }
+    steps.extend(match options.form {
+        Form::Plain | Form::Kustomize => {
+            let apply = match options.form {
+                Form::Kustomize => "kubectl apply --server-side -k DIR",
+                _ => "kubectl apply --server-side -f DIR",
+            };
+            let sets = cluster.layout.sets.iter();
+            let wait = sets.map(|set| {
+                let namespace = &cluster.layout.centers[set.center].namespace;
+                format!("kubectl rollout status statefulset/{} -n {namespace}", set.name)
+            });
+            std::iter::once(apply.to_owned()).chain(wait).collect::<Vec<_>>()
+        }
+        Form::K8ssandra => vec![
+            "kubectl apply --server-side -f DIR".to_owned(),
+            format!(
+                "kubectl wait --for=condition=CassandraInitialized k8ssandracluster/{} --timeout=900s -n {}",
+                cluster.layout.label, namespaces[0]
+            ),
+        ],
+        Form::CassOperator => {
+            let centers = cluster.layout.centers.iter();
+            let wait = centers.map(|c| {
+                format!(
+                    "kubectl wait --for=condition=Ready cassandradatacenter/{} --timeout=900s -n {}",
+                    c.label, c.namespace
+                )
+            });
+            std::iter::once("kubectl apply --server-side -f DIR".to_owned()).chain(wait).collect()
+        }
+        Form::HelmValues => {
+            let center = &cluster.layout.centers[0].label;
+            let (release, namespace) = (&cluster.layout.label, &namespaces[0]);
+            vec![
+                format!("helm install {release} k8ssandra/k8ssandra -n {namespace} -f DIR/values.yaml"),
+                format!("kubectl wait --for=condition=Ready cassandradatacenter/{center} --timeout=900s -n {namespace}"),
+                format!("kubectl rollout status deployment {release}-{center}-stargate -n {namespace}"),
+            ]
+        }
+    });
+    if options.form == Form::HelmValues && !cluster.layout.sets.iter().any(|set| set.coordinator) {
+        steps.pop();
+    }
+    steps
+}
+
+fn cautions(cluster: &Cluster<'_>) -> Vec<String> {
+    let (plan, options) = (cluster.plan, cluster.options);
+    let mut all = Vec::new();
+    let operators = matches!(
+        options.form,
+        Form::K8ssandra | Form::CassOperator | Form::HelmValues
+    );
+    if options.form == Form::HelmValues && !options.heap_said {
+        all.push(
+            "the heap is blank: each node computes one from the whole memory of its worker; give --heap"
+                .to_owned(),
+        );
+    }
+    if options.storage.is_none() && !operators {
+        all.push("data ends with its pod: give --storage SIZE for volumes".to_owned());
+    }
+    if plan.security.auth && options.superuser_secret.is_none() && !operators {
+        all.push(
+            "the stock superuser cassandra/cassandra is open until you make another and drop it by CQL"
+                .to_owned(),
+        );
+    }
+    all
+}

@@ -1,0 +1,202 @@
+//! `helenus kube`: clusters as manifests, and what they need on a laptop.
+//! Refuses to talk to a cluster.
+
+mod image;
+mod kind;
+mod render;
+mod secret;
+
+use crate::cli::kube::{Kube, KubeCluster, KubeWhat};
+use crate::cli::topology::Nodes;
+use crate::commands::up::shape;
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::archive;
+use helenus_cluster::context::Context;
+use helenus_model::access::Security;
+use helenus_model::kube::pod::DATA_FOLDER;
+use helenus_model::machine::Machine;
+use helenus_model::plan::{ClusterPlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::preset::PresetName;
+use helenus_model::release::Release;
+use helenus_model::topology::file::TopologyFile;
+use helenus_model::topology::flags::TopologyFlags;
+use helenus_model::topology::{Topology, Words, check_cluster_name};
+use helenus_model::units::Bytes;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    match &flags.what {
+        KubeWhat::Render(flags) => render::run(flags, context, ui),
+        KubeWhat::Kind(flags) => kind::run(flags, context, ui),
+        KubeWhat::Secret(flags) => secret::run(flags, ui),
+        KubeWhat::Image(flags) => image::run(flags, context, ui),
+    }
+}
+
+/// More memory than any plan wants: whether it fits is a question of the workers.
+const ANY_MEMORY: Bytes = Bytes(1 << 50);
+
+/// What was asked for.
+struct Asked {
+    topology: Topology,
+    plan: ClusterPlan,
+}
+
+/// The plan of the cluster that the flags name or describe.
+fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<Asked, CommandError> {
+    let Some(what) = &flags.what else {
+        return of_flags(flags, ui);
+    };
+    let path = Path::new(what);
+    if path.is_file() || what.contains('/') || what.contains('.') {
+        let file = shape::read(path)?;
+        return planned(
+            flags,
+            file,
+            path.file_stem().and_then(|stem| stem.to_str()),
+            ui,
+        );
+    }
+    let state = context.clusters.load(what)?;
+    let mut plan = state.plan;
+    if let Some(name) = &flags.name {
+        plan.name.clone_from(name);
+    }
+    Ok(Asked {
+        topology: topology_of(&plan),
+        plan,
+    })
+}
+
+fn of_flags(flags: &KubeCluster, ui: &Ui) -> Result<Asked, CommandError> {
+    let Nodes { text, .. } = &flags.nodes;
+    let said = TopologyFlags {
+        nodes: Some(text.clone()),
+        data_centers: flags.dc.clone(),
+        racks: flags.racks,
+        coordinators: flags.coordinators,
+        ..TopologyFlags::default()
+    };
+    let file = TopologyFile {
+        topology: said.topology().map_err(|e| shape::usage(&e))?,
+        cassandra: None,
+        preset: None,
+        words: Words::default(),
+    };
+    planned(flags, file, None, ui)
+}
+
+/// Plans a topology; a flag wins over the file.
+fn planned(
+    flags: &KubeCluster,
+    file: TopologyFile,
+    stem: Option<&str>,
+    ui: &Ui,
+) -> Result<Asked, CommandError> {
+    let name = flags.name.as_deref().or(stem).unwrap_or("cassandra");
+    check_cluster_name(name).map_err(|e| shape::usage(&e))?;
+    let release = flags.cassandra.as_deref().or(file.cassandra.as_deref());
+    let release = Release::find(release.unwrap_or("5.0"))
+        .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let preset = match (flags.preset, &file.preset) {
+        (Some(preset), _) => preset.into(),
+        (None, Some(name)) => shape::named(name, "the topology")?,
+        (None, None) => PresetName::Tiny,
+    };
+    let topology = file.topology;
+    let mut by_node = shape::by_node(&topology, release)?;
+    if topology.has_network() {
+        ui.note("note: the distances of the topology are not emulated on Kubernetes");
+    }
+    if by_node.iter().any(|words| words.disk.is_some()) || file.words.disk.is_some() {
+        ui.note("note: the disks in memory of the topology become volumes: --storage SIZE");
+    }
+    by_node.iter_mut().for_each(|words| words.disk = None);
+    let texts: Vec<String> = file.words.set.iter().chain(&flags.set).cloned().collect();
+    let request = PlanRequest {
+        name: name.to_owned(),
+        release: release.version.to_owned(),
+        preset,
+        heap: flags.heap.or(file.words.heap),
+        new_heap: flags.new_heap.or(file.words.new_heap),
+        tokens: flags.tokens,
+        initial_tokens: Vec::new(),
+        set: super::up::checked(release, &texts, ui)?,
+        like: false,
+        jvm: file.words.jvm.iter().chain(&flags.jvm).cloned().collect(),
+        security: Security {
+            auth: flags.auth,
+            tls: flags.tls,
+            client_auth: false,
+        },
+        machine: Machine {
+            cores: flags.worker_cpus,
+            memory: flags.worker_memory,
+            arch: "x86_64".to_owned(),
+            kernel: String::new(),
+            processor: String::new(),
+        },
+        addresses: addresses(topology.nodes()),
+        ports: STANDARD_PORTS,
+        folder: DATA_FOLDER.to_owned(),
+        available: ANY_MEMORY,
+        clusters: 1,
+        memory_limit: None,
+        cpus: flags.cpus,
+        disk_speed: None,
+        disk: None,
+        archive: archive::of_release(release.version),
+        by_node: alone(by_node),
+        network: None,
+        topology,
+    };
+    let plan = plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    Ok(Asked {
+        topology: request.topology,
+        plan,
+    })
+}
+
+/// Words of nodes, none where no node has any.
+fn alone(by_node: Vec<NodeWords>) -> Vec<NodeWords> {
+    match by_node.iter().all(|words| *words == NodeWords::default()) {
+        true => Vec::new(),
+        false => by_node,
+    }
+}
+
+/// Addresses that stand for those of pods, from the block for documentation; a rendering has none of them.
+fn addresses(nodes: usize) -> Vec<Ipv4Addr> {
+    (1..=nodes)
+        .map(|k| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + k as u32))
+        .collect()
+}
+
+/// The shape of a planned cluster.
+fn topology_of(plan: &ClusterPlan) -> Topology {
+    let mut topology = Topology {
+        data_centers: Vec::new(),
+        links: Vec::new(),
+        wan: helenus_model::topology::wan::Wan::default(),
+    };
+    for node in &plan.nodes {
+        let known = topology
+            .data_centers
+            .iter()
+            .position(|dc| dc.name == node.data_center);
+        let at = known.unwrap_or_else(|| {
+            topology
+                .data_centers
+                .push(helenus_model::topology::DataCenter {
+                    name: node.data_center.clone(),
+                    ..helenus_model::topology::DataCenter::default()
+                });
+            topology.data_centers.len() - 1
+        });
+        topology.data_centers[at].racks.push(node.rack.clone());
+        topology.data_centers[at].coordinators += u32::from(node.coordinator);
+    }
+    topology
+}

@@ -1,0 +1,62 @@
+//! `helenus kube kind`: the configuration of a kind cluster that a topology fits.
+//! Refuses to make one: `kind create cluster` does.
+
+use super::asked;
+use crate::cli::kube::Kind;
+use crate::error::{CommandError, code};
+use crate::ui::{Answers, Ui};
+use helenus_cluster::context::Context;
+use helenus_cluster::machine;
+use helenus_model::format::Format;
+use helenus_model::kube::kind::{KindRequest, TRAEFIK_PORTS, kind};
+use helenus_model::kube::names::{LABEL_MAX, label};
+use serde::Serialize;
+
+/// A configuration of kind.
+#[derive(Serialize)]
+struct KindConfig {
+    format: Format,
+    /// Name of the kind cluster.
+    name: String,
+    /// How many workers there are.
+    workers: usize,
+    /// The configuration, YAML.
+    text: String,
+}
+
+impl Answers for KindConfig {
+    fn answer(&self) -> String {
+        format!("kind cluster {}: {} workers", self.name, self.workers)
+    }
+}
+
+pub(super) fn run(flags: &Kind, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let asked = asked(&flags.cluster, context, ui)?;
+    let nodes = asked.plan.nodes.iter();
+    let pods = nodes
+        .filter_map(|node| asked.plan.memory_of(node))
+        .map(|memory| memory.total());
+    let name = label(&[&asked.plan.name], LABEL_MAX);
+    let workers = asked.topology.nodes();
+    let request = KindRequest {
+        name: name.clone(),
+        topology: asked.topology,
+        pod: pods.max().unwrap_or_default(),
+        memory: flags.memory.unwrap_or_else(|| machine::read().memory),
+        worker_label: flags.worker_label.clone(),
+        image: flags.node_image.clone(),
+        ports: match flags.no_ports {
+            true => Vec::new(),
+            false => TRAEFIK_PORTS.to_vec(),
+        },
+    };
+    let text = kind(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    let config = KindConfig {
+        format: Format::new("kind-config", 1),
+        name,
+        workers,
+        text,
+    };
+    ui.result(&config, || config.text.clone());
+    Ok(0)
+}
