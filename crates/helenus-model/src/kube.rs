@@ -7,7 +7,6 @@ pub mod names;
 pub mod options;
 pub mod pod;
 pub mod secret;
-pub mod waiting;
 
 mod helm;
 mod layout;

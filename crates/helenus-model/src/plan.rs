@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+mod collector;
 mod disk;
 pub(crate) mod facts;
 mod files;
@@ -27,6 +28,7 @@ mod places;
 mod room;
 mod security;
 mod settings;
+pub(crate) use collector::COLLECTORS;
 pub use facts::facts;
 pub use files::{
     GC_LOG, LOGBACK, LaunchFiles, Training, dump_argv, file_url, java_argv, launcher_manifest,
@@ -544,6 +546,7 @@ fn node_plans(
             let yaml = yaml::render(&cassandra_yaml(request, settings, index, &storage, &tokens));
             let mut jvm = jvm_flags(request, written, heap, address);
             jvm.extend(own.map(|own| own.jvm.clone()).unwrap_or_default());
+            collector::one(&mut jvm);
             if place.coordinator {
                 jvm.push(places::COORDINATOR.to_owned());
             }
@@ -679,26 +682,7 @@ fn jvm_flags(
     // JMX is opened later, on demand; its stubs must then name the node's own address.
     flags.push(format!("-Djava.rmi.server.hostname={address}"));
     flags.extend(request.jvm.iter().cloned());
-    one_collector(&mut flags);
     flags
-}
-
-/// Flags that choose a collector; the JVM refuses two of them.
-pub(crate) const COLLECTORS: [&str; 6] = [
-    "-XX:+UseSerialGC",
-    "-XX:+UseParallelGC",
-    "-XX:+UseG1GC",
-    "-XX:+UseZGC",
-    "-XX:+UseShenandoahGC",
-    "-XX:+UseEpsilonGC",
-];
-
-/// Keeps the collector that was chosen last: a person's takes the place of the preset's.
-fn one_collector(flags: &mut Vec<String>) {
-    let chosen = |flag: &String| COLLECTORS.contains(&flag.as_str());
-    if let Some(last) = flags.iter().rfind(|flag| chosen(flag)).cloned() {
-        flags.retain(|flag| !chosen(flag) || *flag == last);
-    }
 }
 
 #[cfg(test)]

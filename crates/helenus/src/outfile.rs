@@ -115,10 +115,10 @@ pub(crate) fn write(path: &Path, data: &[u8]) -> Result<(), CommandError> {
     written(path, data, false)
 }
 
-/// [`write`] for the eyes of this user only: a regular file has mode 0600 from the start.
+/// [`write()`] for the eyes of this user only: a regular file has mode 0600 from the start.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub(crate) fn write_private(path: &Path, data: &[u8]) -> Result<(), CommandError> {
     written(path, data, true)
 }

@@ -204,6 +204,8 @@ pub fn rooted(
     rustix::process::setsid()?;
     let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", alone)?;
+    // A mount of its own: Java finds no file store for a path that is below none.
+    mount_bind_recursive(root, root)?;
     for folder in MOUNTS {
         mount_bind_recursive(Path::new("/").join(folder), root.join(folder))?;
     }

@@ -88,7 +88,7 @@ impl Cluster<'_> {
                 )
                 .set("bucketName", medusa.bucket.as_str())
                 .why(
-                    "made by `helenus kube secret bucket`",
+                    "made by `helenus kube secret bucket-of-chart`",
                     "storageSecret",
                     medusa.secret.as_str(),
                 ),

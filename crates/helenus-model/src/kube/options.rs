@@ -107,6 +107,8 @@ pub struct Options {
     pub spread: Spread,
     /// Label of workers whose value is the data centre's name.
     pub worker_label: Option<String>,
+    /// Whether the cluster has formed: a pod with an empty volume joins it then, instead of taking its own tokens.
+    pub formed: bool,
     /// Memory of a worker: what a blank heap is computed from.
     pub worker_memory: Bytes,
     /// Whether a person said a heap or a preset; the 1.x chart is otherwise left to compute one.
@@ -139,6 +141,7 @@ impl Options {
             storage_class: None,
             spread: Spread::default(),
             worker_label: None,
+            formed: false,
             worker_memory: Bytes::mib(8192),
             heap_said: true,
             contexts: BTreeMap::new(),

@@ -3,7 +3,7 @@
 
 use super::layout::{Center, Layout, Set};
 use super::options::Options;
-use super::pod::{CONSOLE_LOGBACK, PodConfig};
+use super::pod::{CONSOLE_LOGBACK, FORMED_KEY, PodConfig};
 use super::stateful;
 use crate::plan::ClusterPlan;
 use crate::yaml::document::{Item, Mapping};
@@ -59,7 +59,7 @@ impl Cluster<'_> {
             .set(DATA_CENTER, center.label.as_str())
     }
 
-    /// The documents of each file, in the order in which they are applied.
+    /// The documents of each file, in the order in which they are applied: kubectl takes the files of a folder by name.
     pub(super) fn plain(&self) -> Vec<(&'static str, &'static str, Vec<Mapping>)> {
         let sets = || self.layout.sets.iter();
         let of_centers = |make: &dyn Fn(&Center) -> Vec<Mapping>| {
@@ -70,24 +70,24 @@ impl Cluster<'_> {
                 .collect::<Vec<_>>()
         };
         vec![
-            ("namespaces.yaml", "namespaces", self.namespaces()),
+            ("0-namespaces.yaml", "namespaces", self.namespaces()),
             (
-                "configmaps.yaml",
+                "1-configmaps.yaml",
                 "cassandra.yaml, JVM flags, seeds and tokens of each StatefulSet",
                 sets().map(|set| self.config_map(set)).collect(),
             ),
             (
-                "services.yaml",
+                "2-services.yaml",
                 "names of pods and seeds, and a service for clients, per data centre",
                 of_centers(&|center| self.services(center)),
             ),
             (
-                "statefulsets.yaml",
+                "3-statefulsets.yaml",
                 "a StatefulSet per rack",
                 sets().map(|set| stateful::set(self, set)).collect(),
             ),
             (
-                "poddisruptionbudgets.yaml",
+                "4-poddisruptionbudgets.yaml",
                 "one node at a time may be evicted",
                 of_centers(&|center| vec![self.budget(center)]),
             ),
@@ -148,6 +148,14 @@ impl Cluster<'_> {
                 None => data.set(name, Item::Text(text)),
             }
         });
+        let data = match self.options.formed {
+            false => data,
+            true => data.why(
+                "the cluster has formed: a pod with an empty volume joins it",
+                FORMED_KEY,
+                "yes",
+            ),
+        };
         resource(
             "v1",
             "ConfigMap",

@@ -172,6 +172,10 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
                 .map(|name| format!("kubectl create namespace {name}")),
         );
     }
+    let bucket = match options.form {
+        Form::HelmValues => "bucket-of-chart",
+        _ => "bucket",
+    };
     for namespace in namespaces {
         if let Some(secret) = &options.superuser_secret {
             steps.push(format!(
@@ -184,7 +188,7 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
             .filter(|medusa| medusa.provider != "local")
         {
             steps.push(format!(
-                "helenus kube secret bucket --name {} --namespace {namespace} --user-env ID --password-env KEY -o bucket.yaml && kubectl apply -f bucket.yaml",
+                "helenus kube secret {bucket} --name {} --namespace {namespace} --user-env ID --password-env KEY -o bucket.yaml && kubectl apply -f bucket.yaml",
                 medusa.secret
             ));
         }
@@ -206,7 +210,12 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
                 let namespace = &cluster.layout.centers[set.center].namespace;
                 format!("kubectl rollout status statefulset/{} -n {namespace}", set.name)
             });
-            std::iter::once(apply.to_owned()).chain(wait).collect::<Vec<_>>()
+            let formed = "render again with --formed, and apply that: from then on a pod whose volume is empty joins";
+            let formed = (!options.formed).then(|| formed.to_owned());
+            std::iter::once(apply.to_owned())
+                .chain(wait)
+                .chain(formed)
+                .collect::<Vec<_>>()
         }
         Form::K8ssandra => vec![
             "kubectl apply --server-side -f DIR".to_owned(),
@@ -255,7 +264,8 @@ fn cautions(cluster: &Cluster<'_>) -> Vec<String> {
         );
     }
     if options.storage.is_none() && !operators {
-        all.push("data ends with its pod: give --storage SIZE for volumes".to_owned());
+        all.push("data ends with its pod, and the pod comes back with its old tokens and no rows: give --storage SIZE for volumes, or repair after each restart"
+                .to_owned());
     }
     if plan.security.auth && options.superuser_secret.is_none() && !operators {
         all.push(

@@ -258,6 +258,20 @@ golden!(
 );
 
 #[test]
+fn that_the_cluster_has_formed_restarts_no_pod() {
+    let of = |formed: bool| {
+        let plan = rendered(&one(1), Form::Plain, &|options| options.formed = formed);
+        let documents = documents(&plan);
+        let set = all_of(&documents, "StatefulSet", "")[0].clone();
+        let formed = all_of(&documents, "ConfigMap", "/data/formed").len();
+        (set, formed)
+    };
+    let ((before, none), (after, one)) = (of(false), of(true));
+    assert_eq!((none, one), (0, 1));
+    assert_eq!(before, after);
+}
+
+#[test]
 fn kustomize_lists_the_plain_files() {
     let plain = rendered(&one(1), Form::Plain, &|_| {});
     let mut whole = rendered(&one(1), Form::Kustomize, &|_| {});

@@ -128,6 +128,9 @@ pub(crate) struct KubePlace {
     /// How pods keep off each other's workers: required, preferred (for kind), none
     #[arg(long, value_name = "HOW", default_value = "required", value_parser = spread())]
     pub(crate) spread: Spread,
+    /// The cluster has formed: a pod whose volume is empty joins it, instead of taking its old tokens
+    #[arg(long)]
+    pub(crate) formed: bool,
     /// Label of workers whose value is the data centre's name, such as dc
     #[arg(long, value_name = "LABEL")]
     pub(crate) worker_label: Option<String>,

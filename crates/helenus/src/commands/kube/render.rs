@@ -62,6 +62,7 @@ fn options(flags: &Render, release: &str) -> Options {
         page_cache,
         cpu_request,
         spread,
+        formed,
         worker_label,
     } = &flags.place;
     let KubeStack {
@@ -86,6 +87,7 @@ fn options(flags: &Render, release: &str) -> Options {
         page_cache: *page_cache,
         cpu_request: *cpu_request,
         spread: *spread,
+        formed: *formed,
         worker_label: worker_label.clone(),
         worker_memory: cluster.worker_memory,
         heap_said: cluster.heap.is_some() || cluster.preset.is_some(),
