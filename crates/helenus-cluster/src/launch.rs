@@ -6,6 +6,7 @@ use crate::secure;
 use crate::shim::{LAUNCH_FILE, Launch};
 use crate::state::{ClusterState, Runtime};
 use fs_err as fs;
+use helenus_model::memory::SMALL_HEAP;
 use helenus_model::plan::{LOGBACK, LaunchFiles, NodePlan, Training, java_argv, rackdc};
 use std::collections::BTreeMap;
 use std::io;
@@ -15,9 +16,6 @@ use std::time::Instant;
 
 /// Variables of our own environment that a node may see.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
-
-/// Heaps below this are meant to be small: their memory is not locked.
-const SMALL_HEAP_MIB: u64 = 1024;
 
 /// How a node is started.
 #[derive(Debug, Clone)]
@@ -58,7 +56,7 @@ pub fn write_files(state: &ClusterState, node: &NodePlan) -> io::Result<()> {
     secure::write_yaml(state, node, &folder.join("conf/cassandra.yaml"))?;
     fs::write(
         folder.join("conf/cassandra-rackdc.properties"),
-        rackdc(node),
+        rackdc(&node.data_center, &node.rack),
     )?;
     fs::write(folder.join("conf/logback.xml"), LOGBACK)?;
     alive::create(folder)
@@ -149,7 +147,7 @@ fn launch_of(state: &ClusterState, node: &NodePlan, options: &LaunchOptions) -> 
             .then(|| rustix::process::getpid().as_raw_pid()),
         // A stand-in has no workers that look for work, and its times are to be exact.
         timer_slack_us: node.timer_slack_us.filter(|_| runtime.fake.is_none()),
-        lock_memory: state.plan.heap_of(node).heap.as_mib() >= SMALL_HEAP_MIB,
+        lock_memory: state.plan.heap_of(node).heap >= SMALL_HEAP,
         cgroups: state
             .limits
             .as_ref()

@@ -37,6 +37,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 mod network;
 mod prepare;
+pub(crate) use prepare::alone;
 mod runtime;
 mod starting;
 

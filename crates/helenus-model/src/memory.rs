@@ -239,6 +239,9 @@ impl MemoryPlan {
     }
 }
 
+/// Heaps below this are meant to be small: their memory is not locked.
+pub const SMALL_HEAP: Bytes = Bytes::mib(1024);
+
 /// Page cache that a limit always leaves: commit log and a few tables.
 const PAGE_CACHE_LEAST: Bytes = Bytes::mib(64);
 
@@ -284,14 +287,15 @@ pub fn blind_heap(machine: Bytes) -> Bytes {
 }
 
 /// Flags of a JVM; of one that stands there twice the last counts.
-struct Flags<'a>(&'a [String]);
+pub(crate) struct Flags<'a>(pub(crate) &'a [String]);
 
 impl<'a> Flags<'a> {
     fn value(&self, name: &str) -> Option<&'a str> {
         self.0.iter().rev().find_map(|f| f.strip_prefix(name))
     }
 
-    fn size(&self, name: &str) -> Option<Bytes> {
+    /// The size behind a flag's name, such as that of `-Xmx`.
+    pub(crate) fn size(&self, name: &str) -> Option<Bytes> {
         let text = self.value(name)?;
         Bytes::parse(text)
             .ok()

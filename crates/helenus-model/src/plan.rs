@@ -13,7 +13,7 @@ use crate::topology::Topology;
 use crate::units::{Bytes, lacking};
 use crate::yaml;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -36,6 +36,8 @@ pub use files::{
 };
 pub use join::{JoinError, Joining, Newcomer};
 pub use own::OwnPlan;
+pub(crate) use places::{COORDINATOR, own_keys};
+pub(crate) use security::TOP_KEYS;
 
 pub use security::{KEYSTORE_PASSWORD_MARK, auth_copies, without_security};
 
@@ -606,27 +608,14 @@ fn cassandra_yaml<'a>(
     memtable::resolve(&mut map);
     let address = request.addresses[index].to_string();
     let tokens: Vec<String> = tokens.iter().map(i64::to_string).collect();
-    let fixed = json!({
-        "cluster_name": request.name,
-        "num_tokens": request.tokens,
-        "listen_address": address,
-        "rpc_address": address,
-        "start_native_transport": true,
-        "native_transport_port": request.ports.cql,
-        "storage_port": request.ports.storage,
-        "data_file_directories": [format!("{storage}/data")],
-        "commitlog_directory": format!("{storage}/commitlog"),
-        "hints_directory": format!("{storage}/hints"),
-        "saved_caches_directory": format!("{storage}/saved_caches"),
-        "cdc_raw_directory": format!("{storage}/cdc_raw"),
-        "seed_provider": [{
-            "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
-            "parameters": [{"seeds": places::seeds(&places::planned(request), index)}],
-        }],
-    });
-    if let Value::Object(fixed) = fixed {
-        map.extend(fixed);
-    }
+    let seeds = places::seeds(&places::planned(request), index);
+    map.extend(own_keys(
+        (&request.name, request.tokens),
+        (&address, &address),
+        request.ports,
+        storage,
+        &seeds,
+    ));
     if !tokens.is_empty() {
         map.insert("initial_token".into(), tokens.join(",").into());
     }

@@ -2,6 +2,7 @@
 //! Refuses a cluster that nobody named by KUBECONFIG, and touches only namespaces that it made.
 
 use super::host::{self, Host};
+use super::rig;
 use serde::Serialize;
 use serde_json::Value;
 use std::error::Error;
@@ -126,16 +127,7 @@ pub(crate) fn run(root: &Path) -> Result<bool, Box<dyn Error>> {
             format!("{why}\napply the CRDs of k8ssandra-operator and cass-operator")
         })?;
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "helenus"])
-        .current_dir(root)
-        .status()?;
-    if !built.success() {
-        return Err(format!("cargo build: {built}").into());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let target = rig::build(root, false)?;
     let helenus = target.join("debug/helenus");
     let version = kubectl(&["version", "-o", "json"], None)?;
     let version: Value = serde_json::from_str(&version?)?;

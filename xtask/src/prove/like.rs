@@ -2,6 +2,7 @@
 //! key, and whether the running node reports what was said. Refuses to time anything, so the debug binary will do.
 
 use super::host::{self, Host};
+use super::rig;
 use helenus_model::like::{Class, Difference, reported};
 use helenus_model::release::Release;
 use serde::{Deserialize, Serialize};
@@ -169,16 +170,7 @@ struct Bench {
 
 impl Bench {
     fn open(root: &Path, java: String) -> Result<Self, Box<dyn Error>> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--quiet", "--package", "helenus"])
-            .current_dir(root)
-            .status()?;
-        if !built.success() {
-            return Err(format!("cargo build: {built}").into());
-        }
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder));
+        let target = rig::build(root, false)?;
         let prove = target.join("prove");
         let cache = std::env::var_os("HELENUS_CACHE").map(PathBuf::from);
         Ok(Self {

@@ -40,21 +40,27 @@ pub(crate) struct Rig {
     pub(crate) release: ReleaseFiles,
 }
 
+/// Builds the binary and the stand-in for Cassandra, as a release or for debugging; answers cargo's target folder.
+pub(crate) fn build(root: &Path, quick: bool) -> Result<PathBuf, Box<dyn Error>> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet"])
+        .args(["--package", "helenus", "--package", "helenus-fake-node"])
+        .args(quick.then_some("--release"))
+        .current_dir(root)
+        .status()?;
+    match built.success() {
+        true => Ok(target),
+        false => Err(format!("cargo build: {built}").into()),
+    }
+}
+
 impl Rig {
     /// Builds the binary and opens its folders below `target/`.
     pub(crate) fn open(root: &Path, quick: bool) -> Result<Self, Box<dyn Error>> {
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder));
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--quiet"])
-            .args(["--package", "helenus", "--package", "helenus-fake-node"])
-            .args(quick.then_some("--release"))
-            .current_dir(root)
-            .status()?;
-        if !built.success() {
-            return Err(format!("cargo build: {built}").into());
-        }
+        let target = build(root, quick)?;
         let mut env = Env::of_process();
         let folder = |name: &str| target.join("prove").join(name).into_os_string();
         env.vars.insert("HELENUS_HOME".into(), folder("home"));

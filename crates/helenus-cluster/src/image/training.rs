@@ -6,17 +6,14 @@ use super::{ImageError, failed};
 use crate::archive::{self, TRAINING_WITHIN};
 use crate::context::Context;
 use crate::error::ClusterError;
-use crate::lifecycle::{Source, UpRequest};
+use crate::lifecycle::alone;
 use crate::process;
 use fs_err as fs;
 use helenus_cql::client::{Client, ConnectOptions};
-use helenus_model::access::Security;
 use helenus_model::kube::pod::{ARCHIVE, JAVA, LAUNCHER_JAR, RUN_FOLDER};
 use helenus_model::plan::{
     ClusterPlan, LOGBACK, LaunchFiles, NodePlan, Training, dump_argv, java_argv, rackdc,
 };
-use helenus_model::preset::PresetName;
-use helenus_model::topology::Topology;
 use rustix::mount::{MountPropagationFlags, mount_bind_recursive, mount_change};
 use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, UnshareFlags};
@@ -52,7 +49,7 @@ pub(super) fn train(
     jdk_feature: u32,
 ) -> Result<(), ImageError> {
     let not_planned = |e: ClusterError| ImageError::Training(crate::error::with_causes(&e));
-    let plan = request(version).and_then(|request| context.dry_run(&request));
+    let plan = alone("image", version).and_then(|request| context.dry_run(&request));
     let plan = plan.map_err(not_planned)?;
     let node = archive::alone(&plan.nodes[0], Path::new(RUN_FOLDER));
     write_files(root, &node).map_err(failed("the training's files"))?;
@@ -157,7 +154,10 @@ fn write_files(root: &Path, node: &NodePlan) -> io::Result<()> {
     }
     let conf = run.join("conf");
     fs::write(conf.join("cassandra.yaml"), &node.yaml)?;
-    fs::write(conf.join("cassandra-rackdc.properties"), rackdc(node))?;
+    fs::write(
+        conf.join("cassandra-rackdc.properties"),
+        rackdc(&node.data_center, &node.rack),
+    )?;
     fs::write(conf.join("logback.xml"), LOGBACK)
 }
 
@@ -216,34 +216,4 @@ pub fn rooted(
         .env_clear()
         .env("LANG", "C.UTF-8")
         .exec())
-}
-
-/// One node of the smallest preset; every preset maps what it leaves.
-fn request(version: &str) -> Result<UpRequest, ClusterError> {
-    Ok(UpRequest {
-        name: format!("image-{}", std::process::id()),
-        topology: Topology::single(1)?,
-        preset: PresetName::Tiny,
-        heap: None,
-        new_heap: None,
-        tokens: 1,
-        initial_tokens: Vec::new(),
-        set: Vec::new(),
-        like: false,
-        jvm: Vec::new(),
-        security: Security::default(),
-        source: Source::Known(version.to_owned()),
-        java_home: None,
-        ephemeral: true,
-        archive: true,
-        ready_within: TRAINING_WITHIN,
-        fake: None,
-        clusters: 1,
-        memory_limit: None,
-        cpus: None,
-        disk: None,
-        disk_speed: None,
-        read_ahead: None,
-        by_node: Vec::new(),
-    })
 }

@@ -22,7 +22,7 @@ impl Context {
     pub fn archive_of(&self, release: &'static Release) -> Option<PathBuf> {
         let store = Store::open(&self.paths.cache, &self.env).ok()?;
         store.cached(release, Arch::here())?;
-        let request = alone(release).ok()?;
+        let request = alone("archive", release.version).ok()?;
         let plan = self.dry_run(&request).ok()?;
         let (version, runtime) = self.runtime(&request, &mut |_| {}).ok()?;
         let key = archive::key(&runtime, &plan.nodes.first()?.jvm);
@@ -42,7 +42,7 @@ impl Context {
         if let Some(there) = self.archive_of(release).filter(|path| path.exists()) {
             return Ok(Some(there));
         }
-        let request = alone(release)?;
+        let request = alone("archive", release.version)?;
         self.dry_run(&request)?;
         let (version, runtime) = self.runtime(&request, events)?;
         if !archive::can(runtime.jdk_feature) {
@@ -63,9 +63,9 @@ impl Context {
 }
 
 /// One node of the smallest preset, ephemeral: what a `kill -9` leaves is abandoned, and reported so.
-fn alone(release: &Release) -> Result<UpRequest, ClusterError> {
+pub(crate) fn alone(purpose: &str, version: &str) -> Result<UpRequest, ClusterError> {
     Ok(UpRequest {
-        name: format!("archive-{}", std::process::id()),
+        name: format!("{purpose}-{}", std::process::id()),
         topology: Topology::single(1)?,
         preset: PresetName::Tiny,
         heap: None,
@@ -76,7 +76,7 @@ fn alone(release: &Release) -> Result<UpRequest, ClusterError> {
         like: false,
         jvm: Vec::new(),
         security: Security::default(),
-        source: Source::Known(release.version.to_owned()),
+        source: Source::Known(version.to_owned()),
         java_home: None,
         ephemeral: true,
         archive: true,

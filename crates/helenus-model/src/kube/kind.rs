@@ -1,8 +1,7 @@
-//! The configuration of a kind cluster that a topology fits: a worker a node, each with its share of the machine.
+//! The configuration of a kind cluster that a topology fits: one worker per node, each with its share of the machine.
 //! Refuses more workers than the memory carries.
 
 use super::stateful::quantity;
-use crate::topology::Topology;
 use crate::units::{Bytes, lacking};
 use crate::yaml::document::{Item, Mapping};
 
@@ -48,13 +47,22 @@ pub const TRAEFIK_PORTS: [Port; 5] = [
     },
 ];
 
+/// Which node a worker is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    /// Data centre.
+    pub data_center: String,
+    /// Rack.
+    pub rack: String,
+}
+
 /// What a kind cluster is made for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindRequest {
     /// Name of the kind cluster.
     pub name: String,
-    /// Nodes of Cassandra to be.
-    pub topology: Topology,
+    /// A worker for each node of Cassandra.
+    pub workers: Vec<Worker>,
     /// Memory that each pod asks for.
     pub pod: Bytes,
     /// Memory of the machine, or of the virtual machine in which containers run.
@@ -97,7 +105,7 @@ impl KindTooLarge {
 /// # Errors
 /// The workers do not fit the memory.
 pub fn kind(request: &KindRequest) -> Result<String, KindTooLarge> {
-    let workers = request.topology.nodes() as u64;
+    let workers = request.workers.len() as u64;
     let each = request.pod + WORKER;
     let need = Bytes(each.0 * workers + CONTROL_PLANE.0);
     if need > request.memory {
@@ -137,14 +145,13 @@ pub fn kind(request: &KindRequest) -> Result<String, KindTooLarge> {
             ports,
         );
     }
-    for place in request.topology.places() {
-        let center = &request.topology.data_centers[place.data_center].name;
+    for Worker { data_center, rack } in &request.workers {
         let labels = Mapping::new()
-            .set(request.worker_label.as_str(), center.as_str())
+            .set(request.worker_label.as_str(), data_center.as_str())
             .why(
                 "racks are zones to Kubernetes",
                 "topology.kubernetes.io/zone",
-                super::names::label(&[center, &place.rack], super::names::LABEL_MAX),
+                super::names::label(&[data_center, rack], super::names::LABEL_MAX),
             );
         let worker = Mapping::new().set("role", "worker").maybe("image", image);
         nodes.push(worker.set("labels", labels));
@@ -173,7 +180,12 @@ mod tests {
     fn request(nodes: u32, memory: Bytes) -> KindRequest {
         KindRequest {
             name: "demo".into(),
-            topology: Topology::single(nodes).expect("nodes"),
+            workers: (0..nodes)
+                .map(|_| Worker {
+                    data_center: "datacenter1".into(),
+                    rack: "rack1".into(),
+                })
+                .collect(),
             pod: Bytes::mib(724),
             memory,
             worker_label: "dc".into(),

@@ -1,15 +1,16 @@
-//! A planned cluster as Kubernetes holds it: a namespace and services a data centre, a StatefulSet a rack, a pod a node.
+//! A planned cluster as Kubernetes holds it: a namespace and services per data centre, a StatefulSet per
+//! rack, a pod per node.
 //! Refuses to decide anything about Cassandra: the cluster's plan has done it.
 
 use super::names::{LABEL_MAX, SET_NAME_MAX, label, twice};
 use super::options::{KubeError, Options};
-use super::pod::{DATA_FOLDER, POD_IP_MARK, SEEDS_MARK, TLS_FOLDER};
+use super::pod::{DATA_FOLDER, KEYSTORE, POD_IP_MARK, SEEDS_MARK, TLS_FOLDER, TRUSTSTORE};
 use crate::memory::MemoryPlan;
-use crate::plan::{ClusterPlan, NodePlan};
+use crate::plan::{ClusterPlan, NodePlan, own_keys};
 use crate::preset::{Heap, PresetName};
 use crate::units::Bytes;
 use crate::yaml;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A data centre.
@@ -236,33 +237,18 @@ fn pod_yaml(plan: &ClusterPlan, node: &NodePlan) -> String {
         return node.yaml.clone();
     };
     map.remove("initial_token");
-    let fixed = json!({
-        "cluster_name": plan.name,
-        "listen_address": POD_IP_MARK,
-        // Also on the pod's loopback, so that `kubectl port-forward` reaches it.
-        "rpc_address": "0.0.0.0",
-        "broadcast_rpc_address": POD_IP_MARK,
-        "native_transport_port": plan.ports.cql,
-        "storage_port": plan.ports.storage,
-        "data_file_directories": [format!("{DATA_FOLDER}/data")],
-        "commitlog_directory": format!("{DATA_FOLDER}/commitlog"),
-        "hints_directory": format!("{DATA_FOLDER}/hints"),
-        "saved_caches_directory": format!("{DATA_FOLDER}/saved_caches"),
-        "cdc_raw_directory": format!("{DATA_FOLDER}/cdc_raw"),
-        "seed_provider": [{
-            "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
-            "parameters": [{"seeds": SEEDS_MARK}],
-        }],
-    });
-    if let Value::Object(fixed) = fixed {
-        map.extend(fixed);
-    }
+    // Clients may also come by the pod's loopback, as those of `kubectl port-forward` do.
+    map.extend(own_keys(
+        (&plan.name, plan.tokens),
+        (POD_IP_MARK, "0.0.0.0"),
+        plan.ports,
+        DATA_FOLDER,
+        SEEDS_MARK,
+    ));
+    map.insert("broadcast_rpc_address".to_owned(), POD_IP_MARK.into());
     for key in ["client_encryption_options", "server_encryption_options"] {
         if let Some(Value::Object(options)) = map.get_mut(key) {
-            for (store, file) in [
-                ("keystore", "keystore.p12"),
-                ("truststore", "truststore.p12"),
-            ] {
+            for (store, file) in [("keystore", KEYSTORE), ("truststore", TRUSTSTORE)] {
                 if options.contains_key(store) {
                     options.insert(store.to_owned(), format!("{TLS_FOLDER}/{file}").into());
                 }

@@ -1,27 +1,18 @@
-//! The same cluster for K8ssandra's operators: a `K8ssandraCluster`, or a `CassandraDatacenter` each.
+//! The same cluster for K8ssandra's operators: a `K8ssandraCluster`, or one `CassandraDatacenter` per data centre.
 //! Refuses what the operators decide by themselves: addresses, folders, tokens, seeds, passwords.
 
 use super::layout::{Center, Set};
 use super::options::{KubeError, Options, Spread};
 use super::plain::{Cluster, resource};
 use super::stateful::{quantity, resources, tls_secret};
-use crate::plan::{COLLECTORS, RESERVED};
+use crate::plan::{COLLECTORS, RESERVED, TOP_KEYS};
 use crate::units::Bytes;
 use crate::yaml;
 use crate::yaml::document::Mapping;
 use serde_json::{Map, Value};
 
-/// Keys that the operators write for a cluster with passwords, or leave as they are stock.
-const OF_OPERATOR: [&str; 8] = [
-    "authenticator",
-    "authorizer",
-    "role_manager",
-    "auth_read_consistency_level",
-    "credentials_validity",
-    "credentials_validity_in_ms",
-    "roles_cache_max_entries",
-    "permissions_cache_max_entries",
-];
+/// Options of encryption: a manifest says whether; the stores come from a Secret.
+const ENCRYPTION: [&str; 2] = ["client_encryption_options", "server_encryption_options"];
 
 /// Options of encryption that come from the Secret with the stores.
 const OF_STORES: [&str; 5] = [
@@ -116,7 +107,7 @@ impl Cluster<'_> {
             if !data.iter().all(|set| alike(set)) {
                 return Err(KubeError::Cannot {
                     form,
-                    what: format!("nodes of {} with settings of their own", center.name),
+                    what: format!("nodes of {} with different settings", center.name),
                     hint: "give the whole data centre those settings, or use --as plain",
                 });
             }
@@ -180,7 +171,7 @@ impl Cluster<'_> {
             )
             .maybe("resources", first.map(|set| self.resources(set)))
             .why(
-                "the management API is a JVM of its own in each pod",
+                "the management API runs in a separate JVM in each pod",
                 "mgmtAPIHeap",
                 quantity(MANAGEMENT_HEAP),
             )
@@ -430,7 +421,7 @@ impl Cluster<'_> {
         Mapping::new().set("storageProperties", storage)
     }
 
-    /// What an operator is told of a set.
+    /// What an operator is to configure for a set.
     fn config(&self, set: &Set) -> Config {
         let mut map = match yaml::parse(&set.yaml) {
             Ok(Value::Object(map)) => map,
@@ -440,11 +431,13 @@ impl Cluster<'_> {
             1 => TOKENS,
             said => said,
         };
-        map.retain(|key, _| {
-            !RESERVED.contains(&key.as_str()) && !OF_OPERATOR.contains(&key.as_str())
-        });
+        // Passwords are the operators' affair; all options of encryption but the stores go to them.
+        let theirs = |key: &str| {
+            RESERVED.contains(&key) || (TOP_KEYS.contains(&key) && !ENCRYPTION.contains(&key))
+        };
+        map.retain(|key, _| !theirs(key));
         map.insert("num_tokens".to_owned(), tokens.into());
-        for key in ["client_encryption_options", "server_encryption_options"] {
+        for key in ENCRYPTION {
             if let Some(Value::Object(options)) = map.get_mut(key) {
                 options.retain(|key, _| !OF_STORES.contains(&key.as_str()));
             }
@@ -491,7 +484,7 @@ impl Cluster<'_> {
     }
 }
 
-/// What an operator is told of its nodes: keys of cassandra.yaml, and the JVM's.
+/// What an operator is to configure: keys of cassandra.yaml, and the JVM's.
 #[derive(Debug, Clone, PartialEq)]
 struct Config {
     yaml: Map<String, Value>,
@@ -588,7 +581,7 @@ fn yaml_mapping(map: &Map<String, Value>) -> Mapping {
 
 fn spread_reason(spread: Spread) -> &'static str {
     match spread {
-        Spread::Required => "one node a worker: with its worker no more than one replica is lost",
+        Spread::Required => "one node per worker: a lost worker takes no more than one replica",
         Spread::Preferred | Spread::None => "several nodes may share a worker, as on kind",
     }
 }

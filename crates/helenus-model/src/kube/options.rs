@@ -17,7 +17,7 @@ pub enum Form {
     Kustomize,
     /// A `K8ssandraCluster` for k8ssandra-operator.
     K8ssandra,
-    /// A `CassandraDatacenter` each, for cass-operator alone.
+    /// One `CassandraDatacenter` per data centre, for cass-operator alone.
     CassOperator,
     /// The values file of the K8ssandra 1.x Helm chart.
     HelmValues,
@@ -89,7 +89,7 @@ pub const MEDUSA_PROVIDERS: [&str; 7] = [
 pub struct Options {
     /// What is rendered.
     pub form: Form,
-    /// One namespace for all; else one a data centre, and the cluster's name where there is only one.
+    /// One namespace for all; else one per data centre, and the cluster's name where there is only one.
     pub namespace: Option<String>,
     /// Image of the pods.
     pub image: String,

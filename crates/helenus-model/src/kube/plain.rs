@@ -3,9 +3,11 @@
 
 use super::layout::{Center, Layout, Set};
 use super::options::Options;
-use super::pod::{CONSOLE_LOGBACK, FORMED_KEY, PodConfig};
+use super::pod::{
+    CONSOLE_LOGBACK, FORMED_KEY, JVM_KEY, LOGBACK_KEY, POD_KEY, PodConfig, RACKDC_KEY, YAML_KEY,
+};
 use super::stateful;
-use crate::plan::ClusterPlan;
+use crate::plan::{ClusterPlan, rackdc};
 use crate::yaml::document::{Item, Mapping};
 use std::collections::BTreeMap;
 
@@ -128,14 +130,11 @@ impl Cluster<'_> {
         );
         let flags: String = set.jvm.iter().map(|flag| format!("{flag}\n")).collect();
         BTreeMap::from([
-            ("cassandra.yaml", set.yaml.clone()),
-            (
-                "cassandra-rackdc.properties",
-                format!("dc={}\nrack={}\n", center.name, set.rack),
-            ),
-            ("jvm.options", flags),
-            ("logback.xml", CONSOLE_LOGBACK.to_owned()),
-            ("pod.json", pod.text()),
+            (YAML_KEY, set.yaml.clone()),
+            (RACKDC_KEY, rackdc(&center.name, &set.rack)),
+            (JVM_KEY, flags),
+            (LOGBACK_KEY, CONSOLE_LOGBACK.to_owned()),
+            (POD_KEY, pod.text()),
         ])
     }
 
@@ -168,11 +167,7 @@ impl Cluster<'_> {
         let port = |name: &str, port: u16| Mapping::new().set("name", name).set("port", port);
         let ports = self.plan.ports;
         let all = Mapping::new()
-            .why(
-                "headless: each pod has a name of its own",
-                "clusterIP",
-                "None",
-            )
+            .why("headless: each pod gets a DNS name", "clusterIP", "None")
             .why(
                 "nodes find each other before they serve",
                 "publishNotReadyAddresses",
@@ -253,14 +248,14 @@ pub(super) fn resource(version: &str, kind: &str, metadata: Mapping) -> Mapping 
 
 fn reason_of_file(name: &str) -> Option<&'static str> {
     match name {
-        "cassandra.yaml" => Some(
+        YAML_KEY => Some(
             "the preset's settings; the launcher puts address, seeds and tokens of the pod in place of the marks",
         ),
-        "jvm.options" => Some(
+        JVM_KEY => Some(
             "the flags that `helenus up` gives such a node; `helenus presets` has their reasons",
         ),
-        "logback.xml" => Some("the log goes to standard output: `kubectl logs` has it"),
-        "pod.json" => Some(
+        LOGBACK_KEY => Some("the log goes to standard output: `kubectl logs` has it"),
+        POD_KEY => Some(
             "tokens are agreed before the start, so nodes start in parallel; a pod that is not listed bootstraps",
         ),
         _ => None,

@@ -2,8 +2,10 @@
 //! Refuses IO: what only the pod knows is given.
 
 use crate::format::{Format, FormatError};
-use crate::plan::{KEYSTORE_PASSWORD_MARK, LaunchFiles, NodePlan, file_url, java_argv};
-use crate::units::Bytes;
+use crate::memory::{Flags, SMALL_HEAP};
+use crate::plan::{
+    COORDINATOR, KEYSTORE_PASSWORD_MARK, LaunchFiles, NodePlan, file_url, java_argv,
+};
 use crate::yaml::{self, YamlError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +26,9 @@ pub const TLS_FOLDER: &str = "/etc/cassandra-tls";
 
 /// Keystore in the folder for TLS.
 pub const KEYSTORE: &str = "keystore.p12";
+
+/// Truststore in the folder for TLS.
+pub const TRUSTSTORE: &str = "truststore.p12";
 
 /// The keystores' password in the folder for TLS.
 pub const KEYSTORE_PASSWORD: &str = "keystore.password";
@@ -114,13 +119,7 @@ pub const QUIET_LOGBACK: &str = r#"<configuration scan="false">
 </configuration>
 "#;
 
-/// What makes a node a coordinator only.
-const NO_RING: &str = "-Dcassandra.join_ring=false";
-
-/// Heaps below this are meant to be small: their memory is not locked.
-const SMALL_HEAP: Bytes = Bytes::mib(1024);
-
-/// What the pods of a StatefulSet are told beside Cassandra's own files.
+/// What the pods of a StatefulSet need beside Cassandra's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodConfig {
     /// `helenus.pod/1`.
@@ -157,7 +156,7 @@ pub enum PodError {
 }
 
 impl PodConfig {
-    /// What these pods are told.
+    /// What these pods need.
     pub fn new(
         release: &str,
         seeds: Vec<String>,
@@ -211,7 +210,7 @@ pub struct Pod {
 
 impl Pod {
     /// Whether the node joins a cluster that is there, and streams its part from the others. One that was cut off in the
-    /// middle still does; one that has joined does not do it again, whatever it is told.
+    /// middle still does; one that has joined does not do it again.
     pub fn joins(&self, config: &PodConfig) -> bool {
         let begins = || self.formed || !config.tokens.contains_key(&self.name);
         !self.coordinator && if self.fresh { begins() } else { self.joined }
@@ -296,19 +295,12 @@ pub fn lines(text: &str) -> Vec<String> {
 
 /// Whether these flags of the JVM make a node that only coordinates.
 pub fn coordinates(flags: &[String]) -> bool {
-    flags.iter().any(|flag| flag == NO_RING)
+    flags.iter().any(|flag| flag == COORDINATOR)
 }
 
 /// Whether these flags of the JVM ask for a small heap, which is not worth the memory that locking it costs.
 pub fn is_small(flags: &[String]) -> bool {
-    let heap = flags
-        .iter()
-        .rev()
-        .find_map(|flag| flag.strip_prefix("-Xmx"));
-    let heap = heap.and_then(|size| {
-        let bare = || size.parse().ok().map(Bytes);
-        Bytes::parse(size).ok().or_else(bare)
-    });
+    let heap = Flags(flags).size("-Xmx");
     heap.is_some_and(|heap| heap < SMALL_HEAP)
 }
 
@@ -487,7 +479,7 @@ mod tests {
         };
         let (tokens, streams, _) = filled(&coordinator);
         assert_eq!((tokens, streams), (None, false));
-        assert!(coordinates(&["-Xmx64M".into(), NO_RING.into()]));
+        assert!(coordinates(&["-Xmx64M".into(), COORDINATOR.into()]));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeErr
         )],
         Form::CassOperator => vec![file(
             "cassandradatacenters.yaml",
-            "a CassandraDatacenter each, for cass-operator",
+            "one CassandraDatacenter per data centre, for cass-operator",
             &cluster.cass_operator()?,
         )],
         Form::HelmValues => vec![file(

@@ -2,15 +2,15 @@
 //! Refuses settings of Cassandra: those are in the ConfigMap.
 
 use super::layout::{Center, Set};
+use super::names::{LABEL_MAX, label, short_hash};
 use super::options::{Options, Spread};
 use super::plain::{Cluster, DATA_CENTER, INSTANCE, RACK, SET, TIER, resource};
-use super::pod::{CONF_FOLDER, DATA_FOLDER, LAUNCHER, RUN_FOLDER, TLS_FOLDER};
+use super::pod::{
+    CONF_FOLDER, DATA_FOLDER, LAUNCHER, POD_IP, POD_NAME, RUN_FOLDER, TLS_FOLDER, USER_ID,
+};
 use crate::memory::MemoryPlan;
 use crate::units::Bytes;
 use crate::yaml::document::Mapping;
-
-/// User and group of Cassandra in the image.
-const USER: u32 = 999;
 
 /// Name of the container.
 pub(super) const CONTAINER: &str = "cassandra";
@@ -20,7 +20,7 @@ pub(super) fn set(cluster: &Cluster<'_>, set: &Set) -> Mapping {
     let center = &cluster.layout.centers[set.center];
     let labels = cluster
         .labels_of(center)
-        .set(RACK, crate::kube::names::label(&[&set.rack], 63))
+        .set(RACK, label(&[&set.rack], LABEL_MAX))
         .set(SET, set.name.as_str())
         .set(
             TIER,
@@ -81,7 +81,7 @@ fn template_metadata(cluster: &Cluster<'_>, set: &Set, labels: Mapping) -> Mappi
     Mapping::new().set("labels", labels).why(
         "changes with the ConfigMap, so that its pods are restarted one by one",
         "annotations",
-        Mapping::new().set("helenus.io/config", crate::kube::names::short_hash(&files)),
+        Mapping::new().set("helenus.io/config", short_hash(&files)),
     )
 }
 
@@ -103,9 +103,9 @@ fn pod(cluster: &Cluster<'_>, set: &Set, center: &Center) -> Mapping {
     let options = cluster.options;
     let security = Mapping::new()
         .set("runAsNonRoot", true)
-        .set("runAsUser", USER)
-        .set("runAsGroup", USER)
-        .why("the volume belongs to Cassandra", "fsGroup", USER)
+        .set("runAsUser", USER_ID)
+        .set("runAsGroup", USER_ID)
+        .why("the volume belongs to Cassandra", "fsGroup", USER_ID)
         .set("fsGroupChangePolicy", "OnRootMismatch")
         .set(
             "seccompProfile",
@@ -208,7 +208,7 @@ fn affinity(cluster: &Cluster<'_>, spread: Spread) -> Option<Mapping> {
     let anti = match spread {
         Spread::None => return None,
         Spread::Required => Mapping::new().why(
-            "one node a worker: with its worker no more than one replica is lost",
+            "one node per worker: a lost worker takes no more than one replica",
             "requiredDuringSchedulingIgnoredDuringExecution",
             [term],
         ),
@@ -233,8 +233,8 @@ fn container(cluster: &Cluster<'_>, set: &Set) -> Mapping {
         )
     };
     let mut env = vec![
-        field("POD_NAME", "metadata.name"),
-        field("POD_IP", "status.podIP"),
+        field(POD_NAME, "metadata.name"),
+        field(POD_IP, "status.podIP"),
     ];
     let own = set.environment.iter();
     env.extend(own.map(|(key, value)| {
@@ -290,7 +290,7 @@ fn container(cluster: &Cluster<'_>, set: &Set) -> Mapping {
                 .set("failureThreshold", 6_u32),
         )
         .why(
-            "clients are sent elsewhere, memtables are written out, the others are told",
+            "drain: stop serving, flush memtables, leave gossip",
             "lifecycle",
             Mapping::new().set("preStop", probe("drain")),
         )

@@ -27,8 +27,8 @@ pub const LOGBACK: &str = r#"<configuration scan="false">
 "#;
 
 /// cassandra-rackdc.properties of a node.
-pub fn rackdc(node: &NodePlan) -> String {
-    format!("dc={}\nrack={}\n", node.data_center, node.rack)
+pub fn rackdc(data_center: &str, rack: &str) -> String {
+    format!("dc={data_center}\nrack={rack}\n")
 }
 
 /// The manifest of the launcher jar: class path, main class, and the module flags.

@@ -1,13 +1,14 @@
-//! Where nodes stand: their tokens and their seeds.
+//! Where nodes stand: their tokens, their seeds, and the keys of cassandra.yaml that follow.
 //! Refuses to give a node that only coordinates a part of the ring.
 
-use super::{NodePlan, PlanRequest};
+use super::{NodePlan, PlanRequest, Ports};
 use crate::ring::even_tokens;
 use crate::topology::Place;
+use serde_json::{Map, Value, json};
 use std::net::Ipv4Addr;
 
 /// What makes a node a coordinator only.
-pub(super) const COORDINATOR: &str = "-Dcassandra.join_ring=false";
+pub(crate) const COORDINATOR: &str = "-Dcassandra.join_ring=false";
 
 /// Seeds of each data centre: with one of them down the other still lets nodes in.
 const SEEDS: usize = 2;
@@ -98,4 +99,37 @@ pub(super) fn seeds(nodes: &[Standing], index: usize) -> String {
         .map(|k| nodes[*k].address.to_string())
         .collect();
     seeds.join(",")
+}
+
+/// The keys that a node has for itself: names and tokens of its cluster, the addresses of its peers' and of its clients'
+/// listeners, ports, folders, seeds.
+pub(crate) fn own_keys(
+    (name, tokens): (&str, u32),
+    (listen, rpc): (&str, &str),
+    ports: Ports,
+    storage: &str,
+    seeds: &str,
+) -> Map<String, Value> {
+    let keys = json!({
+        "cluster_name": name,
+        "num_tokens": tokens,
+        "listen_address": listen,
+        "rpc_address": rpc,
+        "start_native_transport": true,
+        "native_transport_port": ports.cql,
+        "storage_port": ports.storage,
+        "data_file_directories": [format!("{storage}/data")],
+        "commitlog_directory": format!("{storage}/commitlog"),
+        "hints_directory": format!("{storage}/hints"),
+        "saved_caches_directory": format!("{storage}/saved_caches"),
+        "cdc_raw_directory": format!("{storage}/cdc_raw"),
+        "seed_provider": [{
+            "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
+            "parameters": [{"seeds": seeds}],
+        }],
+    });
+    match keys {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 pub const KEYSTORE_PASSWORD_MARK: &str = "(the text of tls/keystore.password)";
 
 /// Keys that a secured cluster has and others have not; a training start leaves them out.
-const TOP_KEYS: [&str; 10] = [
+pub(crate) const TOP_KEYS: [&str; 10] = [
     "authenticator",
     "authorizer",
     "role_manager",

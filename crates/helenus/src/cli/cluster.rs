@@ -30,27 +30,8 @@ pub(crate) struct ClusterFlags {
     /// The JDK to use instead of the best one found
     #[arg(long, value_name = "DIR")]
     pub(crate) java_home: Option<PathBuf>,
-    /// Heap of each node, such as 500M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) heap: Option<Bytes>,
-    /// Young generation of each node, such as 200M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) new_heap: Option<Bytes>,
-    /// Tokens of each node: 1 starts fastest, 16 is Cassandra's default
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) tokens: u32,
-    /// A key of cassandra.yaml; nested keys with dots; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// A flag for the JVM, after all others; may be repeated
-    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    pub(crate) jvm: Vec<String>,
-    /// Require user and password: the cluster gets a superuser, its password is in the state folder
-    #[arg(long)]
-    pub(crate) auth: bool,
-    /// Encrypt connections of clients and between nodes; certificates are in the state folder
-    #[arg(long)]
-    pub(crate) tls: bool,
+    #[command(flatten)]
+    pub(crate) node: NodeFlags,
     /// Require a certificate of each client, too
     #[arg(long, requires = "tls")]
     pub(crate) client_auth: bool,
@@ -81,6 +62,32 @@ pub(crate) struct ClusterFlags {
     /// How far the kernel reads ahead on the nodes' disk, such as 8K; for the whole machine, until the cluster is removed
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     pub(crate) read_ahead: Option<Bytes>,
+}
+
+/// What each node is, wherever it runs. Shared by `up`, `bench` and `kube`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NodeFlags {
+    /// Heap of each node, such as 500M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) heap: Option<Bytes>,
+    /// Young generation of each node, such as 200M
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub(crate) new_heap: Option<Bytes>,
+    /// Tokens of each node: 1 starts fastest, 16 is Cassandra's default
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) tokens: u32,
+    /// A key of cassandra.yaml; nested keys with dots; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A flag for the JVM, after all others; may be repeated
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub(crate) jvm: Vec<String>,
+    /// Require user and password; `up` makes a superuser, whose password is in the state folder
+    #[arg(long)]
+    pub(crate) auth: bool,
+    /// Encrypt connections of clients and between nodes; those of `up` have certificates in the state folder
+    #[arg(long)]
+    pub(crate) tls: bool,
 }
 
 /// A preset by its word.

@@ -1,7 +1,7 @@
 //! Flags of `kube`.
 //! Refuses to do anything with what it parsed.
 
-use super::cluster::PresetArg;
+use super::cluster::{NodeFlags, PresetArg};
 use super::topology;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
@@ -68,27 +68,8 @@ pub(crate) struct KubeCluster {
     /// Settings to start from; `helenus presets` lists them [default: tiny]
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetArg>,
-    /// Heap of each node, such as 500M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) heap: Option<Bytes>,
-    /// Young generation of each node, such as 200M
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
-    pub(crate) new_heap: Option<Bytes>,
-    /// Tokens of each node: 1 starts fastest, 16 is Cassandra's default
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) tokens: u32,
-    /// A key of cassandra.yaml; nested keys with dots; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// A flag for the JVM, after all others; may be repeated
-    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    pub(crate) jvm: Vec<String>,
-    /// Require user and password
-    #[arg(long)]
-    pub(crate) auth: bool,
-    /// Encrypt connections of clients and between nodes
-    #[arg(long)]
-    pub(crate) tls: bool,
+    #[command(flatten)]
+    pub(crate) node: NodeFlags,
     /// Hard limit of each pod's processors, such as 0.5; the JVM and Cassandra see that many
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
@@ -104,7 +85,7 @@ pub(crate) struct KubeCluster {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Kubernetes")]
 pub(crate) struct KubePlace {
-    /// One namespace for all, which you make [default: one a data centre]
+    /// One namespace for all, which you make [default: one per data centre]
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Image of the pods [default: the one that `helenus kube image` makes]
@@ -181,7 +162,7 @@ pub(crate) struct KubeStack {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  helenus kube render wan.toml -o wan    one file a kind of resource, with the reason of each setting
+  helenus kube render wan.toml -o wan    one file per kind of resource, with the reason for each setting
   helenus kube render -n 5:5:5 --spread preferred | kubectl apply --server-side -f -
   helenus kube render c --as k8ssandra --auth --medusa backups --medusa-region us-east-1 --reaper
   helenus kube render --dc east=3 --dc west=3 --as k8ssandra --context west=west-cluster

@@ -16,12 +16,12 @@ use helenus_cluster::context::Context;
 use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
 use helenus_model::machine::Machine;
-use helenus_model::plan::{ClusterPlan, NodeWords, PlanRequest, STANDARD_PORTS, plan};
+use helenus_model::plan::{ClusterPlan, PlanRequest, STANDARD_PORTS, plan};
 use helenus_model::preset::PresetName;
 use helenus_model::release::Release;
 use helenus_model::topology::file::TopologyFile;
 use helenus_model::topology::flags::TopologyFlags;
-use helenus_model::topology::{Topology, Words, check_cluster_name};
+use helenus_model::topology::{Words, check_cluster_name};
 use helenus_model::units::Bytes;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -38,14 +38,8 @@ pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, Comman
 /// More memory than any plan wants: whether it fits is a question of the workers.
 const ANY_MEMORY: Bytes = Bytes(1 << 50);
 
-/// What was asked for.
-struct Asked {
-    topology: Topology,
-    plan: ClusterPlan,
-}
-
 /// The plan of the cluster that the flags name or describe.
-fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<Asked, CommandError> {
+fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<ClusterPlan, CommandError> {
     let Some(what) = &flags.what else {
         return of_flags(flags, ui);
     };
@@ -64,13 +58,10 @@ fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<Asked, Comma
     if let Some(name) = &flags.name {
         plan.name.clone_from(name);
     }
-    Ok(Asked {
-        topology: topology_of(&plan),
-        plan,
-    })
+    Ok(plan)
 }
 
-fn of_flags(flags: &KubeCluster, ui: &Ui) -> Result<Asked, CommandError> {
+fn of_flags(flags: &KubeCluster, ui: &Ui) -> Result<ClusterPlan, CommandError> {
     let Nodes { text, .. } = &flags.nodes;
     let said = TopologyFlags {
         nodes: Some(text.clone()),
@@ -94,7 +85,7 @@ fn planned(
     file: TopologyFile,
     stem: Option<&str>,
     ui: &Ui,
-) -> Result<Asked, CommandError> {
+) -> Result<ClusterPlan, CommandError> {
     let name = flags.name.as_deref().or(stem).unwrap_or("cassandra");
     check_cluster_name(name).map_err(|e| shape::usage(&e))?;
     let release = flags.cassandra.as_deref().or(file.cassandra.as_deref());
@@ -114,21 +105,33 @@ fn planned(
         ui.note("note: the disks in memory of the topology become volumes: --storage SIZE");
     }
     by_node.iter_mut().for_each(|words| words.disk = None);
-    let texts: Vec<String> = file.words.set.iter().chain(&flags.set).cloned().collect();
+    let texts: Vec<String> = file
+        .words
+        .set
+        .iter()
+        .chain(&flags.node.set)
+        .cloned()
+        .collect();
     let request = PlanRequest {
         name: name.to_owned(),
         release: release.version.to_owned(),
         preset,
-        heap: flags.heap.or(file.words.heap),
-        new_heap: flags.new_heap.or(file.words.new_heap),
-        tokens: flags.tokens,
+        heap: flags.node.heap.or(file.words.heap),
+        new_heap: flags.node.new_heap.or(file.words.new_heap),
+        tokens: flags.node.tokens,
         initial_tokens: Vec::new(),
         set: super::up::checked(release, &texts, ui)?,
         like: false,
-        jvm: file.words.jvm.iter().chain(&flags.jvm).cloned().collect(),
+        jvm: file
+            .words
+            .jvm
+            .iter()
+            .chain(&flags.node.jvm)
+            .cloned()
+            .collect(),
         security: Security {
-            auth: flags.auth,
-            tls: flags.tls,
+            auth: flags.node.auth,
+            tls: flags.node.tls,
             client_auth: false,
         },
         machine: Machine {
@@ -148,23 +151,11 @@ fn planned(
         disk_speed: None,
         disk: None,
         archive: archive::of_release(release.version),
-        by_node: alone(by_node),
+        by_node,
         network: None,
         topology,
     };
-    let plan = plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
-    Ok(Asked {
-        topology: request.topology,
-        plan,
-    })
-}
-
-/// Words of nodes, none where no node has any.
-fn alone(by_node: Vec<NodeWords>) -> Vec<NodeWords> {
-    match by_node.iter().all(|words| *words == NodeWords::default()) {
-        true => Vec::new(),
-        false => by_node,
-    }
+    plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
 }
 
 /// Addresses that stand for those of pods, from the block for documentation; a rendering has none of them.
@@ -172,31 +163,4 @@ fn addresses(nodes: usize) -> Vec<Ipv4Addr> {
     (1..=nodes)
         .map(|k| Ipv4Addr::from(u32::from(Ipv4Addr::new(192, 0, 2, 0)) + k as u32))
         .collect()
-}
-
-/// The shape of a planned cluster.
-fn topology_of(plan: &ClusterPlan) -> Topology {
-    let mut topology = Topology {
-        data_centers: Vec::new(),
-        links: Vec::new(),
-        wan: helenus_model::topology::wan::Wan::default(),
-    };
-    for node in &plan.nodes {
-        let known = topology
-            .data_centers
-            .iter()
-            .position(|dc| dc.name == node.data_center);
-        let at = known.unwrap_or_else(|| {
-            topology
-                .data_centers
-                .push(helenus_model::topology::DataCenter {
-                    name: node.data_center.clone(),
-                    ..helenus_model::topology::DataCenter::default()
-                });
-            topology.data_centers.len() - 1
-        });
-        topology.data_centers[at].racks.push(node.rack.clone());
-        topology.data_centers[at].coordinators += u32::from(node.coordinator);
-    }
-    topology
 }

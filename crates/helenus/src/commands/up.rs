@@ -245,21 +245,21 @@ pub(crate) fn request(
     ui: &Ui,
 ) -> Result<UpRequest, CommandError> {
     let source = source(flags);
-    let set = checked(facts(&source)?, &flags.set, ui)?;
+    let set = checked(facts(&source)?, &flags.node.set, ui)?;
     Ok(UpRequest {
         name,
         topology: topology(flags, distance)?,
         preset,
-        heap: flags.heap,
-        new_heap: flags.new_heap,
-        tokens: flags.tokens,
+        heap: flags.node.heap,
+        new_heap: flags.node.new_heap,
+        tokens: flags.node.tokens,
         initial_tokens: Vec::new(),
         set,
         like: false,
-        jvm: flags.jvm.clone(),
+        jvm: flags.node.jvm.clone(),
         security: Security {
-            auth: flags.auth,
-            tls: flags.tls,
+            auth: flags.node.auth,
+            tls: flags.node.tls,
             client_auth: flags.client_auth,
         },
         source,

@@ -156,8 +156,8 @@ mod tests {
         let flags = recipe.flags;
         assert_eq!(flags.load.rate, Some(2000.0));
         assert_eq!(flags.load.phases.map(|p| p.len()), Some(2));
-        assert_eq!(flags.cluster_flags.set, ["a=1", "b=2"]);
-        assert_eq!(flags.cluster_flags.jvm, ["-Xss256k"]);
+        assert_eq!(flags.cluster_flags.node.set, ["a=1", "b=2"]);
+        assert_eq!(flags.cluster_flags.node.jvm, ["-Xss256k"]);
         assert!(!flags.load.common.closed);
         assert_eq!(recipe.keys["rate"].as_integer(), Some(2000));
     }

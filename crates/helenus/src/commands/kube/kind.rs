@@ -8,7 +8,7 @@ use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
 use helenus_model::format::Format;
-use helenus_model::kube::kind::{KindRequest, TRAEFIK_PORTS, kind};
+use helenus_model::kube::kind::{KindRequest, TRAEFIK_PORTS, Worker, kind};
 use helenus_model::kube::names::{LABEL_MAX, label};
 use serde::Serialize;
 
@@ -31,17 +31,18 @@ impl Answers for KindConfig {
 }
 
 pub(super) fn run(flags: &Kind, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let asked = asked(&flags.cluster, context, ui)?;
-    let nodes = asked.plan.nodes.iter();
-    let pods = nodes
-        .filter_map(|node| asked.plan.memory_of(node))
-        .map(|memory| memory.total());
-    let name = label(&[&asked.plan.name], LABEL_MAX);
-    let workers = asked.topology.nodes();
+    let plan = asked(&flags.cluster, context, ui)?;
+    let pods = plan.nodes.iter().filter_map(|node| plan.memory_of(node));
+    let places = plan.nodes.iter().map(|node| Worker {
+        data_center: node.data_center.clone(),
+        rack: node.rack.clone(),
+    });
+    let name = label(&[&plan.name], LABEL_MAX);
+    let workers = plan.nodes.len();
     let request = KindRequest {
         name: name.clone(),
-        topology: asked.topology,
-        pod: pods.max().unwrap_or_default(),
+        workers: places.collect(),
+        pod: pods.map(|memory| memory.total()).max().unwrap_or_default(),
         memory: flags.memory.unwrap_or_else(|| machine::read().memory),
         worker_label: flags.worker_label.clone(),
         image: flags.node_image.clone(),

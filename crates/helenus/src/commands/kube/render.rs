@@ -27,9 +27,9 @@ impl Answers for KubePlan {
 }
 
 pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let asked = asked(&flags.cluster, context, ui)?;
-    let options = options(flags, &asked.plan.release);
-    let plan = render(&asked.plan, &options).map_err(|e| refused(&e))?;
+    let planned = asked(&flags.cluster, context, ui)?;
+    let options = options(flags, &planned.release);
+    let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     for caution in &plan.cautions {
         ui.caution(caution);
     }
@@ -90,7 +90,7 @@ fn options(flags: &Render, release: &str) -> Options {
         formed: *formed,
         worker_label: worker_label.clone(),
         worker_memory: cluster.worker_memory,
-        heap_said: cluster.heap.is_some() || cluster.preset.is_some(),
+        heap_said: cluster.node.heap.is_some() || cluster.preset.is_some(),
         contexts: context.iter().cloned().collect(),
         reaper: *reaper,
         medusa: medusa.as_ref().map(|bucket| Medusa {

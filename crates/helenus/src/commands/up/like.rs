@@ -47,11 +47,11 @@ impl Production {
     ) -> Result<Like, CommandError> {
         let release = super::facts(&request.source)?;
         let beside = Beside {
-            auth: flags.auth,
-            tls: flags.tls,
-            lone: request.topology.nodes() == 1 && flags.tokens == 1,
+            auth: flags.node.auth,
+            tls: flags.node.tls,
+            lone: request.topology.nodes() == 1 && flags.node.tokens == 1,
             nodes: request.topology.smallest_data_center(),
-            tokens: (flags.tokens != 1).then_some(flags.tokens),
+            tokens: (flags.node.tokens != 1).then_some(flags.node.tokens),
         };
         let preset = request.preset;
         let wrong = |e: LikeError| {
@@ -79,7 +79,7 @@ impl Production {
         request.set.extend(own);
         request.security.auth = like.auth;
         request.initial_tokens = like.initial_tokens.clone();
-        if flags.tokens == 1 {
+        if flags.node.tokens == 1 {
             request.tokens = like.tokens.unwrap_or(request.tokens);
         }
         if let (Some(place), Some(only)) = (&like.place, request.topology.data_centers.first_mut())

@@ -68,9 +68,12 @@ pub(crate) fn of(flags: &Up) -> Result<Shape, CommandError> {
         cluster.cassandra = release;
     }
     cluster.disk = cluster.disk.or(file.words.disk);
-    cluster.heap = cluster.heap.or(file.words.heap);
-    cluster.new_heap = cluster.new_heap.or(file.words.new_heap);
-    cluster.set.splice(0..0, file.words.set.iter().cloned());
+    cluster.node.heap = cluster.node.heap.or(file.words.heap);
+    cluster.node.new_heap = cluster.node.new_heap.or(file.words.new_heap);
+    cluster
+        .node
+        .set
+        .splice(0..0, file.words.set.iter().cloned());
     Ok(Shape {
         topology: file.topology,
         preset: preset.or(of_file.transpose()?),
@@ -110,7 +113,13 @@ pub(crate) fn of_manifest(flags: &Up, manifest: &Manifest) -> Result<Shape, Comm
     // Flags of a data centre come last on the command line of its nodes.
     let name = |flag: &String| flag.split('=').next().map(|name| name.replace(":-", ":+"));
     for dc in &mut topology.data_centers {
-        let own = |flag: &String| cluster.jvm.iter().any(|given| name(given) == name(flag));
+        let own = |flag: &String| {
+            cluster
+                .node
+                .jvm
+                .iter()
+                .any(|given| name(given) == name(flag))
+        };
         dc.words.jvm.retain(|flag| !own(flag));
     }
     Ok(Shape {
