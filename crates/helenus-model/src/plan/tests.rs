@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::topology::DataCenter;
+use serde_json::json;
 
 mod join;
 
