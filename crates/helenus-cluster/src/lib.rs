@@ -36,6 +36,7 @@ pub mod fault;
 pub mod host_settings;
 pub mod image;
 pub mod jdk;
+pub mod kube;
 pub mod launch;
 pub mod lifecycle;
 pub mod many;

@@ -7,6 +7,7 @@ pub mod names;
 pub mod options;
 pub mod pod;
 pub mod secret;
+pub mod waiting;
 
 mod helm;
 mod layout;
@@ -15,7 +16,9 @@ mod plain;
 mod render;
 mod stateful;
 
-pub use render::{KUBE_PLAN_VERSION, KubePlan, ManifestFile, render};
+pub use plain::{DATA_CENTER, ID, INSTANCE, RACK, SET};
+pub use render::{KUBE_PLAN_VERSION, KubePlan, ManifestFile, PodSet, render};
+pub use stateful::CONTAINER;
 
 #[cfg(test)]
 mod tests;

@@ -85,7 +85,7 @@ pub const MEDUSA_PROVIDERS: [&str; 7] = [
 ];
 
 /// What is asked for beside the cluster's plan.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// What is rendered.
     pub form: Form,
@@ -125,6 +125,9 @@ pub struct Options {
     pub superuser_secret: Option<String>,
     /// The id by which Helenus knows what it applied.
     pub id: Option<String>,
+    /// Pods of a StatefulSet by its name, where they are not as many as its nodes in the plan: it was scaled.
+    #[serde(default)]
+    pub replicas: BTreeMap<String, u32>,
 }
 
 impl Options {
@@ -150,6 +153,7 @@ impl Options {
             telemetry: false,
             superuser_secret: None,
             id: None,
+            replicas: BTreeMap::new(),
         }
     }
 

@@ -12,17 +12,17 @@ use crate::yaml::document::{Item, Mapping};
 use std::collections::BTreeMap;
 
 /// Label whose value is the same on everything of one cluster.
-pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
+pub const INSTANCE: &str = "app.kubernetes.io/instance";
 /// Label of a data centre.
-pub(super) const DATA_CENTER: &str = "helenus.io/data-center";
+pub const DATA_CENTER: &str = "helenus.io/data-center";
 /// Label of a rack.
-pub(super) const RACK: &str = "helenus.io/rack";
+pub const RACK: &str = "helenus.io/rack";
 /// Label of a StatefulSet.
-pub(super) const SET: &str = "helenus.io/set";
+pub const SET: &str = "helenus.io/set";
 /// Label that tells nodes with data from coordinators.
 pub(super) const TIER: &str = "helenus.io/tier";
 /// Label by which Helenus knows what it applied.
-pub(super) const ID: &str = "helenus.io/id";
+pub const ID: &str = "helenus.io/id";
 
 /// What the renderers of one cluster share.
 pub(super) struct Cluster<'a> {
@@ -110,6 +110,12 @@ impl Cluster<'_> {
                 resource("v1", "Namespace", metadata)
             })
             .collect()
+    }
+
+    /// How many pods a set has: as many as nodes are planned, or what it was scaled to.
+    pub(super) fn replicas(&self, set: &Set) -> u32 {
+        let scaled = self.options.replicas.get(&set.name);
+        scaled.copied().unwrap_or_else(|| set.replicas())
     }
 
     /// Name of a set's ConfigMap.

@@ -28,12 +28,33 @@ pub struct KubePlan {
     pub pods: u32,
     /// Namespaces that are used, in order.
     pub namespaces: Vec<String>,
+    /// StatefulSets of the plain form, in order; none where an operator makes them.
+    pub sets: Vec<PodSet>,
     /// The files, in the order in which they are applied.
     pub files: Vec<ManifestFile>,
     /// What a person does beside applying them, in order: a command, or a sentence.
     pub steps: Vec<String>,
     /// What to know before it is applied.
     pub cautions: Vec<String>,
+}
+
+/// A StatefulSet: pods of one rack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PodSet {
+    /// Its name; its pods are called NAME-0, NAME-1 and so on.
+    pub name: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Data centre, as Cassandra has it.
+    pub data_center: String,
+    /// Rack, as Cassandra has it.
+    pub rack: String,
+    /// Whether its nodes hold no data.
+    pub coordinator: bool,
+    /// How many pods it has.
+    pub replicas: u32,
+    /// Service of the clients of its data centre.
+    pub clients: String,
 }
 
 /// One file.
@@ -105,12 +126,36 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeErr
         name: plan.name.clone(),
         form: options.form,
         release: plan.release.clone(),
-        pods: layout.pods(),
+        pods: match options.replicas.is_empty() {
+            true => layout.pods(),
+            false => layout.sets.iter().map(|set| cluster.replicas(set)).sum(),
+        },
+        sets: match options.form {
+            Form::Plain | Form::Kustomize => sets(&cluster),
+            Form::K8ssandra | Form::CassOperator | Form::HelmValues => Vec::new(),
+        },
         steps: steps(&cluster, &namespaces),
         cautions: cautions(&cluster),
         namespaces,
         files,
     })
+}
+
+fn sets(cluster: &Cluster<'_>) -> Vec<PodSet> {
+    let sets = cluster.layout.sets.iter();
+    sets.map(|set| {
+        let center = &cluster.layout.centers[set.center];
+        PodSet {
+            name: set.name.clone(),
+            namespace: center.namespace.clone(),
+            data_center: center.name.clone(),
+            rack: set.rack.clone(),
+            coordinator: set.coordinator,
+            replicas: cluster.replicas(set),
+            clients: center.clients.clone(),
+        }
+    })
+    .collect()
 }
 
 fn file(path: &str, about: &str, documents: &[Mapping]) -> ManifestFile {

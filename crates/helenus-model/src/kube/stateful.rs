@@ -13,7 +13,7 @@ use crate::units::Bytes;
 use crate::yaml::document::Mapping;
 
 /// Name of the container.
-pub(super) const CONTAINER: &str = "cassandra";
+pub const CONTAINER: &str = "cassandra";
 
 /// The StatefulSet of a rack.
 pub(super) fn set(cluster: &Cluster<'_>, set: &Set) -> Mapping {
@@ -32,7 +32,7 @@ pub(super) fn set(cluster: &Cluster<'_>, set: &Set) -> Mapping {
         );
     let spec = Mapping::new()
         .set("serviceName", center.service.as_str())
-        .set("replicas", set.replicas())
+        .set("replicas", cluster.replicas(set))
         .why(
             "tokens are agreed before the start: no node has to wait until another has joined",
             "podManagementPolicy",
@@ -57,7 +57,7 @@ pub(super) fn set(cluster: &Cluster<'_>, set: &Set) -> Mapping {
         .set("name", set.name.as_str())
         .set("namespace", center.namespace.as_str())
         .set("labels", labels);
-    let spec = match volume(cluster.options, set) {
+    let spec = match volume(cluster, set) {
         None => spec,
         Some(claim) => spec
             .why(
@@ -86,7 +86,8 @@ fn template_metadata(cluster: &Cluster<'_>, set: &Set, labels: Mapping) -> Mappi
 }
 
 /// The claim of each pod's volume; none where the data ends with the pod.
-fn volume(options: &Options, set: &Set) -> Option<Mapping> {
+fn volume(cluster: &Cluster<'_>, set: &Set) -> Option<Mapping> {
+    let options = cluster.options;
     let size = options.storage.filter(|_| !set.coordinator)?;
     let spec = Mapping::new()
         .set("accessModes", ["ReadWriteOnce"])
@@ -95,7 +96,8 @@ fn volume(options: &Options, set: &Set) -> Option<Mapping> {
             "resources",
             Mapping::new().set("requests", Mapping::new().set("storage", quantity(size))),
         );
-    let claim = Mapping::new().set("metadata", Mapping::new().set("name", "data"));
+    let metadata = Mapping::new().set("name", "data");
+    let claim = Mapping::new().set("metadata", metadata.set("labels", cluster.labels()));
     Some(claim.set("spec", spec))
 }
 
@@ -124,7 +126,7 @@ fn pod(cluster: &Cluster<'_>, set: &Set, center: &Center) -> Mapping {
         empty("run"),
         empty("tmp"),
     ];
-    if volume(options, set).is_none() {
+    if volume(cluster, set).is_none() {
         volumes.push(empty("data"));
     }
     if cluster.plan.security.tls {

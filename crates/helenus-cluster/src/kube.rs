@@ -1,0 +1,223 @@
+//! Clusters on Kubernetes: what was applied, where, and how it is reached. All work is done by the person's own
+//! `kubectl`, as a child. Refuses to touch a namespace or an object that does not carry the cluster's id.
+
+mod apply;
+mod kubectl;
+mod pods;
+mod ring;
+
+pub use apply::{Applied, ApplyError, Owned, apply, begin, form, owned, remove};
+pub use kubectl::{Kubectl, KubectlError};
+pub use pods::{Pod, PodsError, Progress, WAIT_EVERY, pod, pods, wait};
+pub use ring::{NodeSeen, Ring, RingError, ring};
+
+use crate::attach::random_password;
+use crate::error::{Class, Problem};
+use fs_err as fs;
+use helenus_model::format::Format;
+use helenus_model::kube::options::Options;
+use helenus_model::kube::{KubePlan, render};
+use helenus_model::plan::ClusterPlan;
+use helenus_model::topology::name_hint;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Version of [`KubeState`] as JSON.
+pub const KUBE_STATE_VERSION: u32 = 1;
+
+/// A cluster that was applied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KubeState {
+    /// `helenus.kube-state/1`.
+    pub format: Format,
+    /// kubectl's context.
+    pub context: String,
+    /// Address of the API server behind the context: the same context must still lead there.
+    pub server: String,
+    /// Cassandra's part.
+    pub plan: ClusterPlan,
+    /// Kubernetes' part, with the id that everything carries.
+    pub options: Options,
+}
+
+impl KubeState {
+    /// A cluster that is to be applied for the first time.
+    ///
+    /// # Errors
+    /// The kernel gives no random bytes.
+    pub fn new(kubectl: &Kubectl, plan: ClusterPlan, mut options: Options) -> io::Result<Self> {
+        options.id = Some(random_password()?.chars().take(12).collect());
+        Ok(Self {
+            format: Format::new("kube-state", KUBE_STATE_VERSION),
+            context: kubectl.context.clone(),
+            server: kubectl.server.clone(),
+            plan,
+            options,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// The id by which what was applied is known.
+    pub fn id(&self) -> &str {
+        self.options.id.as_deref().unwrap_or_default()
+    }
+
+    /// Its manifests.
+    ///
+    /// # Errors
+    /// They were rendered once, so only a newer version that refuses more.
+    pub fn rendered(&self) -> Result<KubePlan, KubeStateError> {
+        Ok(render(&self.plan, &self.options)?)
+    }
+
+    /// The kubectl that leads to it.
+    ///
+    /// # Errors
+    /// There is no kubectl, no such context, or it leads to another server now.
+    pub fn kubectl(&self) -> Result<Kubectl, KubectlError> {
+        let kubectl = Kubectl::of_context(&self.context)?;
+        if kubectl.server == self.server {
+            return Ok(kubectl);
+        }
+        Err(KubectlError::Moved {
+            context: self.context.clone(),
+            was: self.server.clone(),
+            is: kubectl.server,
+        })
+    }
+}
+
+/// Why a cluster on Kubernetes is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeStateError {
+    /// No such cluster.
+    #[error("no cluster {name:?} was applied to Kubernetes")]
+    Unknown {
+        /// Asked for.
+        name: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// Its file cannot be read.
+    #[error("the state of {name} cannot be read")]
+    Unreadable {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] helenus_model::kube::options::KubeError),
+    /// The folder cannot be used.
+    #[error("the state folder cannot be used")]
+    Io(#[from] io::Error),
+}
+
+impl Problem for KubeStateError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unknown { .. } | Self::Render(_) => Class::Usage,
+            Self::Unreadable { .. } | Self::Io(_) => Class::Environment,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unknown { known, .. } if known.is_empty() => {
+                "helenus kube up NAME applies one".to_owned()
+            }
+            Self::Unknown { name, known } => name_hint(name, known),
+            Self::Unreadable { .. } => {
+                "use the version of helenus that applied it, or delete its namespaces by hand"
+                    .to_owned()
+            }
+            Self::Render(error) => error.hint(),
+            Self::Io(_) => "set HELENUS_HOME to a writable folder".to_owned(),
+        })
+    }
+}
+
+/// The clusters of this user on Kubernetes.
+#[derive(Debug, Clone)]
+pub struct KubeClusters {
+    folder: PathBuf,
+}
+
+impl KubeClusters {
+    /// In this state folder.
+    pub fn of(state: &Path) -> Self {
+        Self {
+            folder: state.join("kube"),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// Their names, sorted.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            names.extend(name.strip_suffix(".json").map(str::to_owned));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The cluster of this name.
+    ///
+    /// # Errors
+    /// No such one, or its file cannot be read.
+    pub fn load(&self, name: &str) -> Result<KubeState, KubeStateError> {
+        let known = self.names()?;
+        if !known.iter().any(|one| one == name) {
+            let name = name.to_owned();
+            return Err(KubeStateError::Unknown { name, known });
+        }
+        let read = fs::read(self.file(name));
+        let state = read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from));
+        state.map_err(|source| KubeStateError::Unreadable {
+            name: name.to_owned(),
+            source,
+        })
+    }
+
+    /// Keeps a cluster's state, in one step.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn save(&self, state: &KubeState) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&serde_json::to_vec_pretty(state)?)?;
+        file.as_file().sync_data()?;
+        file.persist(self.file(state.name())).map_err(|e| e.error)?;
+        Ok(())
+    }
+
+    /// Forgets a cluster.
+    ///
+    /// # Errors
+    /// The file cannot be deleted.
+    pub fn forget(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.file(name)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Pods of a cluster, and waiting for them.
+//! Refuses to call a cluster ready whose nodes do not see each other.
+
+use super::apply::{has_id, items};
+use super::ring::{Ring, RingError, ring};
+use super::{KubeState, KubeStateError, Kubectl, KubectlError};
+use crate::cancel::Cancel;
+use crate::error::{Class, Problem};
+use helenus_model::kube::waiting::{Waiting, waiting};
+use helenus_model::kube::{CONTAINER, ID, KubePlan, SET};
+use helenus_model::nearest::nearest;
+use serde::Serialize;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+pub const WAIT_EVERY: Duration = Duration::from_secs(1);
+
+/// How long what keeps all pods must last before waiting for it ends.
+const BLOCKED_FOR: Duration = Duration::from_secs(8);
+
+/// Between two looks at the ring, which start a JVM each.
+const RING_EVERY: Duration = Duration::from_secs(3);
+
+/// A pod of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pod {
+    /// Namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Name of its StatefulSet.
+    pub set: String,
+    /// Its address; empty before it has one.
+    pub ip: String,
+    /// Its worker; empty before it has one.
+    pub worker: String,
+    /// Whether the node in it serves.
+    pub ready: bool,
+    /// How often its container was started again.
+    pub restarts: u64,
+    /// When it was made, as the API server writes it.
+    pub created: String,
+    /// When it was last found ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_since: Option<String>,
+    /// Its identity: another pod of the same name has another.
+    pub uid: String,
+}
+
+impl Pod {
+    fn of(item: &Value) -> Self {
+        let text = |at: &str| {
+            let found = item.pointer(at).and_then(Value::as_str);
+            found.unwrap_or_default().to_owned()
+        };
+        let conditions = item["status"]["conditions"].as_array();
+        let ready = conditions
+            .into_iter()
+            .flatten()
+            .find(|one| one["type"] == "Ready" && one["status"] == "True");
+        let containers = item["status"]["containerStatuses"].as_array();
+        let container = containers
+            .into_iter()
+            .flatten()
+            .find(|one| one["name"] == CONTAINER);
+        Self {
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+            set: item["metadata"]["labels"][SET]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            ip: text("/status/podIP"),
+            worker: text("/spec/nodeName"),
+            // One that ends still says that it is ready.
+            ready: ready.is_some() && item["metadata"]["deletionTimestamp"].is_null(),
+            restarts: container
+                .and_then(|one| one["restartCount"].as_u64())
+                .unwrap_or_default(),
+            created: text("/metadata/creationTimestamp"),
+            ready_since: ready
+                .and_then(|one| one["lastTransitionTime"].as_str())
+                .map(str::to_owned),
+            uid: text("/metadata/uid"),
+        }
+    }
+
+    /// `demo-dc1/demo-dc1-rack1-0`.
+    pub fn place(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Namespace and name, for [`Kubectl::exec`].
+    pub fn at(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+}
+
+/// Why pods are not as they were waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum PodsError {
+    /// Waiting alone does not help.
+    #[error("{} of {total} pods cannot start: {}", waiting.len(), told(waiting))]
+    Blocked {
+        /// All of them.
+        total: usize,
+        /// Those that are not ready.
+        waiting: Vec<Waiting>,
+    },
+    /// It took too long.
+    #[error("{ready} of {total} pods ready after {} s: {}", within.as_secs(), told(waiting))]
+    Late {
+        /// Those that are.
+        ready: usize,
+        /// All of them.
+        total: usize,
+        /// The limit.
+        within: Duration,
+        /// Those that are not.
+        waiting: Vec<Waiting>,
+    },
+    /// All pods are ready, and their nodes do not agree.
+    #[error("all pods are ready, and after {} s {why}", within.as_secs())]
+    Apart {
+        /// The limit.
+        within: Duration,
+        /// What is wrong.
+        why: String,
+    },
+    /// No such pod.
+    #[error("{cluster} has no pod {name:?}")]
+    Unknown {
+        /// The cluster.
+        cluster: String,
+        /// Asked for.
+        name: String,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// It has none that serves.
+    #[error("no pod of {0} is ready")]
+    None(String),
+    /// kubectl.
+    #[error(transparent)]
+    Kubectl(#[from] KubectlError),
+    /// Its state.
+    #[error(transparent)]
+    State(#[from] KubeStateError),
+    /// What its nodes say.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// The person stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The first of those that wait, and how many more there are.
+fn told(waiting: &[Waiting]) -> String {
+    let Some(first) = waiting.first() else {
+        return "some do not exist yet".to_owned();
+    };
+    let more = match waiting.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    format!(
+        "{}/{}: {}{more}",
+        first.namespace,
+        first.pod,
+        first.blocker.why()
+    )
+}
+
+impl Problem for PodsError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unknown { .. } => Class::Usage,
+            Self::Blocked { .. } | Self::Late { .. } | Self::Apart { .. } | Self::None(_) => {
+                Class::Cluster
+            }
+            Self::Kubectl(error) => error.class(),
+            Self::State(error) => error.class(),
+            Self::Ring(error) => error.class(),
+            Self::Interrupted => Class::Interrupted,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Blocked { waiting, .. } | Self::Late { waiting, .. } => waiting
+                .iter()
+                .find_map(|one| one.blocker.remedy())
+                .or_else(|| Some("wait longer with --timeout".to_owned())),
+            Self::Apart { .. } => {
+                Some("helenus kube status shows the ring; wait longer with --timeout".to_owned())
+            }
+            Self::Unknown { name, known, .. } => {
+                let near = nearest(name, known.iter().map(String::as_str));
+                Some(match near {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("its pods: {}", known.join(", ")),
+                })
+            }
+            Self::None(name) => Some(format!("helenus kube wait {name} says what they wait for")),
+            Self::Kubectl(error) => error.hint(),
+            Self::State(error) => error.hint(),
+            Self::Ring(error) => error.hint(),
+            Self::Interrupted => None,
+        }
+    }
+}
+
+/// The pods of a cluster, by namespace and name.
+///
+/// # Errors
+/// What kubectl says.
+pub fn pods(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Pod>, PodsError> {
+    Ok(pods_of(kubectl, state, &state.rendered()?)?)
+}
+
+pub(super) fn pods_of(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    plan: &KubePlan,
+) -> Result<Vec<Pod>, KubectlError> {
+    let label = format!("{ID}={},{SET}", state.id());
+    let mut all = Vec::new();
+    for namespace in &plan.namespaces {
+        let found = kubectl.json(&["get", "pods", "-n", namespace, "-l", &label], "")?;
+        all.extend(items(&found).into_iter().map(Pod::of));
+    }
+    Ok(all)
+}
+
+/// The pod of this name, or the first one that is ready.
+///
+/// # Errors
+/// No such pod, or none that is ready.
+pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<Pod, PodsError> {
+    let all = pods(kubectl, state)?;
+    let Some(name) = name else {
+        let first = all.into_iter().find(|pod| pod.ready);
+        return first.ok_or_else(|| PodsError::None(state.name().to_owned()));
+    };
+    let known: Vec<String> = all.iter().map(|pod| pod.name.clone()).collect();
+    let found = all.into_iter().find(|pod| pod.name == name);
+    found.ok_or_else(|| PodsError::Unknown {
+        cluster: state.name().to_owned(),
+        name: name.to_owned(),
+        known,
+    })
+}
+
+/// How far waiting is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Pods that are ready.
+    pub ready: usize,
+    /// Pods there are to be.
+    pub total: usize,
+    /// What the others wait for.
+    pub waiting: Vec<Waiting>,
+    /// What the nodes do not agree about, once all pods are ready.
+    pub apart: Option<String>,
+}
+
+/// Waits until all pods are ready, and their nodes see each other up and have one schema. `see` is told at each look.
+///
+/// # Errors
+/// It takes longer than `within`, or nothing that is waited for comes by itself.
+pub fn wait(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    within: Duration,
+    cancel: &Cancel,
+    see: &mut dyn FnMut(&Progress),
+) -> Result<(Vec<Pod>, Ring), PodsError> {
+    let plan = state.rendered()?;
+    let total = plan.sets.iter().map(|set| set.replicas as usize).sum();
+    let begin = Instant::now();
+    let mut blocked_since: Option<Instant> = None;
+    let mut asked_ring: Option<Instant> = None;
+    let mut last = Progress::default();
+    loop {
+        let found = seen(kubectl, &plan.namespaces)?;
+        let of_cluster: Vec<Value> = found
+            .into_iter()
+            .filter(|item| item["kind"] != "Pod" || is_node(item, state.id()))
+            .collect();
+        let pods: Vec<Pod> = of_cluster
+            .iter()
+            .filter(|item| item["kind"] == "Pod")
+            .map(Pod::of)
+            .collect();
+        let ready = pods.iter().filter(|pod| pod.ready).count();
+        let mut now = Progress {
+            ready,
+            total,
+            waiting: waiting(&of_cluster),
+            apart: last.apart.take(),
+        };
+        if ready == total && pods.len() == total {
+            if asked_ring.is_none_or(|at| at.elapsed() > RING_EVERY) {
+                let seen = ring(kubectl, &plan, &pods);
+                asked_ring = Some(Instant::now());
+                match seen {
+                    Ok(ring) => match ring.apart(&pods) {
+                        None => return Ok((pods, ring)),
+                        Some(why) => now.apart = Some(why),
+                    },
+                    // A node that has just begun to serve may not answer nodetool yet.
+                    Err(error) => now.apart = Some(error.to_string()),
+                }
+            }
+        } else {
+            now.apart = None;
+        }
+        see(&now);
+        let stuck = now.ready < total
+            && now.ready + now.waiting.len() >= total
+            && now.waiting.iter().all(|one| one.blocker.stays());
+        blocked_since = stuck.then(|| blocked_since.unwrap_or_else(Instant::now));
+        if cancel.is_set() {
+            return Err(PodsError::Interrupted);
+        }
+        if blocked_since.is_some_and(|since| since.elapsed() >= BLOCKED_FOR) {
+            let waiting = now.waiting;
+            return Err(PodsError::Blocked { total, waiting });
+        }
+        if begin.elapsed() > within {
+            return Err(match now.apart {
+                Some(why) => PodsError::Apart { within, why },
+                None => PodsError::Late {
+                    ready: now.ready,
+                    total,
+                    within,
+                    waiting: now.waiting,
+                },
+            });
+        }
+        last = now;
+        std::thread::sleep(WAIT_EVERY);
+    }
+}
+
+/// Whether a pod is that of a node, and of this cluster.
+fn is_node(item: &Value, id: &str) -> bool {
+    has_id(item, id) && item["metadata"]["labels"][SET].is_string()
+}
+
+/// Pods, claims, StatefulSets and events of the namespaces, and the workers where one may see them.
+fn seen(kubectl: &Kubectl, namespaces: &[String]) -> Result<Vec<Value>, KubectlError> {
+    let mut all = Vec::new();
+    for namespace in namespaces {
+        let words = ["get", "pods,pvc,statefulsets,events", "-n", namespace];
+        let found = kubectl.json(&words, "")?;
+        all.extend(items(&found).into_iter().cloned());
+    }
+    if let Ok(workers) = kubectl.json(&["get", "nodes"], "") {
+        all.extend(items(&workers).into_iter().cloned());
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pod_that_ends_serves_no_more() {
+        let pod = |deleted: Value| {
+            Pod::of(&json!({
+                "metadata": {"name": "c-0", "namespace": "c", "labels": {SET: "c"}, "deletionTimestamp": deleted},
+                "status": {
+                    "podIP": "10.0.0.1",
+                    "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "t"}],
+                    "containerStatuses": [{"name": CONTAINER, "restartCount": 2}],
+                },
+            }))
+        };
+        let serves = pod(Value::Null);
+        assert!(serves.ready && serves.restarts == 2 && serves.ip == "10.0.0.1");
+        assert_eq!(
+            (serves.place(), serves.set.as_str()),
+            ("c/c-0".to_owned(), "c")
+        );
+        assert!(!pod("2026-01-01T00:00:00Z".into()).ready);
+    }
+}
