@@ -2,13 +2,17 @@
 //! `kubectl`, as a child. Refuses to touch a namespace or an object that does not carry the cluster's id.
 
 mod apply;
+mod change;
+mod fault;
 mod kubectl;
 mod pods;
 mod ring;
 
 pub use apply::{Applied, ApplyError, Owned, apply, begin, form, owned, remove};
+pub use change::{ChangeError, Scaling, restart, scale, scaling};
+pub use fault::{Cut, FaultError, cut, drain, heal, kill};
 pub use kubectl::{Kubectl, KubectlError};
-pub use pods::{Pod, PodsError, Progress, WAIT_EVERY, pod, pods, wait};
+pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
 
 use crate::attach::random_password;
@@ -39,6 +43,9 @@ pub struct KubeState {
     pub plan: ClusterPlan,
     /// Kubernetes' part, with the id that everything carries.
     pub options: Options,
+    /// Workers that were drained for it, until it is healed.
+    #[serde(default)]
+    pub drained: Vec<String>,
 }
 
 impl KubeState {
@@ -54,6 +61,7 @@ impl KubeState {
             server: kubectl.server.clone(),
             plan,
             options,
+            drained: Vec::new(),
         })
     }
 

@@ -192,6 +192,15 @@ pub fn live(env: &Env) -> Result<(), LauncherError> {
     Ok(())
 }
 
+/// Whether a connection can be opened from this pod.
+///
+/// # Errors
+/// It cannot.
+pub fn reach(address: SocketAddr) -> Result<(), LauncherError> {
+    TcpStream::connect_timeout(&address, LIVE_WITHIN)?;
+    Ok(())
+}
+
 /// Lets the node write out what it has in memory, and tell the others; that it cannot is nobody's concern any more.
 pub fn drain() {
     let ended = tool(&["drain".into()]).and_then(|mut tool| Ok(tool.status()?));

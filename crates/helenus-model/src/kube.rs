@@ -6,6 +6,7 @@ pub mod kind;
 pub mod names;
 pub mod options;
 pub mod pod;
+pub mod policy;
 pub mod secret;
 pub mod waiting;
 

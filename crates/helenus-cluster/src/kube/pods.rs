@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// Between two looks.
-pub const WAIT_EVERY: Duration = Duration::from_secs(1);
+pub(super) const WAIT_EVERY: Duration = Duration::from_secs(1);
 
 /// How long what keeps all pods must last before waiting for it ends.
 const BLOCKED_FOR: Duration = Duration::from_secs(8);
@@ -252,6 +252,26 @@ pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<P
     })
 }
 
+/// What the pods that are not ready wait for, now.
+///
+/// # Errors
+/// What kubectl says.
+pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>, PodsError> {
+    let plan = state.rendered()?;
+    let found = of_cluster(seen(kubectl, &plan.namespaces)?, state.id());
+    Ok(waiting(&found))
+}
+
+/// What there is without the pods of others.
+fn of_cluster(items: Vec<Value>, id: &str) -> Vec<Value> {
+    let ours = |item: &Value| match item["kind"].as_str() {
+        Some("Pod") => is_node(item, id),
+        Some("StatefulSet") => has_id(item, id),
+        _ => true,
+    };
+    items.into_iter().filter(ours).collect()
+}
+
 /// How far waiting is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -283,12 +303,8 @@ pub fn wait(
     let mut asked_ring: Option<Instant> = None;
     let mut last = Progress::default();
     loop {
-        let found = seen(kubectl, &plan.namespaces)?;
-        let of_cluster: Vec<Value> = found
-            .into_iter()
-            .filter(|item| item["kind"] != "Pod" || is_node(item, state.id()))
-            .collect();
-        let pods: Vec<Pod> = of_cluster
+        let found = of_cluster(seen(kubectl, &plan.namespaces)?, state.id());
+        let pods: Vec<Pod> = found
             .iter()
             .filter(|item| item["kind"] == "Pod")
             .map(Pod::of)
@@ -297,7 +313,7 @@ pub fn wait(
         let mut now = Progress {
             ready,
             total,
-            waiting: waiting(&of_cluster),
+            waiting: waiting(&found),
             apart: last.apart.take(),
         };
         if ready == total && pods.len() == total {

@@ -27,6 +27,8 @@ pub enum Blocker {
         /// Words of the container runtime.
         said: String,
     },
+    /// The API server does not let it be made; its words.
+    Refused(String),
     /// A Secret or ConfigMap that it names is not there.
     Missing(String),
     /// Killed, for it took more memory than its limit.
@@ -68,6 +70,7 @@ impl Blocker {
             Self::Unschedulable(said) => format!("no worker takes it: {said}"),
             Self::Volume(said) => format!("its volume is not there: {said}"),
             Self::Image { image, said, .. } => format!("its image {image} cannot be had: {said}"),
+            Self::Refused(said) => format!("the API server refuses it: {said}"),
             Self::Missing(said) => format!("it cannot be made: {said}"),
             Self::OutOfMemory { limit, restarts } => {
                 format!(
@@ -96,6 +99,7 @@ impl Blocker {
                 format!("load {image} into the workers (`kind load image-archive`, `ctr images import`), or use --pull-policy IfNotPresent")
             }
             Self::Image { image, .. } => format!("load {image} into the workers, or push it to a registry that they reach; `helenus kube image` makes it"),
+            Self::Refused(_) => "a quota or an admission rule of the namespace forbids it: ask for less, or ask whoever set the rule".to_owned(),
             Self::Missing(_) => "make the Secret or ConfigMap that is named; `helenus kube secret` writes a Secret".to_owned(),
             Self::OutOfMemory { .. } => "give it a smaller --heap, or a larger limit with --page-cache".to_owned(),
             Self::Crash { .. } => "kubectl logs --previous has its last words".to_owned(),
@@ -103,9 +107,14 @@ impl Blocker {
         })
     }
 
-    /// Whether it will not go away by itself, however long one waits.
+    /// Whether it will not go away by itself, however long one waits. A container that ended once may do better the next
+    /// time.
     pub fn stays(&self) -> bool {
-        !matches!(self, Self::Probe(_) | Self::Starting)
+        match self {
+            Self::Probe(_) | Self::Starting => false,
+            Self::OutOfMemory { restarts, .. } | Self::Crash { restarts, .. } => *restarts > 1,
+            _ => true,
+        }
     }
 }
 
@@ -174,7 +183,23 @@ pub fn waiting(items: &[Value]) -> Vec<Waiting> {
             blocker,
         })
     };
-    pods.filter_map(of).collect()
+    let mut all: Vec<Waiting> = pods.filter_map(of).collect();
+    let sets = items.iter().filter(|item| item["kind"] == "StatefulSet");
+    all.extend(sets.filter_map(|set| unmade(set, items)));
+    all
+}
+
+/// A StatefulSet that cannot make its pods.
+fn unmade(set: &Value, items: &[Value]) -> Option<Waiting> {
+    let wanted = set["spec"]["replicas"].as_u64().unwrap_or(1);
+    let made = set["status"]["replicas"].as_u64().unwrap_or_default();
+    let said = last_event(set, items, &["FailedCreate"]).filter(|_| made < wanted)?;
+    let text = |key: &str| set["metadata"][key].as_str().unwrap_or_default().to_owned();
+    Some(Waiting {
+        namespace: text("namespace"),
+        pod: format!("{}-{made}", text("name")),
+        blocker: Blocker::Refused(said),
+    })
 }
 
 /// What keeps a pod; nothing where it is ready.

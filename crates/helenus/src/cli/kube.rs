@@ -9,10 +9,12 @@ use helenus_model::kube::options::{Form, Spread};
 use helenus_model::units::Bytes;
 use std::path::PathBuf;
 
+pub(crate) mod acts;
 pub(crate) mod image;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  helenus kube up wan.toml               apply it, and wait until all nodes serve
   helenus kube render wan.toml -o wan    manifests for any Kubernetes
   helenus kube render -n 3 --as k8ssandra
   helenus kube kind wan.toml > kind.yaml
@@ -24,6 +26,30 @@ pub(crate) struct Kube {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KubeWhat {
+    /// Apply a cluster through kubectl, and wait until all nodes serve
+    Up(Box<acts::Up>),
+    /// Wait until all nodes serve; say what each waits for, and what to do about it
+    Wait(acts::Wait),
+    /// Pods and ring of a cluster; or the clusters that were applied
+    Status(acts::Status),
+    /// Log of a node
+    Logs(acts::Logs),
+    /// Run CQL statements in a pod
+    Cql(acts::Cql),
+    /// Run nodetool in a pod
+    Nodetool(acts::Nodetool),
+    /// Run a program in a pod
+    Exec(acts::Exec),
+    /// More nodes or fewer in a data centre, one at a time
+    Scale(acts::Scale),
+    /// Start the nodes anew, one at a time
+    Restart(acts::Restart),
+    /// Kill a pod, drain a worker, cut data centres
+    Fault(acts::Fault),
+    /// End the faults of a cluster
+    Heal(acts::Heal),
+    /// Delete a cluster; volumes only when asked
+    Rm(acts::Rm),
     /// Manifests of a cluster: plain, or for K8ssandra's operators
     Render(Box<Render>),
     /// The configuration of a kind cluster that a topology fits

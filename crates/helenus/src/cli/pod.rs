@@ -13,6 +13,8 @@ pub(crate) enum Pod {
     Ready,
     /// Whether the node listens
     Live,
+    /// Whether a connection can be opened from the pod
+    Reach { address: std::net::SocketAddr },
     /// Lets the node write out what it has in memory
     Drain,
     /// Becomes a program whose root is a folder, in namespaces of its own

@@ -1,10 +1,15 @@
-//! `helenus kube`: clusters as manifests, and what they need on a laptop.
-//! Refuses to talk to a cluster.
+//! `helenus kube`: clusters as manifests, what they need on a laptop, and clusters that were applied.
+//! Refuses to talk to an API server itself: kubectl does.
 
+mod change;
 mod image;
+mod inside;
 mod kind;
 mod render;
+mod rm;
 mod secret;
+mod up;
+mod view;
 
 use crate::cli::kube::{Kube, KubeCluster, KubeWhat};
 use crate::cli::topology::Nodes;
@@ -13,6 +18,8 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::archive;
 use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::kube::{KubeClusters, KubeState, Kubectl};
 use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
 use helenus_model::machine::Machine;
@@ -28,11 +35,51 @@ use std::path::Path;
 
 pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     match &flags.what {
+        KubeWhat::Up(flags) => up::run(flags, context, ui),
+        KubeWhat::Wait(flags) => up::wait(flags, context, ui),
+        KubeWhat::Status(flags) => view::run(flags, context, ui),
+        KubeWhat::Logs(flags) => inside::logs(flags, context, ui),
+        KubeWhat::Cql(flags) => inside::cql(flags, context, ui),
+        KubeWhat::Nodetool(flags) => inside::nodetool(flags, context, ui),
+        KubeWhat::Exec(flags) => inside::exec(flags, context, ui),
+        KubeWhat::Scale(flags) => change::scale(flags, context, ui),
+        KubeWhat::Restart(flags) => change::restart(flags, context, ui),
+        KubeWhat::Fault(flags) => change::fault(flags, context, ui),
+        KubeWhat::Heal(flags) => change::heal(flags, context, ui),
+        KubeWhat::Rm(flags) => rm::run(flags, context, ui),
         KubeWhat::Render(flags) => render::run(flags, context, ui),
         KubeWhat::Kind(flags) => kind::run(flags, context, ui),
         KubeWhat::Secret(flags) => secret::run(flags, ui),
         KubeWhat::Image(flags) => image::run(flags, context, ui),
     }
+}
+
+/// The cluster of this name, and the kubectl that leads to it; where it is, is said.
+fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl), CommandError> {
+    let state = clusters(context).load(name).map_err(ClusterError::from)?;
+    let kubectl = state.kubectl().map_err(ClusterError::from)?;
+    let plan = state.rendered().map_err(ClusterError::from)?;
+    say_where(&kubectl, &plan.namespaces, ui);
+    Ok((state, kubectl))
+}
+
+/// The clusters of this user on Kubernetes.
+fn clusters(context: &Context) -> KubeClusters {
+    KubeClusters::of(&context.paths.state)
+}
+
+/// Nothing happens in a cluster that a person does not see named.
+fn say_where(kubectl: &Kubectl, namespaces: &[String], ui: &Ui) {
+    ui.note(&format!(
+        "context {} ({}), {} {}",
+        kubectl.context,
+        kubectl.server,
+        match namespaces.len() {
+            1 => "namespace",
+            _ => "namespaces",
+        },
+        namespaces.join(", ")
+    ));
 }
 
 /// More memory than any plan wants: whether it fits is a question of the workers.

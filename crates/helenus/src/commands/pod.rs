@@ -39,6 +39,7 @@ pub(crate) fn run(what: &Pod) -> ExitCode {
         }
         Pod::Ready => looked(pod::ready(&env)),
         Pod::Live => looked(pod::live(&env)),
+        Pod::Reach { address } => looked(pod::reach(*address)),
         Pod::Drain => {
             pod::drain();
             ExitCode::SUCCESS

@@ -2,14 +2,14 @@
 //! Refuses a folder with files of somebody else: `kubectl apply -f` would apply them too.
 
 use super::asked;
-use crate::cli::kube::{KubePlace, KubeStack, Render};
+use crate::cli::kube::{KubeCluster, KubePlace, KubeStack, Render};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::outfile;
 use crate::ui::{Answers, Table, Ui};
 use fs_err as fs;
 use helenus_cluster::context::Context;
-use helenus_model::kube::options::{KubeError, Medusa, Options};
+use helenus_model::kube::options::{Form, KubeError, Medusa, Options};
 use helenus_model::kube::{KubePlan, render};
 use std::path::Path;
 
@@ -28,7 +28,8 @@ impl Answers for KubePlan {
 
 pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let planned = asked(&flags.cluster, context, ui)?;
-    let options = options(flags, &planned.release);
+    let what = (&flags.cluster, &flags.place, &flags.stack);
+    let options = options(flags.form, what, &planned.release);
     let plan = render(&planned, &options).map_err(|e| refused(&e))?;
     for caution in &plan.cautions {
         ui.caution(caution);
@@ -52,7 +53,12 @@ pub(super) fn refused(error: &KubeError) -> CommandError {
     CommandError::of(code::USAGE, error).hint(error.hint())
 }
 
-fn options(flags: &Render, release: &str) -> Options {
+/// What the flags ask for beside the cluster's plan.
+pub(super) fn options(
+    form: Form,
+    (cluster, place, stack): (&KubeCluster, &KubePlace, &KubeStack),
+    release: &str,
+) -> Options {
     let KubePlace {
         namespace,
         image,
@@ -64,7 +70,7 @@ fn options(flags: &Render, release: &str) -> Options {
         spread,
         formed,
         worker_label,
-    } = &flags.place;
+    } = place;
     let KubeStack {
         context,
         reaper,
@@ -75,9 +81,8 @@ fn options(flags: &Render, release: &str) -> Options {
         medusa_secret,
         telemetry,
         superuser_secret,
-    } = &flags.stack;
-    let by_default = Options::new(flags.form, release);
-    let cluster = &flags.cluster;
+    } = stack;
+    let by_default = Options::new(form, release);
     Options {
         namespace: namespace.clone(),
         image: image.clone().unwrap_or_else(|| by_default.image.clone()),
@@ -132,7 +137,19 @@ fn write(plan: &KubePlan, folder: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// The files of a rendering, and what is done beside applying them.
 fn text(plan: &KubePlan, folder: &Path) -> String {
+    let shown = folder.display().to_string();
+    let steps: String = plan
+        .steps
+        .iter()
+        .map(|step| format!("  {}\n", step.replace("DIR", &shown)))
+        .collect();
+    format!("{}\n{}\n\nsteps:\n{steps}", files(plan), plan.answer())
+}
+
+/// The files of a rendering as a table.
+pub(super) fn files(plan: &KubePlan) -> String {
     let mut table = Table::new(&["file", ">lines", "what it has"]);
     for file in &plan.files {
         table.row([
@@ -141,13 +158,7 @@ fn text(plan: &KubePlan, folder: &Path) -> String {
             file.about.clone(),
         ]);
     }
-    let shown = folder.display().to_string();
-    let steps: String = plan
-        .steps
-        .iter()
-        .map(|step| format!("  {}\n", step.replace("DIR", &shown)))
-        .collect();
-    format!("{}\n{}\n\nsteps:\n{steps}", table.render(), plan.answer())
+    table.render()
 }
 
 fn written(plan: &KubePlan, folder: &Path) -> String {

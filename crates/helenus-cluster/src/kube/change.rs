@@ -1,0 +1,287 @@
+//! More nodes, fewer nodes, and nodes started anew, one at a time: the cluster stays whole in between.
+//! Refuses to take a node away that has not given its data to the others.
+
+use super::apply::{ApplyError, apply, form};
+use super::pods::{Pod, PodsError, pods, wait};
+use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
+use crate::cancel::Cancel;
+use crate::error::{Class, Problem};
+use helenus_model::kube::PodSet;
+use std::time::{Duration, Instant};
+
+/// Why a cluster could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// Fewer nodes than racks.
+    #[error("{data_center} has {racks} racks, and each keeps a seed: {nodes} nodes are too few")]
+    TooFew {
+        /// The data centre.
+        data_center: String,
+        /// Its StatefulSets.
+        racks: usize,
+        /// Asked for.
+        nodes: u32,
+    },
+    /// No such data centre.
+    #[error("{cluster} has no data centre {name:?}")]
+    Unknown {
+        /// The cluster.
+        cluster: String,
+        /// Asked for.
+        name: String,
+        /// All of them.
+        known: Vec<String>,
+    },
+    /// Several, and none was named.
+    #[error("{cluster} has several data centres, and none was named")]
+    Several {
+        /// The cluster.
+        cluster: String,
+        /// All of them.
+        known: Vec<String>,
+    },
+    /// Applying.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// Pods.
+    #[error(transparent)]
+    Pods(#[from] PodsError),
+    /// kubectl.
+    #[error(transparent)]
+    Kubectl(#[from] KubectlError),
+    /// Its state.
+    #[error(transparent)]
+    State(#[from] KubeStateError),
+    /// Its file.
+    #[error("the state of the cluster cannot be kept")]
+    Io(#[from] std::io::Error),
+}
+
+impl Problem for ChangeError {
+    fn class(&self) -> Class {
+        match self {
+            Self::TooFew { .. } | Self::Unknown { .. } | Self::Several { .. } => Class::Usage,
+            Self::Apply(error) => error.class(),
+            Self::Pods(error) => error.class(),
+            Self::Kubectl(error) => error.class(),
+            Self::State(error) => error.class(),
+            Self::Io(_) => Class::Environment,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::TooFew { racks, .. } => Some(format!("keep at least {racks}")),
+            Self::Unknown { name, known, .. } => {
+                Some(helenus_model::topology::name_hint(name, known))
+            }
+            Self::Several { known, .. } => {
+                Some(format!("choose one with --dc: {}", known.join(", ")))
+            }
+            Self::Apply(error) => error.hint(),
+            Self::Pods(error) => error.hint(),
+            Self::Kubectl(error) => error.hint(),
+            Self::State(error) => error.hint(),
+            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
+        }
+    }
+}
+
+/// What scaling does, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scaling {
+    /// A StatefulSet gets one more pod; its node joins.
+    Add(PodSet),
+    /// A StatefulSet's last pod goes, after its node has given its data away.
+    Remove(PodSet),
+}
+
+impl Scaling {
+    /// The pod that comes or goes.
+    pub fn pod(&self) -> String {
+        match self {
+            Self::Add(set) => format!("{}-{}", set.name, set.replicas),
+            Self::Remove(set) => format!("{}-{}", set.name, set.replicas.saturating_sub(1)),
+        }
+    }
+}
+
+/// The steps from what there is to so many nodes with data in a data centre: the smallest rack grows first, the largest
+/// shrinks first.
+///
+/// # Errors
+/// No such data centre, or fewer nodes than racks.
+pub fn scaling(
+    state: &KubeState,
+    data_center: Option<&str>,
+    nodes: u32,
+) -> Result<Vec<Scaling>, ChangeError> {
+    let plan = state.rendered()?;
+    let data = || plan.sets.iter().filter(|set| !set.coordinator);
+    let mut known: Vec<String> = data().map(|set| set.data_center.clone()).collect();
+    known.dedup();
+    let cluster = state.name().to_owned();
+    let chosen = match (data_center, &known[..]) {
+        (Some(name), _) if known.iter().any(|one| one == name) => name.to_owned(),
+        (Some(name), _) => {
+            let name = name.to_owned();
+            return Err(ChangeError::Unknown {
+                cluster,
+                name,
+                known,
+            });
+        }
+        (None, [one]) => one.clone(),
+        (None, _) => return Err(ChangeError::Several { cluster, known }),
+    };
+    let mut sets: Vec<PodSet> = data()
+        .filter(|set| set.data_center == chosen)
+        .cloned()
+        .collect();
+    let count = |sets: &[PodSet]| sets.iter().map(|set| set.replicas).sum::<u32>();
+    if (nodes as usize) < sets.len() {
+        return Err(ChangeError::TooFew {
+            data_center: chosen,
+            racks: sets.len(),
+            nodes,
+        });
+    }
+    let mut steps = Vec::new();
+    while count(&sets) < nodes {
+        let Some(least) = sets.iter_mut().min_by_key(|set| set.replicas) else {
+            break;
+        };
+        steps.push(Scaling::Add(least.clone()));
+        least.replicas += 1;
+    }
+    while count(&sets) > nodes {
+        let Some(most) = sets.iter_mut().max_by_key(|set| set.replicas) else {
+            break;
+        };
+        steps.push(Scaling::Remove(most.clone()));
+        most.replicas -= 1;
+    }
+    Ok(steps)
+}
+
+/// Carries the steps out, one node at a time, each until the ring is whole again; the volume of a node that went is
+/// deleted where `volumes` says so. `see` is told what happens.
+///
+/// # Errors
+/// A step fails; those before it stay done, and the state says how many pods there are.
+pub fn scale(
+    kubectl: &Kubectl,
+    clusters: &KubeClusters,
+    state: &mut KubeState,
+    steps: &[Scaling],
+    volumes: bool,
+    (within, cancel): (Duration, &Cancel),
+    see: &mut dyn FnMut(&str),
+) -> Result<(), ChangeError> {
+    // A pod that is not among the first ones joins only what has formed.
+    form(kubectl, clusters, state)?;
+    for step in steps {
+        let (set, replicas) = match step {
+            Scaling::Add(set) => {
+                see(&format!("{} joins", step.pod()));
+                (set, set.replicas + 1)
+            }
+            Scaling::Remove(set) => {
+                see(&format!("{} gives its data away", step.pod()));
+                let words = ["nodetool", "decommission"];
+                kubectl.exec((&set.namespace, &step.pod()), &words, "")?;
+                (set, set.replicas.saturating_sub(1))
+            }
+        };
+        state.options.replicas.insert(set.name.clone(), replicas);
+        clusters.save(state)?;
+        apply(kubectl, state)?;
+        if let Scaling::Remove(set) = step {
+            let name = step.pod();
+            until_gone(kubectl, state, &name, within, cancel)?;
+            if volumes && state.options.storage.is_some() {
+                let claim = format!("data-{name}");
+                let words = [
+                    "delete",
+                    "pvc",
+                    &claim,
+                    "-n",
+                    &set.namespace,
+                    "--ignore-not-found",
+                ];
+                kubectl.text(&words, "")?;
+            }
+        }
+        wait(kubectl, state, within, cancel, &mut |_| {})?;
+    }
+    Ok(())
+}
+
+/// Starts each node anew, one at a time, in one data centre or in all: it drains, and the next one follows when the ring
+/// is whole again. The names of the pods.
+///
+/// # Errors
+/// A node does not come back; those after it were not touched.
+pub fn restart(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    chosen: &[Pod],
+    (within, cancel): (Duration, &Cancel),
+    see: &mut dyn FnMut(usize, &str),
+) -> Result<(), ChangeError> {
+    for (done, pod) in chosen.iter().enumerate() {
+        see(done, &pod.name);
+        let words = ["delete", "pod", &pod.name, "-n", &pod.namespace];
+        kubectl.text(&words, "")?;
+        until_new(kubectl, state, pod, within, cancel)?;
+        wait(kubectl, state, within, cancel, &mut |_| {})?;
+    }
+    Ok(())
+}
+
+/// Waits until a pod of this name is another one.
+fn until_new(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    old: &Pod,
+    within: Duration,
+    cancel: &Cancel,
+) -> Result<(), ChangeError> {
+    let is_new = |all: &[Pod]| {
+        let found = all.iter().find(|pod| pod.place() == old.place());
+        found.is_some_and(|pod| pod.uid != old.uid)
+    };
+    until(kubectl, state, &old.name, within, cancel, &is_new)
+}
+
+fn until_gone(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    name: &str,
+    within: Duration,
+    cancel: &Cancel,
+) -> Result<(), ChangeError> {
+    let is_gone = |all: &[Pod]| !all.iter().any(|pod| pod.name == name);
+    until(kubectl, state, name, within, cancel, &is_gone)
+}
+
+fn until(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    name: &str,
+    within: Duration,
+    cancel: &Cancel,
+    is_so: &dyn Fn(&[Pod]) -> bool,
+) -> Result<(), ChangeError> {
+    let begin = Instant::now();
+    while !is_so(&pods(kubectl, state)?) {
+        if cancel.is_set() {
+            return Err(PodsError::Interrupted.into());
+        }
+        if begin.elapsed() > within {
+            return Err(ApplyError::Stays(vec![name.to_owned()]).into());
+        }
+        std::thread::sleep(super::pods::WAIT_EVERY);
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! Faults of a cluster on Kubernetes, by means that Kubernetes has: a pod killed, a worker drained, data centres cut.
+//! Refuses to call a cut one where connections still pass.
+
+use super::pods::{Pod, PodsError, pods};
+use super::ring::ring;
+use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
+use crate::cancel::Cancel;
+use crate::error::{Class, Problem};
+use helenus_model::kube::names::{LABEL_MAX, label};
+use helenus_model::kube::pod::LAUNCHER;
+use helenus_model::kube::policy::{self, Side};
+use helenus_model::kube::{ID, PodSet};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a network plugin to enforce a new policy.
+const ENFORCED_WITHIN: Duration = Duration::from_secs(15);
+
+/// Longest wait until nodes whose connections were cut see each other down.
+const SEEN_DOWN_WITHIN: Duration = Duration::from_secs(60);
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Why there is no such fault.
+#[derive(Debug, thiserror::Error)]
+pub enum FaultError {
+    /// No such data centre.
+    #[error("{cluster} has no data centre {name:?}")]
+    Unknown {
+        /// The cluster.
+        cluster: String,
+        /// Asked for.
+        name: String,
+        /// All of them.
+        known: Vec<String>,
+    },
+    /// A data centre from itself.
+    #[error("{0} cannot be cut from itself")]
+    Same(String),
+    /// Policies are not enforced.
+    #[error("not enforced: connections from {from} to {to} still open")]
+    NotEnforced {
+        /// Pod.
+        from: String,
+        /// Pod.
+        to: String,
+    },
+    /// They are cut already.
+    #[error("{from} does not reach {to} before anything is cut")]
+    Already {
+        /// Pod.
+        from: String,
+        /// Pod.
+        to: String,
+    },
+    /// Pods.
+    #[error(transparent)]
+    Pods(#[from] PodsError),
+    /// kubectl.
+    #[error(transparent)]
+    Kubectl(#[from] KubectlError),
+    /// Its state.
+    #[error(transparent)]
+    State(#[from] KubeStateError),
+    /// Its file.
+    #[error("the state of the cluster cannot be kept")]
+    Io(#[from] std::io::Error),
+}
+
+impl Problem for FaultError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unknown { .. } | Self::Same(_) => Class::Usage,
+            Self::NotEnforced { .. } | Self::Io(_) => Class::Environment,
+            Self::Already { .. } => Class::Cluster,
+            Self::Pods(error) => error.class(),
+            Self::Kubectl(error) => error.class(),
+            Self::State(error) => error.class(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { name, known, .. } => {
+                Some(helenus_model::topology::name_hint(name, known))
+            }
+            Self::Same(_) => Some("name two data centres".to_owned()),
+            Self::NotEnforced { .. } => Some("the network plugin of this cluster ignores NetworkPolicies; Calico and Cilium enforce them. The policies were deleted again".to_owned()),
+            Self::Already { .. } => Some("helenus kube heal ends the faults of the cluster".to_owned()),
+            Self::Pods(error) => error.hint(),
+            Self::Kubectl(error) => error.hint(),
+            Self::State(error) => error.hint(),
+            Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
+        }
+    }
+}
+
+/// How a cut holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Whether connections that were open ended, too: the nodes see each other down.
+    pub open_connections: bool,
+}
+
+/// Ends a pod at once, without its drain.
+///
+/// # Errors
+/// What kubectl says.
+pub fn kill(kubectl: &Kubectl, pod: &Pod) -> Result<(), KubectlError> {
+    let words = [
+        "delete",
+        "pod",
+        &pod.name,
+        "-n",
+        &pod.namespace,
+        "--grace-period=0",
+        "--force",
+    ];
+    kubectl.text(&words, "")?;
+    Ok(())
+}
+
+/// Moves the cluster's pods off a worker, as the disruption budget permits, and keeps new ones off it until [`heal`].
+/// Pods of others stay.
+///
+/// # Errors
+/// What kubectl says: no such worker, or the budget does not permit it within the time.
+pub fn drain(
+    kubectl: &Kubectl,
+    clusters: &KubeClusters,
+    state: &mut KubeState,
+    worker: &str,
+    within: Duration,
+) -> Result<(), FaultError> {
+    if !state.drained.iter().any(|one| one == worker) {
+        state.drained.push(worker.to_owned());
+        clusters.save(state)?;
+    }
+    let chosen = format!("--pod-selector={ID}={}", state.id());
+    let timeout = format!("--timeout={}s", within.as_secs());
+    let words = [
+        "drain",
+        worker,
+        &chosen,
+        "--delete-emptydir-data",
+        "--ignore-daemonsets",
+        &timeout,
+    ];
+    kubectl.text(&words, "")?;
+    Ok(())
+}
+
+/// Cuts two data centres by NetworkPolicies, and tries whether they hold.
+///
+/// # Errors
+/// [`FaultError::NotEnforced`], with the policies deleted again.
+pub fn cut(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    between: [&str; 2],
+    cancel: &Cancel,
+) -> Result<Cut, FaultError> {
+    let plan = state.rendered()?;
+    let all = pods(kubectl, state)?;
+    let [a, b] = between;
+    if a == b {
+        return Err(FaultError::Same(a.to_owned()));
+    }
+    let mut known: Vec<String> = plan
+        .sets
+        .iter()
+        .map(|set| set.data_center.clone())
+        .collect();
+    known.dedup();
+    let members = |name: &str| -> Result<(Vec<&PodSet>, Vec<&Pod>), FaultError> {
+        let sets: Vec<&PodSet> = plan
+            .sets
+            .iter()
+            .filter(|set| set.data_center == name)
+            .collect();
+        let own = |pod: &&Pod| {
+            let of = |set: &&PodSet| set.name == pod.set && set.namespace == pod.namespace;
+            pod.ready && sets.iter().any(of)
+        };
+        let pods: Vec<&Pod> = all.iter().filter(own).collect();
+        match (sets.is_empty(), pods.is_empty()) {
+            (true, _) => Err(FaultError::Unknown {
+                cluster: state.name().to_owned(),
+                name: name.to_owned(),
+                known: known.clone(),
+            }),
+            (_, true) => Err(PodsError::None(format!("{}/{name}", state.name())).into()),
+            _ => Ok((sets, pods)),
+        }
+    };
+    let ((sets_a, pods_a), (sets_b, pods_b)) = (members(a)?, members(b)?);
+    let side = |name: &str, sets: &[&PodSet], pods: &[&Pod]| Side {
+        namespace: sets[0].namespace.clone(),
+        label: label(&[name], LABEL_MAX),
+        addresses: pods.iter().map(|pod| pod.ip.clone()).collect(),
+    };
+    let sides = [side(a, &sets_a, &pods_a), side(b, &sets_b, &pods_b)];
+    let (from, to) = (pods_a[0], pods_b[0]);
+    if !reaches(kubectl, state, from, to) {
+        let (from, to) = (from.place(), to.place());
+        return Err(FaultError::Already { from, to });
+    }
+    let instance = label(&[state.name()], LABEL_MAX);
+    kubectl.apply(&policy::cut(&instance, state.id(), &sides))?;
+    let begin = Instant::now();
+    while reaches(kubectl, state, from, to) {
+        if begin.elapsed() > ENFORCED_WITHIN || cancel.is_set() {
+            join(kubectl, state)?;
+            let (from, to) = (from.place(), to.place());
+            return Err(FaultError::NotEnforced { from, to });
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let begin = Instant::now();
+    loop {
+        let seen = ring(kubectl, &plan, &all).map_err(PodsError::from)?;
+        let down = seen.views.iter().any(|(_, view)| {
+            let other = |node: &&_| seen_in(node, &pods_b);
+            view.iter()
+                .filter(other)
+                .all(|node| node.state.starts_with('D'))
+        });
+        if down || begin.elapsed() > SEEN_DOWN_WITHIN || cancel.is_set() {
+            return Ok(Cut {
+                open_connections: down,
+            });
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn seen_in(node: &super::ring::NodeSeen, pods: &[&Pod]) -> bool {
+    pods.iter().any(|pod| pod.ip == node.address)
+}
+
+/// Whether a pod can open a connection to another one's port for nodes.
+fn reaches(kubectl: &Kubectl, state: &KubeState, from: &Pod, to: &Pod) -> bool {
+    let address = format!("{}:{}", to.ip, state.plan.ports.storage);
+    let words = [LAUNCHER, "__pod", "reach", &address];
+    kubectl.exec(from.at(), &words, "").is_ok()
+}
+
+/// Deletes the cluster's policies.
+fn join(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<String>, FaultError> {
+    let plan = state.rendered()?;
+    let chosen = format!("{ID}={}", state.id());
+    let mut lines = Vec::new();
+    for namespace in &plan.namespaces {
+        let words = ["delete", "networkpolicy", "-n", namespace, "-l", &chosen];
+        let text = kubectl.text(&words, "")?;
+        lines.extend(
+            text.lines()
+                .filter(|line| line.contains("deleted"))
+                .map(str::to_owned),
+        );
+    }
+    Ok(lines)
+}
+
+/// Ends the faults that last: policies are deleted, workers take pods again. What was done.
+///
+/// # Errors
+/// What kubectl says.
+pub fn heal(
+    kubectl: &Kubectl,
+    clusters: &KubeClusters,
+    state: &mut KubeState,
+) -> Result<Vec<String>, FaultError> {
+    let mut done = join(kubectl, state)?;
+    for worker in std::mem::take(&mut state.drained) {
+        let text = kubectl.text(&["uncordon", &worker], "")?;
+        done.extend(text.lines().map(str::to_owned));
+    }
+    clusters.save(state)?;
+    Ok(done)
+}

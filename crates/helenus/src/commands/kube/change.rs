@@ -1,0 +1,199 @@
+//! `helenus kube scale`, `restart`, `fault` and `heal`: what changes a cluster on Kubernetes.
+//! Refuses to do two things at once: one node after the other.
+
+use super::{clusters, known};
+use crate::cli::kube::acts::{Fault, FaultWhat, Heal, Restart, Scale};
+use crate::error::CommandError;
+use crate::ui::{Answers, Ui};
+use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::kube::{self, Pod, Scaling};
+use helenus_model::format::Format;
+use serde::Serialize;
+
+/// What was done to a cluster, or would be.
+#[derive(Debug, Serialize)]
+struct Change {
+    /// `helenus.kube-change/1`.
+    format: Format,
+    /// The cluster.
+    name: String,
+    /// Whether nothing was done.
+    dry_run: bool,
+    /// What, in order.
+    changes: Vec<String>,
+}
+
+impl Change {
+    fn new(name: &str, dry_run: bool, changes: Vec<String>) -> Self {
+        Self {
+            format: Format::new("kube-change", 1),
+            name: name.to_owned(),
+            dry_run,
+            changes,
+        }
+    }
+
+    fn show(&self, ui: &Ui) -> u8 {
+        ui.result(self, || {
+            let lines: String = self
+                .changes
+                .iter()
+                .map(|one| format!("  {one}\n"))
+                .collect();
+            format!("{lines}{}\n", self.answer())
+        });
+        0
+    }
+}
+
+impl Answers for Change {
+    fn answer(&self) -> String {
+        match (self.dry_run, self.changes.is_empty()) {
+            (_, true) => format!("{}: nothing to do", self.name),
+            (true, false) => format!("{}: nothing was done (--dry-run)", self.name),
+            (false, false) => format!("{}: done", self.name),
+        }
+    }
+}
+
+pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let steps =
+        kube::scaling(&state, flags.dc.as_deref(), flags.nodes).map_err(ClusterError::from)?;
+    let words = |step: &Scaling| match step {
+        Scaling::Add(_) => format!("{} joins", step.pod()),
+        Scaling::Remove(set) if flags.volumes && state.options.storage.is_some() => format!(
+            "{0} gives its data to the others and goes, and its volume {1}/data-{0}",
+            step.pod(),
+            set.namespace
+        ),
+        Scaling::Remove(_) => format!("{} gives its data to the others and goes", step.pod()),
+    };
+    let change = Change::new(
+        &flags.name,
+        flags.dry_run,
+        steps.iter().map(words).collect(),
+    );
+    if !flags.dry_run && !steps.is_empty() {
+        let progress = ui.progress("scaling");
+        let mut done = 0;
+        let mut see = |what: &str| {
+            progress.at(done, steps.len() as u64);
+            progress.say(what);
+            done += 1;
+        };
+        let waits = (flags.timeout, &context.cancel);
+        let all = clusters(context);
+        kube::scale(
+            &kubectl,
+            &all,
+            &mut state,
+            &steps,
+            flags.volumes,
+            waits,
+            &mut see,
+        )
+        .map_err(ClusterError::from)?;
+    }
+    let stay = steps.iter().any(|step| matches!(step, Scaling::Remove(_)));
+    if stay && !flags.volumes && !flags.dry_run && state.options.storage.is_some() {
+        ui.caution("the volumes of nodes that went stay, and no node can start on one again: delete them before you scale up");
+    }
+    Ok(change.show(ui))
+}
+
+pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (name, named) = match flags.target.split_once('/') {
+        Some((name, pod)) => (name, Some(pod)),
+        None => (flags.target.as_str(), None),
+    };
+    let (state, kubectl) = known(name, context, ui)?;
+    let plan = state.rendered().map_err(ClusterError::from)?;
+    if let Some(dc) = &flags.dc {
+        kube::scaling(&state, Some(dc), u32::MAX >> 20).map_err(ClusterError::from)?;
+    }
+    let chosen: Vec<Pod> = match named {
+        Some(pod) => vec![kube::pod(&kubectl, &state, Some(pod)).map_err(ClusterError::from)?],
+        None => kube::pods(&kubectl, &state).map_err(ClusterError::from)?,
+    };
+    let in_dc = |pod: &Pod| {
+        let mut sets = plan.sets.iter().filter(|set| set.name == pod.set);
+        flags.dc.is_none() || sets.any(|set| Some(&set.data_center) == flags.dc.as_ref())
+    };
+    let chosen: Vec<Pod> = chosen.into_iter().filter(in_dc).collect();
+    let words = |pod: &Pod| format!("{} drains and starts anew", pod.name);
+    let change = Change::new(name, flags.dry_run, chosen.iter().map(words).collect());
+    if !flags.dry_run {
+        let progress = ui.progress("restarting");
+        let mut see = |done: usize, what: &str| {
+            progress.at(done as u64, chosen.len() as u64);
+            progress.say(what);
+        };
+        let waits = (flags.timeout, &context.cancel);
+        kube::restart(&kubectl, &state, &chosen, waits, &mut see).map_err(ClusterError::from)?;
+    }
+    Ok(change.show(ui))
+}
+
+pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let change = |dry_run, what: String| Change::new(&flags.name, dry_run, vec![what]).show(ui);
+    Ok(match &flags.what {
+        FaultWhat::Kill { pod, dry_run } => {
+            let pod = kube::pod(&kubectl, &state, Some(pod)).map_err(ClusterError::from)?;
+            if !dry_run {
+                kube::kill(&kubectl, &pod).map_err(ClusterError::from)?;
+            }
+            change(*dry_run, format!("{} killed", pod.place()))
+        }
+        FaultWhat::Drain {
+            worker,
+            timeout,
+            dry_run,
+        } => {
+            if !dry_run {
+                let _progress = ui.progress("draining");
+                kube::drain(&kubectl, &clusters(context), &mut state, worker, *timeout)
+                    .map_err(ClusterError::from)?;
+            }
+            let what = format!(
+                "worker {worker} takes no pods, and those of {} left it",
+                flags.name
+            );
+            change(*dry_run, what)
+        }
+        FaultWhat::Cut { a, b, dry_run } => {
+            let mut what = format!("{a} and {b} cut");
+            if !dry_run {
+                let _progress = ui.progress("cutting, and trying whether it holds");
+                let cut = kube::cut(&kubectl, &state, [a, b], &context.cancel)
+                    .map_err(ClusterError::from)?;
+                what += match cut.open_connections {
+                    true => ": enforced, also for open connections",
+                    false => ": enforced for new connections; not enforced for open ones",
+                };
+            }
+            change(*dry_run, what)
+        }
+    })
+}
+
+pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let changes = match flags.dry_run {
+        true => {
+            let drained = state
+                .drained
+                .iter()
+                .map(|worker| format!("{worker} uncordoned"));
+            std::iter::once("network policies of the cluster deleted".to_owned())
+                .chain(drained)
+                .collect()
+        }
+        false => {
+            kube::heal(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?
+        }
+    };
+    Ok(Change::new(&flags.name, flags.dry_run, changes).show(ui))
+}

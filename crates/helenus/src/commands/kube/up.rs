@@ -1,0 +1,176 @@
+//! `helenus kube up` and `kube wait`: applies a cluster, and says what it waits for.
+//! Refuses to leave a person without the reason of a wait.
+
+use super::render::{files, options, refused};
+use super::view::KubeStatus;
+use super::{asked, clusters, known, say_where};
+use crate::cli::kube::acts::{Up, Wait};
+use crate::error::{CommandError, code};
+use crate::ui::Ui;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{ClusterError, Problem as _};
+use helenus_cluster::kube::{self, KubeState, KubeStateError, Kubectl, Progress};
+use helenus_model::kube::options::Form;
+use helenus_model::kube::render;
+use helenus_model::kube::waiting::Waiting;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    if matches!(flags.form, Form::HelmValues | Form::Kustomize) {
+        let text = format!("{} is not applied by helenus", flags.form.as_str());
+        let hint = "helenus kube render writes it, with the command that applies it";
+        return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
+    }
+    let began = Instant::now();
+    let planned = asked(&flags.cluster, context, ui)?;
+    let what = (&flags.cluster, &flags.place, &flags.stack);
+    let options = options(flags.form, what, &planned.release);
+    let rendered = render(&planned, &options).map_err(|e| refused(&e))?;
+    let all = clusters(context);
+    let old = match all.load(&planned.name) {
+        Ok(old) => Some(old),
+        Err(KubeStateError::Unknown { .. }) => None,
+        Err(error) => return Err(ClusterError::from(error).into()),
+    };
+    let named = flags.kube_context.as_deref();
+    let named = named.or(old.as_ref().map(|old| old.context.as_str()));
+    let kubectl = Kubectl::find(named).map_err(ClusterError::from)?;
+    let mut state = match old {
+        None => KubeState::new(&kubectl, planned, options)
+            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+        Some(old) => again(old, &kubectl, planned, options)?,
+    };
+    say_where(&kubectl, &rendered.namespaces, ui);
+    for caution in &rendered.cautions {
+        ui.caution(caution);
+    }
+    if flags.dry_run {
+        ui.result(&rendered, || {
+            format!("{}\nnothing was applied (--dry-run)\n", files(&rendered))
+        });
+        return Ok(0);
+    }
+    kube::begin(&kubectl, &all, &state).map_err(ClusterError::from)?;
+    let applied = kube::apply(&kubectl, &state).map_err(|error| {
+        let hint = format!(
+            "helenus kube rm {} takes back what was applied",
+            state.name()
+        );
+        CommandError::from(ClusterError::from(error)).or_else_hint(&hint)
+    })?;
+    ui.note(&format!("{} objects applied", applied.lines.len()));
+    if flags.no_wait || flags.form != Form::Plain {
+        return view(&kubectl, &state, ui);
+    }
+    let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
+    kube::form(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
+    let after = u64::try_from(began.elapsed().as_millis()).ok();
+    let view = KubeStatus::new(&state, pods, Some(ring), after)?;
+    ui.result(&view, || view.text());
+    Ok(0)
+}
+
+/// A cluster that was applied before, as it is asked for now: it keeps its id, its place and its size.
+fn again(
+    old: KubeState,
+    kubectl: &Kubectl,
+    plan: helenus_model::plan::ClusterPlan,
+    options: helenus_model::kube::options::Options,
+) -> Result<KubeState, CommandError> {
+    if (&old.context, &old.server) != (&kubectl.context, &kubectl.server) {
+        let text = format!(
+            "{} was applied to context {} already",
+            old.name(),
+            old.context
+        );
+        let hint = format!("helenus kube rm {}, or give another --name", old.name());
+        return Err(CommandError::new(code::USAGE, text).hint(hint));
+    }
+    let formed = old.options.formed || options.formed;
+    let options = helenus_model::kube::options::Options {
+        id: old.options.id.clone(),
+        replicas: old.options.replicas.clone(),
+        formed,
+        ..options
+    };
+    Ok(KubeState {
+        plan,
+        options,
+        ..old
+    })
+}
+
+fn view(kubectl: &Kubectl, state: &KubeState, ui: &Ui) -> Result<u8, CommandError> {
+    let pods = kube::pods(kubectl, state).map_err(ClusterError::from)?;
+    let view = KubeStatus::new(state, pods, None, None)?;
+    ui.result(&view, || view.text());
+    Ok(0)
+}
+
+pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let began = Instant::now();
+    let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
+    kube::form(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?;
+    let after = u64::try_from(began.elapsed().as_millis()).ok();
+    let view = KubeStatus::new(&state, pods, Some(ring), after)?;
+    ui.result(&view, || view.text());
+    Ok(0)
+}
+
+/// Waits, with progress; what will not come by itself is said once, as soon as it is seen.
+fn until_ready(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    within: Duration,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(Vec<kube::Pod>, kube::Ring), CommandError> {
+    let progress = ui.progress("waiting for pods");
+    let mut said = BTreeSet::new();
+    let mut see = |now: &Progress| {
+        progress.at(now.ready as u64, now.total as u64);
+        progress.say(words(now));
+        for one in now
+            .waiting
+            .iter()
+            .filter(|one| one.blocker.remedy().is_some())
+        {
+            let line = waits(one);
+            if said.insert(line.clone()) {
+                ui.caution(&line);
+            }
+        }
+    };
+    let waited = kube::wait(kubectl, state, within, &context.cancel, &mut see);
+    waited.map_err(|error| {
+        let class = error.class();
+        let failure = CommandError::from(ClusterError::from(error));
+        match class {
+            helenus_cluster::error::Class::Cluster => {
+                let hint = format!("helenus kube rm {} removes the cluster", state.name());
+                failure.or_else_hint(&hint)
+            }
+            _ => failure,
+        }
+    })
+}
+
+/// What is waited for, in a few words.
+fn words(now: &Progress) -> String {
+    match (&now.apart, now.waiting.first()) {
+        (Some(why), _) => why.clone(),
+        (None, Some(one)) => format!("{}: {}", one.pod, one.blocker.why()),
+        (None, None) => "waiting for pods".to_owned(),
+    }
+}
+
+/// What a pod waits for, with what to do about it.
+pub(super) fn waits(one: &Waiting) -> String {
+    let why = format!("{}/{}: {}", one.namespace, one.pod, one.blocker.why());
+    match one.blocker.remedy() {
+        Some(remedy) => format!("{why}; {remedy}"),
+        None => why,
+    }
+}
