@@ -41,6 +41,8 @@ pub struct NodeSeen {
     pub state: String,
     /// Its address.
     pub address: String,
+    /// Its host id; empty where nodetool prints none.
+    pub host_id: String,
 }
 
 /// The ring as a node of each data centre sees it.
@@ -55,6 +57,15 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Nodes that are down and have no pod: their data ended with one, and a new node came in its place.
+    pub fn without_pod(&self, pods: &[Pod]) -> Vec<&NodeSeen> {
+        let views = self.views.iter().take(1).flat_map(|(_, view)| view);
+        let has_pod = |node: &NodeSeen| pods.iter().any(|pod| pod.ip == node.address);
+        views
+            .filter(|node| node.state.starts_with('D') && !has_pod(node))
+            .collect()
+    }
+
     /// What the nodes do not agree about; nothing where each pod is up and normal everywhere, with one schema.
     pub fn apart(&self, pods: &[Pod]) -> Option<String> {
         for (who, view) in &self.views {
@@ -115,9 +126,12 @@ fn nodes(status: &str) -> Vec<NodeSeen> {
             && state.starts_with(['U', 'D', '?'])
             && state.ends_with(['N', 'L', 'J', 'M', 'S']);
         known.then_some(())?;
+        let address = words.next()?.to_owned();
+        let is_id = |word: &&str| word.len() == 36 && word.matches('-').count() == 4;
         Some(NodeSeen {
             state: state.to_owned(),
-            address: words.next()?.to_owned(),
+            address,
+            host_id: words.find(is_id).unwrap_or_default().to_owned(),
         })
     };
     status.lines().filter_map(node).collect()
@@ -188,6 +202,9 @@ DN  10.244.1.6   75.3 KiB   16      ?     f3b0c5de-5d38-4f4c-9a8c-0b7f7f1f2a12  
         let pods = [pod("c-0", "10.244.1.5"), pod("c-1", "10.244.1.6")];
         assert_eq!(ring.apart(&pods).as_deref(), Some("c/c-0 sees c/c-1 as DN"));
         assert_eq!(ring.apart(&pods[..1]), None);
+        let gone = ring.without_pod(&pods[..1]);
+        assert_eq!(gone[0].host_id, "f3b0c5de-5d38-4f4c-9a8c-0b7f7f1f2a12");
+        assert!(ring.without_pod(&pods).is_empty());
         let new = [pod("c-2", "10.244.1.7")];
         assert_eq!(
             ring.apart(&new).as_deref(),

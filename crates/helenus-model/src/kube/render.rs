@@ -309,8 +309,10 @@ fn cautions(cluster: &Cluster<'_>) -> Vec<String> {
         );
     }
     if options.storage.is_none() && !operators {
-        all.push("data ends with its pod, and the pod comes back with its old tokens and no rows: give --storage SIZE for volumes, or repair after each restart"
-                .to_owned());
+        all.push(match options.formed {
+            true => "data ends with its pod: a node that comes back joins anew; give --storage SIZE for volumes".to_owned(),
+            false => "data ends with its pod, and the pod comes back with its old tokens and no rows: give --storage SIZE for volumes, or repair after each restart".to_owned(),
+        });
     }
     if plan.security.auth && options.superuser_secret.is_none() && !operators {
         all.push(

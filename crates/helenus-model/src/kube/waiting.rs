@@ -320,7 +320,9 @@ fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
 fn said_of(object: &Value) -> String {
     let said = object["message"].as_str().unwrap_or_default();
     let said = said.split(" preemption:").next().unwrap_or_default();
-    said.split_whitespace().collect::<Vec<_>>().join(" ")
+    let said = said.split(" no new claims to deallocate").next();
+    let words = said.unwrap_or_default().split_whitespace();
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What the last event of these reasons says of an object.

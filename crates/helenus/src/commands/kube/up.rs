@@ -2,7 +2,7 @@
 //! Refuses to leave a person without the reason of a wait.
 
 use super::render::{files, options, refused};
-use super::view::KubeStatus;
+use super::view::{KubeStatus, caution_gone};
 use super::{asked, clusters, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
 use crate::error::{CommandError, code};
@@ -10,7 +10,7 @@ use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, Problem as _};
 use helenus_cluster::kube::{self, KubeState, KubeStateError, Kubectl, Progress};
-use helenus_model::kube::options::Form;
+use helenus_model::kube::options::{Form, Options};
 use helenus_model::kube::render;
 use helenus_model::kube::waiting::Waiting;
 use std::collections::BTreeSet;
@@ -26,7 +26,12 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let planned = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
     let options = options(flags.form, what, &planned.release);
-    let rendered = render(&planned, &options).map_err(|e| refused(&e))?;
+    // What it is to be in the end: it has formed then.
+    let formed = Options {
+        formed: true,
+        ..options.clone()
+    };
+    let rendered = render(&planned, &formed).map_err(|e| refused(&e))?;
     let all = clusters(context);
     let old = match all.load(&planned.name) {
         Ok(old) => Some(old),
@@ -65,6 +70,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
+    caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
     ui.result(&view, || view.text());
@@ -76,7 +82,7 @@ fn again(
     old: KubeState,
     kubectl: &Kubectl,
     plan: helenus_model::plan::ClusterPlan,
-    options: helenus_model::kube::options::Options,
+    options: Options,
 ) -> Result<KubeState, CommandError> {
     if (&old.context, &old.server) != (&kubectl.context, &kubectl.server) {
         let text = format!(
@@ -88,7 +94,7 @@ fn again(
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     }
     let formed = old.options.formed || options.formed;
-    let options = helenus_model::kube::options::Options {
+    let options = Options {
         id: old.options.id.clone(),
         replicas: old.options.replicas.clone(),
         formed,
@@ -113,6 +119,7 @@ pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, Comma
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?;
+    caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
     ui.result(&view, || view.text());

@@ -194,6 +194,9 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
             None
         }
     };
+    if let Some(ring) = &ring {
+        caution_gone(state.name(), ring, &pods, ui);
+    }
     let whole = pods.iter().filter(|pod| pod.ready).count() == plan.pods as usize;
     let view = KubeStatus {
         waiting: match whole {
@@ -207,6 +210,16 @@ pub(super) fn run(flags: &Status, context: &Context, ui: &Ui) -> Result<u8, Comm
     }
     ui.result(&view, || view.text());
     Ok(if whole { 0 } else { code::BAR })
+}
+
+/// Says which nodes are still in the ring though nothing of them is left.
+pub(super) fn caution_gone(name: &str, ring: &Ring, pods: &[Pod], ui: &Ui) {
+    for node in ring.without_pod(pods) {
+        ui.caution(&format!(
+            "{} is down and has no pod any more: helenus kube nodetool {name} removenode {}, then repair",
+            node.address, node.host_id
+        ));
+    }
 }
 
 fn list(context: &Context, ui: &Ui) -> Result<u8, CommandError> {
