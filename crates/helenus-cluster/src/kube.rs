@@ -5,6 +5,7 @@ mod apply;
 mod change;
 mod fault;
 mod kubectl;
+mod operated;
 mod pods;
 mod ring;
 
@@ -12,6 +13,7 @@ pub use apply::{Applied, ApplyError, Owned, apply, begin, form, owned, remove};
 pub use change::{ChangeError, Scaling, restart, scale, scaling};
 pub use fault::{Cut, FaultError, cut, drain, heal, kill};
 pub use kubectl::{Kubectl, KubectlError};
+pub use operated::{Operated, OperatedError, operators, wait_operated};
 pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
 

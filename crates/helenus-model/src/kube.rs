@@ -4,6 +4,7 @@
 pub mod image;
 pub mod kind;
 pub mod names;
+pub mod operated;
 pub mod options;
 pub mod pod;
 pub mod policy;

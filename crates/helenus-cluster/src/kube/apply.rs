@@ -4,6 +4,7 @@
 use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
+use helenus_model::kube::options::Form;
 use helenus_model::kube::{ID, KubePlan};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,6 +16,14 @@ const CONFIG_MAPS: &str = "1-configmaps.yaml";
 
 /// Kinds that a cluster of ours consists of, in the order in which they are deleted.
 const KINDS: &str = "job,statefulset,service,configmap,secret,poddisruptionbudget,networkpolicy";
+
+/// The same with what the operators take up.
+fn kinds(state: &KubeState) -> String {
+    match super::operated::kinds(state.options.form) {
+        Some(operated) => format!("{operated},{KINDS}"),
+        None => KINDS.to_owned(),
+    }
+}
 
 /// Kinds that people put into namespaces.
 const CONTENTS: &str = "pod,service,deployment,statefulset,daemonset,job,cronjob,configmap,secret,persistentvolumeclaim";
@@ -146,13 +155,16 @@ pub fn begin(
     clusters: &KubeClusters,
     state: &KubeState,
 ) -> Result<(), ApplyError> {
-    if let Some(named) = &state.options.namespace {
+    let plan = state.rendered()?;
+    // Those that the rendering does not make itself are a person's.
+    let made = state.options.namespace.is_none() && state.options.form == Form::Plain;
+    for named in plan.namespaces.iter().filter(|_| !made) {
         let found = kubectl.json(&["get", "namespace", named, "--ignore-not-found"], "")?;
         if found.is_null() {
             return Err(ApplyError::NoNamespace(named.clone()));
         }
     }
-    let manifests = state.rendered()?.stream();
+    let manifests = plan.stream();
     let words = ["get", "--ignore-not-found", "-f", "-"];
     let found = kubectl.json(&words, &manifests)?;
     let foreign = items(&found).into_iter();
@@ -213,7 +225,7 @@ pub fn owned(
     let mut all = Vec::new();
     let mut spaces = Vec::new();
     for namespace in &plan.namespaces {
-        let found = kubectl.json(&["get", KINDS, "-n", namespace, "-l", &label], "")?;
+        let found = kubectl.json(&["get", &kinds(state), "-n", namespace, "-l", &label], "")?;
         all.extend(items(&found).into_iter().map(Owned::of));
         let claims = kubectl.json(&["get", "pvc", "-n", namespace, "-l", &label], "")?;
         let claims: Vec<Owned> = items(&claims).into_iter().map(Owned::of).collect();
@@ -272,7 +284,7 @@ pub fn remove(
     for namespace in &plan.namespaces {
         let words = [
             "delete",
-            KINDS,
+            &kinds(state),
             "-n",
             namespace,
             "-l",

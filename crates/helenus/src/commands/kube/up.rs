@@ -5,11 +5,13 @@ use super::render::{files, options, refused};
 use super::view::{KubeStatus, caution_gone};
 use super::{asked, clusters, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, Problem as _};
 use helenus_cluster::kube::{self, KubeState, KubeStateError, Kubectl, Progress};
+use helenus_model::kube::operated::{Part, PartState};
 use helenus_model::kube::options::{Form, Options};
 use helenus_model::kube::render;
 use helenus_model::kube::waiting::Waiting;
@@ -56,6 +58,9 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         });
         return Ok(0);
     }
+    if !flags.no_wait {
+        kube::operators(&kubectl, flags.form).map_err(ClusterError::from)?;
+    }
     kube::begin(&kubectl, &all, &state).map_err(ClusterError::from)?;
     let applied = kube::apply(&kubectl, &state).map_err(|error| {
         let hint = format!(
@@ -64,9 +69,15 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         );
         CommandError::from(ClusterError::from(error)).or_else_hint(&hint)
     })?;
-    ui.note(&format!("{} objects applied", applied.lines.len()));
-    if flags.no_wait || flags.form != Form::Plain {
+    ui.note(&format!(
+        "{} applied",
+        plural(applied.lines.len(), "object")
+    ));
+    if flags.no_wait {
         return view(&kubectl, &state, ui);
+    }
+    if flags.form != Form::Plain {
+        return operated(&kubectl, &state, (flags.timeout, began), context, ui);
     }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
@@ -117,11 +128,48 @@ fn view(kubectl: &Kubectl, state: &KubeState, ui: &Ui) -> Result<u8, CommandErro
 pub(super) fn wait(flags: &Wait, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let began = Instant::now();
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
+    if state.options.form != Form::Plain {
+        return operated(&kubectl, &state, (flags.timeout, began), context, ui);
+    }
     let (pods, ring) = until_ready(&kubectl, &state, flags.timeout, context, ui)?;
     kube::form(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?;
     caution_gone(state.name(), &ring, &pods, ui);
     let after = u64::try_from(began.elapsed().as_millis()).ok();
     let view = KubeStatus::new(&state, pods, Some(ring), after)?;
+    ui.result(&view, || view.text());
+    Ok(0)
+}
+
+/// Waits for what the operators bring up, and says where the superuser's password is.
+fn operated(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    (within, began): (Duration, Instant),
+    context: &Context,
+    ui: &Ui,
+) -> Result<u8, CommandError> {
+    let progress = ui.progress("waiting for the operators");
+    let mut see = |parts: &[Part]| {
+        let ready = parts.iter().filter(|part| part.state == PartState::Ready);
+        progress.at(ready.count() as u64, parts.len() as u64);
+        let mut waiting = parts.iter().filter_map(|part| match &part.state {
+            PartState::Waiting(why) => Some(format!("{}: {why}", part.name)),
+            PartState::Ready | PartState::Failed(_) => None,
+        });
+        progress.say(waiting.next().unwrap_or_default());
+    };
+    let done = kube::wait_operated(kubectl, state, within, &context.cancel, &mut see)
+        .map_err(ClusterError::from)?;
+    drop(progress);
+    match &done.superuser {
+        Some((namespace, name)) => ui.note(&format!(
+            "superuser: Secret {name} in namespace {namespace}"
+        )),
+        None => ui.note("no Secret of a superuser: the cluster asks for no password"),
+    }
+    let after = u64::try_from(began.elapsed().as_millis()).ok();
+    let parts = done.parts.into_iter().map(|part| part.name).collect();
+    let view = KubeStatus::new(state, Vec::new(), None, after)?.with_parts(parts);
     ui.result(&view, || view.text());
     Ok(0)
 }

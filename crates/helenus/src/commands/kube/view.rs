@@ -43,6 +43,9 @@ pub(super) struct KubeStatus {
     /// Versions of the schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema_versions: Option<usize>,
+    /// What the operators brought up: data centres, Reaper, Medusa; empty without operators.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<String>,
     /// What pods wait for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waiting: Vec<Waiting>,
@@ -96,8 +99,14 @@ impl KubeStatus {
             schema_versions: ring.as_ref().map(|ring| ring.schema_versions),
             status: ring.map(|ring| ring.status),
             waiting: Vec::new(),
+            parts: Vec::new(),
             ready_after_ms,
         })
+    }
+
+    /// With what operators brought up, and no pods of our own.
+    pub(super) fn with_parts(self, parts: Vec<String>) -> Self {
+        Self { parts, ..self }
     }
 
     fn ready(&self) -> usize {
@@ -133,11 +142,19 @@ impl KubeStatus {
                 pod.restarts.to_string(),
             ]);
         }
+        let pods = match self.parts.is_empty() {
+            true => table.render(),
+            false => self
+                .parts
+                .iter()
+                .map(|part| format!("  {part}: ready\n"))
+                .collect(),
+        };
         let ring = match &self.status {
             Some(status) => format!("\n{}\n", status.trim()),
             None => String::new(),
         };
-        format!("{}{ring}\n{}\n", table.render(), self.answer())
+        format!("{pods}{ring}\n{}\n", self.answer())
     }
 }
 
@@ -146,6 +163,12 @@ impl Answers for KubeStatus {
         let after = self.ready_after_ms.map_or(String::new(), |ms| {
             format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
         });
+        if !self.parts.is_empty() {
+            return format!(
+                "cluster {}: Cassandra {}, ready as the operators say{after}",
+                self.name, self.release
+            );
+        }
         format!(
             "cluster {}: Cassandra {}, {} of {} ready{after}",
             self.name,
