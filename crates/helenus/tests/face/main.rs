@@ -19,6 +19,7 @@ mod history_runs;
 mod inputs;
 mod json;
 mod kube;
+mod kube_acts;
 mod ledger;
 mod levels;
 mod like;

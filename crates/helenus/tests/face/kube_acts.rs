@@ -1,0 +1,364 @@
+//! `kube up`, `wait`, `rm` and the others: what is applied, what is refused, what is named, by the answers of a kubectl
+//! that a test can tell what to say. A real Kubernetes is `cargo xtask prove kube`.
+
+use crate::lab::TestLab;
+
+/// Answers from files beside it, remembers its words, and puts the cluster's id where an answer has `@ID@`.
+const KUBECTL: &str = r#"#!/bin/sh
+cd "$(dirname "$0")/../kube" || exit 1
+echo "$*" >> words
+id=$(sed -n 's/.*helenus\.io\/id: *"\{0,1\}\([0-9a-f]*\).*/\1/p' applied 2>/dev/null | head -1)
+say() { [ -f "$1" ] && sed "s/@ID@/$id/g" "$1"; true; }
+case "$*" in
+  "config get-contexts"*) cat contexts ;;
+  *"config view"*) printf %s "$(cat server)" ;;
+  *" apply "*) cat >> applied; [ ! -f refuses ] || { cat refuses >&2; exit 1; }; echo "a serverside-applied"; echo "b serverside-applied" ;;
+  *"get --ignore-not-found -f -"*) cat > asked; say existing ;;
+  *"get pods,pvc,statefulsets,events"*) say seen ;;
+  *"get pods "*) say pods ;;
+  *"get pvc "*) say claims ;;
+  *"get namespace "*) say namespace ;;
+  *"get job,"*) say objects ;;
+  *"get pod,"*) say contents ;;
+  *"exec "*"nodetool status"*) say status ;;
+  *"exec "*"describecluster"*) say cluster ;;
+  *"get crd "*) say crd ;;
+  *) : ;;
+esac
+"#;
+
+const NOBODY: &str = r#"{"items": []}"#;
+
+const STATUS: &str = "Datacenter: datacenter1\nUN  10.0.0.1  75.3 KiB  16  ?  f3b0c5de-5d38-4f4c-9a8c-0b7f7f1f2a11  rack1\n";
+
+const CLUSTER: &str = "\tSchema versions:\n\t\t54e1: [10.0.0.1]\n\n";
+
+fn pod(status: &str) -> String {
+    format!(
+        r#"{{"items": [{{"kind": "Pod",
+        "metadata": {{"name": "demo-datacenter1-rack1-0", "namespace": "demo", "uid": "u1", "labels": {{"helenus.io/id": "@ID@", "helenus.io/set": "demo-datacenter1-rack1"}}}},
+        "spec": {{"nodeName": "worker1", "containers": [{{"name": "cassandra", "resources": {{"limits": {{"memory": "300Mi"}}}}}}]}},
+        "status": {status}}}]}}"#
+    )
+}
+
+fn ready() -> String {
+    pod(
+        r#"{"podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [{"name": "cassandra", "restartCount": 0}]}"#,
+    )
+}
+
+/// A lab with one context, and a cluster that is there as soon as it is applied.
+fn lab() -> TestLab {
+    let mut lab = TestLab::new();
+    lab.program("bin/kubectl", KUBECTL);
+    let path = std::env::var("PATH").unwrap_or_default();
+    lab.set("PATH", format!("{}:{path}", lab.path("bin").display()));
+    for (file, text) in [
+        ("contexts", "kind-a\n"),
+        ("server", "https://192.0.2.1:6443"),
+        ("seen", &ready()),
+        ("pods", &ready()),
+        ("status", STATUS),
+        ("cluster", CLUSTER),
+        ("claims", NOBODY),
+        (
+            "objects",
+            r#"{"items": [{"kind": "StatefulSet", "metadata": {"name": "demo-datacenter1-rack1", "namespace": "demo", "labels": {"helenus.io/id": "@ID@"}}}]}"#,
+        ),
+        ("contents", NOBODY),
+        (
+            "namespace",
+            r#"{"kind": "Namespace", "metadata": {"name": "demo", "labels": {"helenus.io/id": "@ID@"}}}"#,
+        ),
+    ] {
+        lab.write(&format!("kube/{file}"), text);
+    }
+    lab
+}
+
+fn read(lab: &TestLab, file: &str) -> String {
+    fs_err::read_to_string(lab.path(&format!("kube/{file}"))).unwrap_or_default()
+}
+
+const UP: [&str; 5] = ["kube", "up", "--name", "demo", "-n1"];
+
+#[test]
+fn a_cluster_is_applied_with_an_id_and_formed_once_it_serves() {
+    let lab = lab();
+    let status = lab.json(&UP);
+    assert_eq!(status["format"], "helenus.kube-status/1");
+    assert_eq!(status["pods"][0]["state"], "UN");
+    let id = status["id"].as_str().expect("an id").to_owned();
+    let applied = read(&lab, "applied");
+    assert!(
+        applied.contains(&format!("helenus.io/id: {id}")),
+        "{applied}"
+    );
+    let (before, after) = applied.split_at(applied.rfind("kind: ConfigMap").expect("one"));
+    assert!(!before.contains("formed:") && after.contains("formed:"));
+    // Once more: the same cluster, with its id.
+    let again = lab.json(&UP);
+    assert_eq!(
+        (&again["id"], &again["formed"]),
+        (&status["id"], &true.into())
+    );
+    shot!(lab.run(&["kube", "status"]), @"
+    exit code: 0
+    --- standard output
+    cluster  release  context  namespaces  pods
+    demo     5.0.9    kind-a   demo           1
+    ");
+    let waited = lab.done(&["kube", "wait", "demo"]);
+    assert!(waited.contains(STATUS.trim()), "{waited}");
+    assert!(waited.contains("cluster demo: Cassandra 5.0.9, 1 of 1 pod ready after "));
+}
+
+#[test]
+fn what_exists_and_is_another_s_is_not_touched() {
+    let lab = lab();
+    lab.write(
+        "kube/existing",
+        r#"{"kind": "Namespace", "metadata": {"name": "demo", "labels": {}}}"#,
+    );
+    shot!(lab.run(&UP), @"
+    exit code: 2
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: Namespace demo exists already and is not of this cluster
+    hint: give the cluster another --name; --namespace puts it into a namespace of yours
+    ");
+    assert!(!read(&lab, "words").contains(" apply "));
+    assert!(read(&lab, "asked").contains("kind: Namespace"));
+    shot!(lab.run(&["kube", "status"]), @"
+    exit code: 0
+    --- standard output
+    no cluster was applied to Kubernetes
+    ");
+}
+
+#[test]
+fn a_context_is_named_where_there_are_several_and_is_the_same_ever_after() {
+    let lab = lab();
+    lab.write("kube/contexts", "kind-a\nprod\n");
+    shot!(lab.run(&UP), @"
+    exit code: 2
+    --- standard error
+    error: kubectl has 2 contexts, and none was named
+    hint: choose one with --kube-context: kind-a, prod
+    ");
+    shot!(lab.run(&["kube", "up", "--name", "demo", "-n1", "--kube-context", "kind-b"]), @r#"
+    exit code: 2
+    --- standard error
+    error: kubectl has no context "kind-b"
+    hint: did you mean kind-a?
+    "#);
+    lab.done(&[
+        "kube",
+        "up",
+        "--name",
+        "demo",
+        "-n1",
+        "--kube-context",
+        "kind-a",
+    ]);
+    shot!(lab.run(&["kube", "up", "--name", "demo", "-n1", "--kube-context", "prod"]), @"
+    exit code: 2
+    --- standard error
+    error: demo was applied to context kind-a already
+    hint: helenus kube rm demo, or give another --name
+    ");
+    lab.write("kube/server", "https://192.0.2.9:6443");
+    shot!(lab.run(&["kube", "wait", "demo"]), @"
+    exit code: 2
+    --- standard error
+    error: context kind-a leads to https://192.0.2.9:6443 now; the cluster was applied to https://192.0.2.1:6443
+    hint: set KUBECONFIG to the file that was used then
+    ");
+    shot!(lab.run(&["kube", "wait", "dem"]), @r#"
+    exit code: 2
+    --- standard error
+    error: no cluster "dem" was applied to Kubernetes
+    hint: did you mean demo?
+    "#);
+}
+
+#[test]
+fn a_pod_that_cannot_start_is_named_with_its_remedy_and_ends_the_wait() {
+    let lab = lab();
+    lab.write(
+        "kube/seen",
+        &pod(r#"{"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [{"name": "cassandra", "image": "localhost/nothing:1", "restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}]}"#),
+    );
+    shot!(lab.run(&UP), @"
+    exit code: 4
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    2 objects applied
+    caution: demo/demo-datacenter1-rack1-0: its image localhost/nothing:1 cannot be had: no such image; load localhost/nothing:1 into the workers, or push it to a registry that they reach; `helenus kube image` makes it
+    error: 1 of 1 pods cannot start: demo/demo-datacenter1-rack1-0: its image localhost/nothing:1 cannot be had: no such image
+    hint: load localhost/nothing:1 into the workers, or push it to a registry that they reach; `helenus kube image` makes it; helenus kube rm demo removes the cluster
+    ");
+    lab.write(
+        "kube/seen",
+        &pod(r#"{"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [{"name": "cassandra", "restartCount": 0, "state": {"running": {}}}]}"#),
+    );
+    shot!(lab.run(&["kube", "wait", "demo", "--timeout", "1s"]), @"
+    exit code: 4
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: 0 of 1 pods ready after 1 s: demo/demo-datacenter1-rack1-0: it runs, and is not ready: it has not answered a query yet
+    hint: wait longer with --timeout; helenus kube rm demo removes the cluster
+    ");
+}
+
+#[test]
+fn rm_lists_what_it_deletes_and_keeps_volumes_and_namespaces_with_others_in_them() {
+    let lab = lab();
+    lab.done(&UP);
+    lab.write(
+        "kube/claims",
+        r#"{"items": [{"kind": "PersistentVolumeClaim", "metadata": {"name": "data-demo-datacenter1-rack1-0", "namespace": "demo"}}]}"#,
+    );
+    shot!(lab.run(&["kube", "rm", "demo", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+    kind                   name
+    StatefulSet            demo/demo-datacenter1-rack1
+    PersistentVolumeClaim  demo/data-demo-datacenter1-rack1-0  stays: it holds data: --volumes deletes it
+    Namespace              demo                                stays: volumes are in it
+
+    would delete demo: 1 object; 2 objects kept
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    assert!(!read(&lab, "words").contains(" delete "));
+    lab.write("kube/pods", NOBODY);
+    shot!(lab.run(&["kube", "rm", "demo"]), @"
+    exit code: 0
+    --- standard output
+    kind                   name
+    StatefulSet            demo/demo-datacenter1-rack1
+    PersistentVolumeClaim  demo/data-demo-datacenter1-rack1-0  stays: it holds data: --volumes deletes it
+    Namespace              demo                                stays: volumes are in it
+
+    deleted demo: 1 object; 2 objects kept
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    // What stays is still known.
+    lab.write(
+        "kube/contents",
+        r#"{"items": [{"kind": "Deployment", "metadata": {"name": "theirs", "namespace": "demo"}}]}"#,
+    );
+    shot!(lab.run(&["kube", "rm", "demo", "--volumes", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+    kind                   name
+    StatefulSet            demo/demo-datacenter1-rack1
+    PersistentVolumeClaim  demo/data-demo-datacenter1-rack1-0
+    Namespace              demo                                stays: Deployment demo/theirs is in it
+
+    would delete demo: 2 objects; 1 object kept
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    lab.write("kube/contents", NOBODY);
+    lab.done(&["kube", "rm", "demo", "--volumes"]);
+    let words = read(&lab, "words");
+    assert!(words.contains("delete pvc data-demo-datacenter1-rack1-0 -n demo"));
+    assert!(words.contains("delete namespace demo"));
+    shot!(lab.run(&["kube", "status"]), @"
+    exit code: 0
+    --- standard output
+    no cluster was applied to Kubernetes
+    ");
+}
+
+#[test]
+fn changes_are_shown_before_they_are_made() {
+    let lab = lab();
+    lab.done(&UP);
+    shot!(lab.run(&["kube", "scale", "demo", "--nodes", "3", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+      demo-datacenter1-rack1-1 joins
+      demo-datacenter1-rack1-2 joins
+    demo: nothing was done (--dry-run)
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    shot!(lab.run(&["kube", "scale", "demo", "--nodes", "3", "--dc", "DC9"]), @r#"
+    exit code: 2
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: demo has no data centre "DC9"
+    hint: known: datacenter1
+    "#);
+    shot!(lab.run(&["kube", "restart", "demo", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+      demo-datacenter1-rack1-0 drains and starts anew
+    demo: nothing was done (--dry-run)
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    shot!(lab.run(&["kube", "fault", "demo", "kill", "demo-datacenter1-rack1-0", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+      demo/demo-datacenter1-rack1-0 killed
+    demo: nothing was done (--dry-run)
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    shot!(lab.run(&["kube", "fault", "demo", "cut", "datacenter1", "DC2"]), @r#"
+    exit code: 2
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: demo has no data centre "DC2"
+    hint: known: datacenter1
+    "#);
+    shot!(lab.run(&["kube", "heal", "demo", "--dry-run"]), @"
+    exit code: 0
+    --- standard output
+      network policies of the cluster deleted
+    demo: nothing was done (--dry-run)
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    ");
+    shot!(lab.run(&["kube", "nodetool", "demo/nobody", "status"]), @r#"
+    exit code: 2
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    error: demo has no pod "nobody"
+    hint: its pods: demo-datacenter1-rack1-0
+    "#);
+    assert!(!read(&lab, "words").contains(" delete "));
+}
+
+#[test]
+fn operators_that_are_not_there_are_named() {
+    let lab = lab();
+    shot!(lab.run(&["kube", "up", "-n3", "--as", "k8ssandra"]), @"
+    exit code: 3
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace cassandra
+    error: context kind-a lacks the custom resource k8ssandraclusters.k8ssandra.io, the custom resource cassandradatacenters.cassandra.datastax.com, a deployment of k8ssandra-operator, a deployment of cass-operator
+    hint: install K8ssandra's operators with their Helm chart (docs/kubernetes.md), or leave --as out: plain pods need no operator
+    ");
+    shot!(lab.run(&["kube", "up", "-n3", "--as", "helm-values"]), @"
+    exit code: 2
+    --- standard error
+    error: helm-values is not applied by helenus
+    hint: helenus kube render writes it, with the command that applies it
+    ");
+    let mut without = lab;
+    without.only_own_programs();
+    fs_err::remove_file(without.path("bin/kubectl")).expect("deleted");
+    shot!(without.run(&UP), @"
+    exit code: 3
+    --- standard error
+    error: kubectl is not on the PATH
+    hint: install kubectl: it is a single program, and most systems have a package of it
+    ");
+}
