@@ -3,6 +3,7 @@
 
 use super::apply::{ApplyError, apply, form};
 use super::pods::{Pod, PodsError, pods, wait};
+use super::ring::short_keyspaces;
 use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
@@ -21,6 +22,16 @@ pub enum ChangeError {
         racks: usize,
         /// Asked for.
         nodes: u32,
+    },
+    /// Keyspaces that would have fewer nodes than replicas.
+    #[error("without {pod}, {data_center} has fewer nodes than replicas of {}", keyspaces.join(", "))]
+    Short {
+        /// The pod that would go.
+        pod: String,
+        /// Its data centre.
+        data_center: String,
+        /// The keyspaces.
+        keyspaces: Vec<String>,
     },
     /// No such data centre.
     #[error("{cluster} has no data centre {name:?}")]
@@ -60,7 +71,7 @@ pub enum ChangeError {
 impl Problem for ChangeError {
     fn class(&self) -> Class {
         match self {
-            Self::TooFew { .. } | Self::Unknown { .. } | Self::Several { .. } => Class::Usage,
+            Self::TooFew { .. } | Self::Short { .. } | Self::Unknown { .. } | Self::Several { .. } => Class::Usage,
             Self::Apply(error) => error.class(),
             Self::Pods(error) => error.class(),
             Self::Kubectl(error) => error.class(),
@@ -72,6 +83,10 @@ impl Problem for ChangeError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::TooFew { racks, .. } => Some(format!("keep at least {racks}")),
+            Self::Short { keyspaces, .. } => Some(format!(
+                "lower their replication first: ALTER KEYSPACE {} WITH replication = …",
+                keyspaces[0]
+            )),
             Self::Unknown { name, known, .. } => {
                 Some(helenus_model::topology::name_hint(name, known))
             }
@@ -188,8 +203,7 @@ pub fn scale(
             }
             Scaling::Remove(set) => {
                 see(&format!("{} gives its data away", step.pod()));
-                let words = ["nodetool", "decommission"];
-                kubectl.exec((&set.namespace, &step.pod()), &words, "")?;
+                leave(kubectl, state, set, &step.pod())?;
                 (set, set.replicas.saturating_sub(1))
             }
         };
@@ -214,6 +228,38 @@ pub fn scale(
         }
         wait(kubectl, state, within, cancel, &mut |_| {})?;
     }
+    Ok(())
+}
+
+/// A node gives its data to the others.
+fn leave(
+    kubectl: &Kubectl,
+    state: &KubeState,
+    set: &PodSet,
+    pod: &str,
+) -> Result<(), ChangeError> {
+    let at = (set.namespace.as_str(), pod);
+    let plan = state.rendered()?;
+    let data = plan.sets.iter().filter(|one| !one.coordinator);
+    let all: u32 = data.clone().map(|one| one.replicas).sum();
+    let here = data.filter(|one| one.data_center == set.data_center);
+    let here: u32 = here.map(|one| one.replicas).sum();
+    let cluster = kubectl.exec(at, &["nodetool", "describecluster"], "")?;
+    let left = (here.saturating_sub(1), all.saturating_sub(1));
+    let keyspaces = short_keyspaces(&cluster, &set.data_center, left);
+    if !keyspaces.is_empty() {
+        return Err(ChangeError::Short {
+            pod: pod.to_owned(),
+            data_center: set.data_center.clone(),
+            keyspaces,
+        });
+    }
+    // Cassandra would count its own keyspaces, too.
+    let words: &[&str] = match state.plan.release.starts_with("3.") {
+        true => &["nodetool", "decommission"],
+        false => &["nodetool", "decommission", "--force"],
+    };
+    kubectl.exec(at, words, "")?;
     Ok(())
 }
 

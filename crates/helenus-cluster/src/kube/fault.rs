@@ -53,6 +53,14 @@ pub enum FaultError {
         /// Pod.
         to: String,
     },
+    /// Too many are away already.
+    #[error("the disruption budget lets no more pods leave {worker}")]
+    Budget {
+        /// The worker.
+        worker: String,
+        /// The cluster.
+        cluster: String,
+    },
     /// Pods.
     #[error(transparent)]
     Pods(#[from] PodsError),
@@ -72,7 +80,7 @@ impl Problem for FaultError {
         match self {
             Self::Unknown { .. } | Self::Same(_) => Class::Usage,
             Self::NotEnforced { .. } | Self::Io(_) => Class::Environment,
-            Self::Already { .. } => Class::Cluster,
+            Self::Already { .. } | Self::Budget { .. } => Class::Cluster,
             Self::Pods(error) => error.class(),
             Self::Kubectl(error) => error.class(),
             Self::State(error) => error.class(),
@@ -87,6 +95,7 @@ impl Problem for FaultError {
             Self::Same(_) => Some("name two data centres".to_owned()),
             Self::NotEnforced { .. } => Some("the network plugin of this cluster ignores NetworkPolicies; Calico and Cilium enforce them. The policies were deleted again".to_owned()),
             Self::Already { .. } => Some("helenus kube heal ends the faults of the cluster".to_owned()),
+            Self::Budget { cluster, .. } => Some(format!("a pod that left has to serve elsewhere first: helenus kube wait {cluster} says what keeps it; helenus kube heal {cluster} lets the worker take pods again")),
             Self::Pods(error) => error.hint(),
             Self::Kubectl(error) => error.hint(),
             Self::State(error) => error.hint(),
@@ -146,8 +155,15 @@ pub fn drain(
         "--ignore-daemonsets",
         &timeout,
     ];
-    kubectl.text(&words, "")?;
-    Ok(())
+    match kubectl.text(&words, "") {
+        Err(KubectlError::Failed { said, .. }) if said.contains("disruption budget") => {
+            Err(FaultError::Budget {
+                worker: worker.to_owned(),
+                cluster: state.name().to_owned(),
+            })
+        }
+        drained => Ok(drained.map(drop)?),
+    }
 }
 
 /// Cuts two data centres by NetworkPolicies, and tries whether they hold.

@@ -262,25 +262,33 @@ fn answer(mut command: Command, words: &[&str], input: &str) -> Result<String, K
     let named = words.iter().take_while(|word| !word.starts_with('-'));
     Err(KubectlError::Failed {
         what: named.copied().collect::<Vec<_>>().join(" "),
-        said: said(&text(&output.stderr)),
+        said: said(&text(&output.stderr), &text(&output.stdout)),
     })
 }
 
-/// kubectl's complaint in one line, without what says nothing.
-fn said(complaint: &str) -> String {
+/// Lines of a complaint that are shown: the first say what is wrong.
+const LINES_MOST: usize = 3;
+
+/// kubectl's complaint in one line, without what says nothing; a program in a pod may complain on its standard output.
+fn said(complaint: &str, output: &str) -> String {
     let tells = |line: &&str| {
         !line.is_empty()
             && !line.starts_with("command terminated with exit code")
             && !line.starts_with("Defaulted container")
             && !line.contains("\"Unhandled Error\"")
     };
-    let all = || complaint.lines().map(str::trim);
-    let telling: Vec<&str> = all().filter(tells).collect();
-    let lines = match telling.is_empty() {
-        true => all().collect(),
-        false => telling,
-    };
-    lines.join("; ").trim_start_matches("error: ").to_owned()
+    let mut lines: Vec<&str> = Vec::new();
+    for text in [complaint, output] {
+        for line in text.lines().map(str::trim).filter(tells) {
+            if !lines.contains(&line) && lines.len() < LINES_MOST {
+                lines.push(line);
+            }
+        }
+        if !lines.is_empty() {
+            return lines.join("; ").trim_start_matches("error: ").to_owned();
+        }
+    }
+    complaint.trim().to_owned()
 }
 
 #[cfg(test)]
@@ -294,7 +302,7 @@ mod tests {
             what: "get pods".to_owned(),
             said,
         };
-        let error = failed(said(refused));
+        let error = failed(said(refused, ""));
         assert_eq!(
             error.to_string(),
             "kubectl get pods: The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?"
@@ -305,7 +313,8 @@ mod tests {
         assert_eq!((error.class(), error.hint()), (Class::Cluster, None));
         let rights = "Error from server (Forbidden): pods is forbidden: User \"x\" cannot list resource \"pods\"";
         assert_eq!(failed(rights.to_owned()).class(), Class::Environment);
-        let alone = said("command terminated with exit code 2\n");
-        assert_eq!(alone, "command terminated with exit code 2");
+        let ended = "command terminated with exit code 2\n";
+        assert_eq!(said(ended, ""), ended.trim());
+        assert_eq!(said(ended, "nodetool: too few nodes\n"), "nodetool: too few nodes");
     }
 }

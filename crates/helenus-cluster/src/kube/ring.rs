@@ -153,6 +153,29 @@ fn schema_versions(cluster: &str) -> usize {
     lines.filter(version).count()
 }
 
+/// The keyspaces, as `nodetool describecluster` prints them, that would have more replicas in a data centre than it has
+/// nodes left, or than the cluster has; those of Cassandra itself do not count.
+pub(super) fn short_keyspaces(cluster: &str, data_center: &str, left: (u32, u32)) -> Vec<String> {
+    let lines = cluster.lines().skip_while(|line| !line.starts_with("Keyspaces:"));
+    let short = |line: &str| {
+        let (name, replication) = line.trim().split_once(" -> Replication class: ")?;
+        let factors = replication.split_once('{')?.1.trim_end_matches('}');
+        let too_many = factors.split(", ").any(|factor| {
+            let Some((place, count)) = factor.split_once('=') else {
+                return false;
+            };
+            let most = match place {
+                "replication_factor" => left.1,
+                place if place == data_center => left.0,
+                _ => return false,
+            };
+            count.parse::<u32>().is_ok_and(|count| count > most)
+        });
+        (too_many && !name.starts_with("system")).then(|| name.to_owned())
+    };
+    lines.filter_map(short).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +201,14 @@ DN  10.244.1.6   75.3 KiB   16      ?     f3b0c5de-5d38-4f4c-9a8c-0b7f7f1f2a12  
         assert_eq!(schema_versions(cluster), 1);
         let two = "\tSchema versions:\n\t\t54e1: [10.244.1.5]\n\t\t54e2: [10.244.1.6]\n\n";
         assert_eq!(schema_versions(two), 2);
+    }
+
+    #[test]
+    fn keyspaces_that_would_be_short_are_found() {
+        let cluster = "Database versions:\n\nKeyspaces:\n\tsystem_auth -> Replication class: SimpleStrategy {replication_factor=9}\n\ta -> Replication class: NetworkTopologyStrategy {DC1=3, DC2=2}\n\tb -> Replication class: SimpleStrategy {replication_factor=3}\n\tc -> Replication class: LocalStrategy {}\n";
+        assert_eq!(short_keyspaces(cluster, "DC1", (2, 4)), ["a"]);
+        assert_eq!(short_keyspaces(cluster, "DC2", (2, 2)), ["b"]);
+        assert!(short_keyspaces(cluster, "DC2", (2, 5)).is_empty());
     }
 
     #[test]
