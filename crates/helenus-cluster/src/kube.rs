@@ -2,16 +2,20 @@
 //! `kubectl`, as a child. Refuses to touch a namespace or an object that does not carry the cluster's id.
 
 mod apply;
+mod ask;
 mod change;
 mod fault;
+mod job;
 mod kubectl;
 mod operated;
 mod pods;
 mod ring;
 
 pub use apply::{Applied, ApplyError, Owned, apply, begin, form, owned, remove};
+pub use ask::{AskError, cql, facts};
 pub use change::{ChangeError, Scaling, restart, scale, scaling};
 pub use fault::{Cut, FaultError, cut, drain, heal, kill};
+pub use job::{Generator, JobError, KubeJob};
 pub use kubectl::{Kubectl, KubectlError};
 pub use operated::{Operated, OperatedError, operators, wait_operated};
 pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};

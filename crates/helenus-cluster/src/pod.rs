@@ -1,6 +1,12 @@
 //! The launcher in a pod of Kubernetes, whose image has no shell: it becomes the node, and answers the kubelet's probes.
 //! Refuses to decide what a node is started with: manifests and model have.
 
+pub mod cql;
+pub mod facts;
+mod idle;
+
+pub use idle::idle;
+
 use crate::attach::write_private;
 use crate::cancel::Cancel;
 use crate::env::Env;

@@ -42,6 +42,8 @@ pub mod threshold {
     pub const COLLECTION: f64 = 0.10;
     /// Share of the measurement window that the generator's busiest thread waited for a processor.
     pub const GENERATOR_WAIT: f64 = 0.10;
+    /// Share of the run that a pod stood still at its limit of processors.
+    pub const THROTTLED: f64 = 0.01;
     /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
     pub const DISTANCE: f64 = 0.05;
 }
@@ -162,6 +164,12 @@ pub struct OutsideFacts {
     /// Nodes that joined or left, in words, each with its share of the measurement window.
     #[serde(default)]
     pub members: BTreeMap<String, f64>,
+    /// Generators that ended before the run did, in words, each with its share of the load that is missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub generators_lost: BTreeMap<String, f64>,
+    /// Shares of the run that pods stood still at their limit of processors, by pod.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub throttled: BTreeMap<String, f64>,
 }
 
 impl OutsideFacts {
@@ -175,9 +183,11 @@ impl OutsideFacts {
         let compactions = window.share_by_source(EventKind::Compaction);
         let most = compactions.iter().max_by(|a, b| a.1.total_cmp(b.1));
         Self {
-            nodes_died: window
-                .died_by_themselves()
-                .into_iter()
+            nodes_died: self
+                .nodes_died
+                .iter()
+                .map(String::as_str)
+                .chain(window.died_by_themselves())
                 .map(str::to_owned)
                 .collect(),
             steal_share: window.steal_share(),
@@ -428,12 +438,17 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
             }
         }
     }
-    for (kind, all) in [
-        (K::Fault, &outside.faults),
-        (K::Membership, &outside.members),
+    for (kind, all, allowed) in [
+        (K::Fault, &outside.faults, None),
+        (K::Membership, &outside.members, None),
+        (K::GeneratorLost, &outside.generators_lost, None),
+        (K::Throttled, &outside.throttled, Some(threshold::THROTTLED)),
     ] {
         for (words, share) in all {
-            raise(doubts, kind, *share, 0.0);
+            if allowed.is_some_and(|allowed| *share <= allowed) {
+                continue;
+            }
+            raise(doubts, kind, *share, allowed.unwrap_or(0.0));
             if let Some(last) = doubts.last_mut() {
                 last.about = Some(words.clone());
             }

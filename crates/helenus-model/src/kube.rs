@@ -2,6 +2,7 @@
 //! Refuses to apply anything: a rendering is a value, and the same request gives the same text.
 
 pub mod image;
+pub mod job;
 pub mod kind;
 pub mod names;
 pub mod operated;

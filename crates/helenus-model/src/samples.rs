@@ -6,5 +6,5 @@ mod merging;
 mod reading;
 
 pub use gather::Gathered;
-pub use merging::Merger;
+pub use merging::{Lost, Merger};
 pub use reading::{Accumulator, ReadError, SampleReader, phase_result};

@@ -66,6 +66,10 @@ pub enum DoubtKind {
     Membership,
     /// Every read of an operation found nothing.
     NoRows,
+    /// One of several generators ended before the run did.
+    GeneratorLost,
+    /// A pod stood still because it had used its limit of processors.
+    Throttled,
 }
 
 /// What is fixed about a kind of doubt: a row of the table in docs/measuring.md.
@@ -85,7 +89,7 @@ pub struct DoubtRow {
 
 impl DoubtKind {
     /// All kinds.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::BehindSchedule,
         Self::GeneratorSaturated,
         Self::GeneratorLate,
@@ -110,6 +114,8 @@ impl DoubtKind {
         Self::Disturbed,
         Self::Membership,
         Self::NoRows,
+        Self::GeneratorLost,
+        Self::Throttled,
     ];
 
     /// What is fixed about it.
@@ -275,6 +281,19 @@ impl DoubtKind {
                 "every read of an operation completed and found none; names the operation",
                 "write the rows first, for example with `helenus populate` and the same seed; if the \
                  condition is a range, change its bound",
+            ),
+            Self::GeneratorLost => bad(
+                "share",
+                "a generator ended during the run: its share of the load is missing",
+                "a generator's pod was killed, evicted or cut off in a run [on Kubernetes](kubernetes.md); names \
+                 it, and when it ended. The others are merged without it",
+                "kubectl describe pod and kubectl get events say why it ended; run it again",
+            ),
+            Self::Throttled => caution(
+                "share",
+                "a pod stood still: it had used its limit of processors",
+                "on Kubernetes, a generator's or a node's, for more than 1 % of the run; names it",
+                "raise the pod's limit of processors, or leave it out: a request is enough",
             ),
         }
     }

@@ -17,7 +17,70 @@ struct Told {
     footer: Option<Footer>,
     /// Phases that it has ended, and one more once it is connected.
     gates: usize,
-    gone: bool,
+    /// Operations that it was offered, of all phases.
+    offered: u64,
+    /// When its last interval ended, in nanoseconds.
+    until_ns: Option<u64>,
+    /// It ended before the run did, and the others go on.
+    lost: bool,
+}
+
+/// A generator that ended before the run did, while the others went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// Its place among them, from 0.
+    pub place: usize,
+    /// How many there were at the start.
+    pub of: usize,
+    /// The end of the last interval that it told, in nanoseconds; none where it told none.
+    pub until_ns: Option<u64>,
+    /// Operations that it had been offered until then.
+    pub offered: u64,
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "nanoseconds and counts below 2^53"
+)]
+impl Lost {
+    /// What of a measurement window it was not there for, as a share of the load that was asked for; none of a window
+    /// that had ended before.
+    pub fn missing(&self, (from_ns, to_ns): (u64, u64)) -> f64 {
+        let until_ns = self.until_ns.unwrap_or_default().clamp(from_ns, to_ns);
+        let without = (to_ns - until_ns) as f64 / (to_ns - from_ns).max(1) as f64;
+        without / self.of as f64
+    }
+
+    /// What became of it, for a measurement window in which so many operations a second were asked for: `why` says more
+    /// of its end, where that is known.
+    pub fn words(&self, (from_ns, to_ns): (u64, u64), rate: Option<f64>, why: &str) -> String {
+        let until_ns = self.until_ns.unwrap_or_default();
+        let when = match until_ns.checked_sub(from_ns) {
+            None => "before the measurement window".to_owned(),
+            Some(ns) => format!("{:.0} s into the measurement window", ns as f64 / 1e9),
+        };
+        let share = match self.of {
+            2 => "half".to_owned(),
+            3 => "a third".to_owned(),
+            n => format!("1/{n}"),
+        };
+        let missing_s = (to_ns - until_ns.clamp(from_ns, to_ns)) as f64 / 1e9;
+        let count = rate.map_or_else(String::new, |rate| {
+            format!(
+                ", about {:.0} operations",
+                rate / self.of as f64 * missing_s
+            )
+        });
+        let why = match why {
+            "" => String::new(),
+            why => format!(" ({why})"),
+        };
+        format!(
+            "generator {} of {} ended {when}{why}: {share} of the load is missing from then on{count}",
+            self.place + 1,
+            self.of
+        )
+    }
 }
 
 /// A rotation of the intervals, and the stretch that it is about.
@@ -55,12 +118,17 @@ impl Merger {
 
     /// Whether all of them wait for the moment at which a phase starts; true once for each phase.
     pub fn all_wait(&mut self) -> bool {
-        let wait = self.told.iter().all(|told| told.gates > self.opened);
+        let wait = self.left().all(|told| told.gates > self.opened);
         if wait && self.opened < self.phases {
             self.opened += 1;
             return true;
         }
         false
+    }
+
+    /// Those that are not lost.
+    fn left(&self) -> impl Iterator<Item = &Told> {
+        self.told.iter().filter(|told| !told.lost)
     }
 
     /// Takes a line of the process at this place; what is whole by it.
@@ -88,9 +156,34 @@ impl Merger {
         }
     }
 
+    /// Goes on without the process at this place: what it told stays, and what is whole without it is told; the run has
+    /// none where nobody is left, or where it ended before all had begun.
+    pub fn lost(&mut self, place: usize) -> (Option<Lost>, Vec<SampleLine>) {
+        let own = &self.told[place];
+        if own.footer.is_some() || own.lost || self.failed {
+            return (None, Vec::new());
+        }
+        let others = self.told.iter().enumerate();
+        let left = others.filter(|(other, told)| *other != place && !told.lost);
+        if left.count() == 0 || self.opened == 0 {
+            return (None, self.ended(place));
+        }
+        let of = self.told.len();
+        let own = &mut self.told[place];
+        own.lost = true;
+        let lost = Lost {
+            place,
+            of,
+            until_ns: own.until_ns,
+            offered: own.offered,
+        };
+        let mut lines = self.whole();
+        lines.extend(self.footer());
+        (Some(lost), lines)
+    }
+
     /// The process at this place says no more; where it did not finish, the run has none.
     pub fn ended(&mut self, place: usize) -> Vec<SampleLine> {
-        self.told[place].gone = true;
         if self.told[place].footer.is_some() || self.failed {
             return Vec::new();
         }
@@ -132,7 +225,10 @@ impl Merger {
         let since_ns = interval.start_ns.saturating_sub(began_ns) + self.interval_ns / 2;
         let rotation = since_ns / self.interval_ns;
         let key = (rotation, interval.stretch);
-        self.told[place].last = Some(rotation);
+        let own = &mut self.told[place];
+        own.last = Some(rotation);
+        own.until_ns = Some(interval.end_ns);
+        own.offered += interval.operations.values().map(|o| o.offered).sum::<u64>();
         match self.waiting.get_mut(&key) {
             Some((sum, from)) => {
                 add(sum, &interval);
@@ -153,14 +249,18 @@ impl Merger {
             let from = &first.get().1;
             let mut all = self.told.iter().enumerate();
             let done = all.all(|(place, told)| {
-                from.contains(&place) || told.end.is_some() || told.last > Some(rotation)
+                from.contains(&place)
+                    || told.lost
+                    || told.end.is_some()
+                    || told.last > Some(rotation)
             });
             if !done {
                 break;
             }
             lines.push(SampleLine::Interval(first.remove().0));
         }
-        if self.waiting.is_empty() && self.told.iter().all(|told| told.end.is_some()) {
+        let ended = self.left().all(|told| told.end.is_some());
+        if self.waiting.is_empty() && ended {
             lines.extend(self.end().map(SampleLine::PhaseEnd));
         }
         lines
@@ -171,7 +271,10 @@ impl Merger {
         let mut ends = Vec::new();
         for told in &mut self.told {
             told.last = None;
-            ends.push(told.end.take()?);
+            match told.end.take() {
+                None if told.lost => {}
+                end => ends.push(end?),
+            }
         }
         let sum = |of: fn(&PhaseEnd) -> u64| -> u64 { ends.iter().map(of).sum() };
         let most = |of: fn(&PhaseEnd) -> u64| ends.iter().map(of).max().unwrap_or_default();
@@ -192,7 +295,7 @@ impl Merger {
     }
 
     fn footer(&self) -> Option<SampleLine> {
-        let all = self.told.iter().map(|told| told.footer.as_ref());
+        let all = self.left().map(|told| told.footer.as_ref());
         let all: Vec<&Footer> = all.collect::<Option<_>>()?;
         let sum = |of: fn(&Footer) -> u64| -> u64 { all.iter().map(|footer| of(footer)).sum() };
         let most = |of: fn(&Footer) -> u64| all.iter().map(|footer| of(footer)).max();
@@ -231,6 +334,7 @@ fn add(sum: &mut Interval, other: &Interval) {
 mod tests {
     use super::*;
     use crate::format::Format;
+    use crate::histogram::Histogram;
     use crate::run_plan::{Consistency, Pacing, Phase};
     use crate::sample::{OperationInterval, Standing, StartMeans};
     use crate::seed::Seed;
@@ -362,6 +466,122 @@ mod tests {
         };
         assert_eq!(failure.message, "generator process 2 of 2 ended early");
         assert!(merger.ended(0).is_empty());
+    }
+
+    /// The histogram of the writes in all of these lines.
+    fn service(lines: &[SampleLine]) -> Histogram {
+        let mut sum = Histogram::default();
+        for line in lines {
+            if let SampleLine::Interval(one) = line {
+                sum.merge(&one.operations["write"].service);
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn without_one_that_is_lost_the_others_are_merged_bucket_for_bucket() {
+        use Stretch::Measured as M;
+        let three = RunPlan {
+            processes: 3,
+            ..plan(2)
+        };
+        let mut merger = Merger::new(&three);
+        (0..3).for_each(|place| drop(merger.take(place, header(7))));
+        assert!(merger.all_wait());
+        let mut told = Vec::new();
+        let mut given = Vec::new();
+        let mut give = |merger: &mut Merger, place: usize, second: u64, slow: u64| {
+            let SampleLine::Interval(mut one) = interval(second, 0, M, 10) else {
+                panic!("an interval");
+            };
+            let write = one.operations.get_mut("write").expect("writes");
+            write.service.record(slow * 1_000_000);
+            write.completed += 1;
+            write.offered = 20;
+            one.tenths[0].ended = 11;
+            let line = SampleLine::Interval(one);
+            given.push(line.clone());
+            merger.take(place, line)
+        };
+        for place in 0..3 {
+            told.extend(give(&mut merger, place, 0, 3 + place as u64));
+        }
+        // The second is told by two, one of which is lost then: what it had told of it stays.
+        told.extend(give(&mut merger, 0, 1, 17));
+        told.extend(give(&mut merger, 1, 1, 29));
+        assert_eq!(completed(&told), [(33, 10)]);
+        let (lost, lines) = merger.lost(1);
+        assert_eq!(
+            lost,
+            Some(Lost {
+                place: 1,
+                of: 3,
+                until_ns: Some(7 * SECOND),
+                offered: 40,
+            })
+        );
+        assert!(lines.is_empty(), "the third has not told this second");
+        told.extend(give(&mut merger, 2, 1, 31));
+        told.extend(give(&mut merger, 0, 2, 40));
+        told.extend(give(&mut merger, 2, 2, 50));
+        assert_eq!(completed(&told), [(33, 10), (33, 10), (22, 10)]);
+        assert_eq!(service(&told), service(&given));
+        assert!(merger.take(0, end(3)).is_empty());
+        let ended = merger.take(2, end(4));
+        let [SampleLine::PhaseEnd(whole)] = &ended[..] else {
+            panic!("{ended:?}");
+        };
+        assert_eq!((whole.backlog, whole.stopped_early), (7, false));
+        // The next phase begins without it, and the run ends with the others' last lines.
+        assert!(merger.all_wait());
+        merger.take(0, end(0));
+        assert_eq!(merger.take(2, end(0)).len(), 1);
+        let footer = || {
+            SampleLine::Footer(Footer {
+                user_cpu_us: 5,
+                ..Footer::default()
+            })
+        };
+        assert!(merger.take(0, footer()).is_empty());
+        let last = merger.take(2, footer());
+        let [SampleLine::Footer(whole)] = &last[..] else {
+            panic!("{last:?}");
+        };
+        assert_eq!(whole.user_cpu_us, 10);
+        // One that has said its last line is not lost.
+        assert_eq!(merger.lost(0), (None, Vec::new()));
+    }
+
+    #[test]
+    fn what_is_missing_of_a_window_is_told_in_operations() {
+        let lost = Lost {
+            place: 1,
+            of: 3,
+            until_ns: Some(12 * SECOND),
+            offered: 40,
+        };
+        let window = (10 * SECOND, 20 * SECOND);
+        insta::assert_snapshot!(lost.words(window, Some(300.0), "OOMKilled"), @"generator 2 of 3 ended 2 s into the measurement window (OOMKilled): a third of the load is missing from then on, about 800 operations");
+        insta::assert_snapshot!(lost.words((15 * SECOND, 20 * SECOND), None, ""), @"generator 2 of 3 ended before the measurement window: a third of the load is missing from then on");
+        assert!((lost.missing(window) - 0.8 / 3.0).abs() < 1e-9);
+        assert!((lost.missing((5 * SECOND, 12 * SECOND))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_run_whose_last_generator_is_lost_has_none() {
+        let mut merger = Merger::new(&plan(1));
+        merger.take(0, header(7));
+        // Before all have begun nothing was measured.
+        let (lost, lines) = merger.lost(1);
+        assert!(lost.is_none() && matches!(lines[..], [SampleLine::Failure(_)]));
+        let mut merger = Merger::new(&plan(1));
+        merger.take(0, header(7));
+        merger.take(1, header(8));
+        assert!(merger.all_wait());
+        assert!(merger.lost(0).0.is_some());
+        let (lost, lines) = merger.lost(1);
+        assert!(lost.is_none() && matches!(lines[..], [SampleLine::Failure(_)]));
     }
 
     #[test]

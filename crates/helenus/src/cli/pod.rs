@@ -17,6 +17,16 @@ pub(crate) enum Pod {
     Reach { address: std::net::SocketAddr },
     /// Lets the node write out what it has in memory
     Drain,
+    /// Waits for generators, as process 1 of a pod
+    Idle,
+    /// Runs statements at the node: JSON on standard input, JSON on standard output
+    Cql,
+    /// What the pod used so far, as JSON
+    Facts {
+        /// From when on stops of the JVM are told, in nanoseconds of the monotonic clock
+        #[arg(default_value_t = 0)]
+        since_ns: u64,
+    },
     /// Becomes a program whose root is a folder, in namespaces of its own
     Rooted {
         parent: i32,

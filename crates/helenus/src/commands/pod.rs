@@ -30,13 +30,13 @@ pub(crate) fn asked() -> Option<ExitCode> {
 pub(crate) fn run(what: &Pod) -> ExitCode {
     let env = Env::of_process();
     match what {
-        Pod::Start => {
-            let cancel = Cancel::default();
-            // As process 1 it would not even see the signal. Registering fails for signals that cannot be caught.
-            let _can_be_caught =
-                signal_hook::flag::register(signal_hook::consts::SIGTERM, cancel.flag());
-            became(pod::start(&env, &cancel, &mut say))
+        Pod::Start => became(pod::start(&env, &until_told(), &mut say)),
+        Pod::Idle => {
+            pod::idle(&until_told());
+            ExitCode::SUCCESS
         }
+        Pod::Cql => answered(pod::cql::run(&env, std::io::stdin().lock())),
+        Pod::Facts { since_ns } => answered(Ok::<_, Infallible>(pod::facts::look(*since_ns))),
         Pod::Ready => looked(pod::ready(&env)),
         Pod::Live => looked(pod::live(&env)),
         Pod::Reach { address } => looked(pod::reach(*address)),
@@ -51,6 +51,28 @@ pub(crate) fn run(what: &Pod) -> ExitCode {
             arguments,
         } => became(image::rooted(*parent, root, program, arguments)),
     }
+}
+
+/// Set when the pod is to end: as process 1 this program would not even see the signal.
+fn until_told() -> Cancel {
+    let cancel = Cancel::default();
+    // Registering fails for signals that cannot be caught.
+    let _can_be_caught = signal_hook::flag::register(signal_hook::consts::SIGTERM, cancel.flag());
+    cancel
+}
+
+/// An answer as JSON, or one line that says why there is none.
+fn answered(found: Result<impl serde::Serialize, impl Error>) -> ExitCode {
+    use std::io::Write as _;
+    let text = match found {
+        Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
+        Err(error) => {
+            say(&with_causes(&error));
+            return ExitCode::from(code::BAR);
+        }
+    };
+    let _nobody_listens = writeln!(std::io::stdout(), "{text}");
+    ExitCode::SUCCESS
 }
 
 /// A probe: one line says why not.

@@ -1,0 +1,419 @@
+//! The generators of a run as a Job: made, waited for, reached, looked at when one ends, and deleted.
+//! Refuses to leave anything behind: the Job is deleted with the value.
+
+use super::apply::items;
+use super::ask::{AskError, OTHER_IMAGE, facts};
+use super::{KubeState, KubeStateError, Kubectl, KubectlError, PodsError};
+use crate::attach::random_password;
+use crate::cancel::Cancel;
+use crate::error::{Class, Problem};
+use crate::pod::facts::PodFacts;
+use helenus_model::kube::job::{GENERATOR, LoadJob, RUN};
+use helenus_model::kube::pod::LAUNCHER;
+use helenus_model::kube::waiting::waiting;
+use serde_json::Value;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest wait for the generators to run.
+const RUNS_WITHIN: Duration = Duration::from_secs(120);
+
+/// How long what keeps them must last before waiting ends.
+const BLOCKED_FOR: Duration = Duration::from_secs(8);
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Longest wait for their end.
+const GONE_WITHIN: &str = "--timeout=20s";
+
+/// Annotation with a generator's number.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// Why there are no generators.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// kubectl.
+    #[error(transparent)]
+    Kubectl(#[from] KubectlError),
+    /// The cluster's state.
+    #[error(transparent)]
+    State(#[from] KubeStateError),
+    /// They do not start.
+    #[error("the generators do not start")]
+    Pods(#[source] PodsError),
+    /// One of them ended at once.
+    #[error("the generator {pod} ended at once: {said}")]
+    Ended {
+        /// Its pod.
+        pod: String,
+        /// Its last words.
+        said: String,
+    },
+    /// A data centre that the cluster does not have.
+    #[error("the cluster has no data centre {0:?}")]
+    DataCenter(String),
+    /// No random bytes.
+    #[error("the generators cannot be named")]
+    Random(#[from] io::Error),
+    /// What they used.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The person stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Problem for JobError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Kubectl(error) => error.class(),
+            Self::State(error) => error.class(),
+            Self::Pods(error) => error.class(),
+            Self::Ask(error) => error.class(),
+            Self::Ended { .. } => Class::Cluster,
+            Self::DataCenter(_) => Class::Usage,
+            Self::Random(_) => Class::Environment,
+            Self::Interrupted => Class::Interrupted,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Kubectl(error) => error.hint(),
+            Self::State(error) => error.hint(),
+            Self::Pods(PodsError::Blocked { waiting, .. } | PodsError::Late { waiting, .. }) => {
+                let remedies = waiting.iter().filter_map(|one| one.blocker.remedy());
+                remedies.into_iter().next()
+            }
+            Self::Pods(error) => error.hint(),
+            Self::Ask(error) => error.hint(),
+            Self::Ended { .. } => Some(OTHER_IMAGE.to_owned()),
+            Self::DataCenter(_) | Self::Random(_) | Self::Interrupted => None,
+        }
+    }
+}
+
+/// A generator's pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generator {
+    /// Its name.
+    pub pod: String,
+    /// Its worker.
+    pub worker: String,
+}
+
+/// Generators that run, and wait for plans.
+#[derive(Debug)]
+pub struct KubeJob {
+    kubectl: Kubectl,
+    job: LoadJob,
+    /// By number.
+    generators: Vec<Generator>,
+    ended: bool,
+}
+
+impl KubeJob {
+    /// Makes so many generators beside the nodes of a data centre (of the first where none is named), and waits until
+    /// all of them run.
+    ///
+    /// # Errors
+    /// They do not start: nothing of them is left.
+    pub fn start(
+        kubectl: &Kubectl,
+        state: &KubeState,
+        data_center: Option<&str>,
+        pods: u32,
+        cancel: &Cancel,
+    ) -> Result<Self, JobError> {
+        let plan = state.rendered()?;
+        let mut sets = plan.sets.iter();
+        let set = sets.find(|set| data_center.is_none_or(|name| set.data_center == name));
+        let namespace = match (set, data_center) {
+            (Some(set), _) => set.namespace.clone(),
+            (None, Some(name)) => return Err(JobError::DataCenter(name.to_owned())),
+            (None, None) => plan.namespaces.first().cloned().unwrap_or_default(),
+        };
+        let random = random_password()?.to_ascii_lowercase();
+        let letters = random.chars().filter(char::is_ascii_alphanumeric);
+        let run: String = letters.take(5).collect();
+        let mut own = Self {
+            kubectl: kubectl.clone(),
+            job: LoadJob::new(state.name(), &namespace, &run, pods),
+            generators: Vec::new(),
+            ended: false,
+        };
+        kubectl.apply(&own.job.manifest(state.name(), &state.options))?;
+        own.wait(cancel)?;
+        tracing::info!(job = own.job.name, pods, "generators run");
+        Ok(own)
+    }
+
+    fn wait(&mut self, cancel: &Cancel) -> Result<(), JobError> {
+        let begin = Instant::now();
+        let mut blocked_since: Option<Instant> = None;
+        let total = self.job.pods as usize;
+        loop {
+            let seen = self.seen()?;
+            let own: Vec<&Value> = seen.iter().filter(|item| is_of(item, &self.job)).collect();
+            let phase = |pod: &&&Value, phase: &str| pod["status"]["phase"] == phase;
+            if let Some(pod) = own
+                .iter()
+                .find(|pod| phase(pod, "Failed") || phase(pod, "Succeeded"))
+            {
+                return Err(self.ended_at_once(pod));
+            }
+            let mut running: Vec<(u32, Generator)> = own
+                .iter()
+                .filter(|pod| phase(pod, "Running") && is_ready(pod))
+                .map(|pod| (index(pod), generator(pod)))
+                .collect();
+            if running.len() == total {
+                running.sort_by_key(|(index, _)| *index);
+                self.generators = running.into_iter().map(|(_, one)| one).collect();
+                return Ok(());
+            }
+            let others = seen.iter().filter(|item| item["kind"] != "Pod");
+            let items: Vec<Value> = own.iter().copied().chain(others).cloned().collect();
+            let waiting = waiting(&items);
+            let stuck = !waiting.is_empty()
+                && running.len() + waiting.len() >= total
+                && waiting.iter().all(|one| one.blocker.stays());
+            blocked_since = stuck.then(|| blocked_since.unwrap_or_else(Instant::now));
+            if cancel.is_set() {
+                return Err(JobError::Interrupted);
+            }
+            if blocked_since.is_some_and(|since| since.elapsed() >= BLOCKED_FOR) {
+                return Err(JobError::Pods(PodsError::Blocked { total, waiting }));
+            }
+            if begin.elapsed() > RUNS_WITHIN {
+                return Err(JobError::Pods(PodsError::Late {
+                    ready: running.len(),
+                    total,
+                    within: RUNS_WITHIN,
+                    waiting,
+                }));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Its pods, with events and, where one may see them, workers.
+    fn seen(&self) -> Result<Vec<Value>, KubectlError> {
+        let words = ["get", "pods,events", "-n", &self.job.namespace];
+        let found = self.kubectl.json(&words, "")?;
+        let mut all: Vec<Value> = items(&found).into_iter().cloned().collect();
+        if let Ok(workers) = self.kubectl.json(&["get", "nodes"], "") {
+            all.extend(items(&workers).into_iter().cloned());
+        }
+        Ok(all)
+    }
+
+    fn ended_at_once(&self, pod: &Value) -> JobError {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let words = ["logs", "--tail=3", "-n", &self.job.namespace, name];
+        let said = self.kubectl.text(&words, "").unwrap_or_default();
+        let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        JobError::Ended {
+            pod: format!("{}/{name}", self.job.namespace),
+            said: lines.collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// The generators, by number.
+    pub fn generators(&self) -> &[Generator] {
+        &self.generators
+    }
+
+    /// Where they are.
+    pub fn namespace(&self) -> &str {
+        &self.job.namespace
+    }
+
+    /// The command that starts a generator in the pod of this number: secrets and plan on its standard input, lines on
+    /// its standard output. It stops when its input says so or ends, and no signal of a terminal reaches it.
+    pub fn command(&self, place: usize) -> Command {
+        let pod = self.generators.get(place).map_or("", |one| &one.pod);
+        let mut command = self.kubectl.command(&[
+            "exec",
+            "-i",
+            "-n",
+            &self.job.namespace,
+            pod,
+            "-c",
+            GENERATOR,
+            "--",
+            LAUNCHER,
+            "__load",
+            "--attached",
+        ]);
+        command.process_group(0);
+        command
+    }
+
+    /// What each generator's pod used so far.
+    ///
+    /// # Errors
+    /// One cannot be reached.
+    pub fn facts(&self) -> Vec<Result<PodFacts, AskError>> {
+        let all = self.generators.iter();
+        let of = |one: &Generator| facts(&self.kubectl, (&self.job.namespace, &one.pod), 0);
+        all.map(of).collect()
+    }
+
+    /// Why the generator of this number ended, as its pod shows it; empty where it shows nothing.
+    pub fn why(&self, place: usize) -> String {
+        let Some(generator) = self.generators.get(place) else {
+            return String::new();
+        };
+        let words = [
+            "get",
+            "pod",
+            &generator.pod,
+            "-n",
+            &self.job.namespace,
+            "--ignore-not-found",
+        ];
+        let pod = match self.kubectl.json(&words, "") {
+            Ok(pod) => pod,
+            Err(error) => return error.to_string(),
+        };
+        format!("pod {}{}", generator.pod, ended(&pod))
+    }
+
+    /// Deletes it, and waits until its pods are gone.
+    ///
+    /// # Errors
+    /// kubectl cannot; the Job deletes itself once its pods have waited for some minutes.
+    pub fn end(mut self) -> Result<(), KubectlError> {
+        self.delete(&["--cascade=foreground", "--wait=true", GONE_WITHIN])
+    }
+
+    fn delete(&mut self, how: &[&str]) -> Result<(), KubectlError> {
+        self.ended = true;
+        let mut command = self.kubectl.command(&[
+            "delete",
+            "job",
+            &self.job.name,
+            "-n",
+            &self.job.namespace,
+            "--ignore-not-found",
+        ]);
+        // A second Ctrl-C must not keep it from being deleted.
+        command.process_group(0);
+        command.args(how).stdin(Stdio::null());
+        let output = command.output().map_err(KubectlError::Io)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(KubectlError::Failed {
+                what: format!("delete job {}", self.job.name),
+                said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            }),
+        }
+    }
+}
+
+impl Drop for KubeJob {
+    fn drop(&mut self) {
+        if !self.ended
+            && let Err(error) = self.delete(&["--cascade=background", "--wait=false"])
+        {
+            tracing::error!(%error, job = self.job.name, "the generators are still there");
+        }
+    }
+}
+
+fn is_of(item: &Value, job: &LoadJob) -> bool {
+    item["kind"] == "Pod" && item["metadata"]["labels"][RUN] == job.name.as_str()
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    let mut all = conditions.into_iter().flatten();
+    all.any(|one| one["type"] == "Ready" && one["status"] == "True")
+}
+
+fn index(pod: &Value) -> u32 {
+    let text = pod["metadata"]["annotations"][INDEX].as_str();
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn generator(pod: &Value) -> Generator {
+    let text = |at: &str| {
+        let found = pod.pointer(at).and_then(Value::as_str);
+        found.unwrap_or_default().to_owned()
+    };
+    Generator {
+        pod: text("/metadata/name"),
+        worker: text("/spec/nodeName"),
+    }
+}
+
+/// What the API server says of a generator's end, in words that follow its name.
+fn ended(pod: &Value) -> String {
+    if pod.is_null() {
+        return " was deleted".to_owned();
+    }
+    if !pod["metadata"]["deletionTimestamp"].is_null() {
+        return " is being deleted".to_owned();
+    }
+    let status = &pod["status"];
+    if let Some(reason) = status["reason"].as_str() {
+        return format!(": {reason}");
+    }
+    let containers = status["containerStatuses"].as_array();
+    let mut states = containers.into_iter().flatten();
+    let terminated = states.find_map(|one| one["state"]["terminated"].as_object());
+    match terminated {
+        Some(end) => {
+            let reason = end.get("reason").and_then(Value::as_str);
+            let code = end.get("exitCode").and_then(Value::as_i64);
+            format!(
+                ": {}, exit code {}",
+                reason.unwrap_or("ended"),
+                code.unwrap_or_default()
+            )
+        }
+        None => " runs, and the program in it was cut off".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_generator_s_end_is_told_by_its_pod() {
+        assert_eq!(ended(&Value::Null), " was deleted");
+        let killed = json!({"metadata": {"name": "g"}, "status": {"phase": "Failed", "containerStatuses": [
+            {"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}
+        ]}});
+        assert_eq!(ended(&killed), ": OOMKilled, exit code 137");
+        let evicted = json!({"metadata": {"name": "g"}, "status": {"reason": "Evicted"}});
+        assert_eq!(ended(&evicted), ": Evicted");
+        let going = json!({"metadata": {"name": "g", "deletionTimestamp": "t"}});
+        assert_eq!(ended(&going), " is being deleted");
+        let runs = json!({"metadata": {"name": "g"}, "status": {"containerStatuses": [{"state": {"running": {}}}]}});
+        assert_eq!(ended(&runs), " runs, and the program in it was cut off");
+    }
+
+    #[test]
+    fn generators_are_told_by_their_numbers() {
+        let pod = |index: &str, ready: &str| {
+            json!({
+                "kind": "Pod",
+                "metadata": {"name": format!("g-{index}-abc"), "labels": {RUN: "demo-load-k"}, "annotations": {INDEX: index}},
+                "spec": {"nodeName": "worker1"},
+                "status": {"conditions": [{"type": "Ready", "status": ready}]},
+            })
+        };
+        let job = LoadJob::new("demo", "demo", "k", 2);
+        let one = pod("1", "True");
+        assert!(is_of(&one, &job) && is_ready(&one));
+        assert!(!is_ready(&pod("0", "False")));
+        assert_eq!((index(&one), generator(&one).pod.as_str()), (1, "g-1-abc"));
+    }
+}

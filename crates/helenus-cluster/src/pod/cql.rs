@@ -1,0 +1,275 @@
+//! Statements that are run from inside a node's pod, at the node beside: JSON in, JSON out.
+//! Refuses passwords in arguments and in the environment: they come with the statements.
+
+use super::{LauncherError, READY_WITHIN, own_address, tls};
+use crate::env::Env;
+use crate::ring_view;
+use crate::shell::{SCHEMA_WITHIN, changes_schema};
+use fs_err as fs;
+use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials, Secret};
+use helenus_cql::codec::{Consistency, ServerErrorKind};
+use helenus_cql::rows::{Rows, plain};
+use helenus_model::format::{Format, FormatError};
+use helenus_model::kube::pod::{CONF_FOLDER, YAML_KEY, port};
+use helenus_model::plan::STANDARD_PORTS;
+use helenus_model::status::ClusterView;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Version of [`PodCql`] and [`PodAnswer`] as JSON.
+pub const POD_CQL_VERSION: u32 = 1;
+
+/// Between two looks at the versions of the schema.
+const AGREE_EVERY: Duration = Duration::from_millis(200);
+
+/// What is to be run.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct PodCql {
+    /// `helenus.pod-cql/1`.
+    pub format: Format,
+    /// Statements, in order.
+    #[serde(default)]
+    pub statements: Vec<String>,
+    /// Who logs in; nobody where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Whether what a statement would make may be there already.
+    #[serde(default)]
+    pub may_exist: bool,
+    /// Whether the answer has the cluster as the node sees it.
+    #[serde(default)]
+    pub view: bool,
+}
+
+impl fmt::Debug for PodCql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PodCql")
+            .field("statements", &self.statements)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PodCql {
+    /// These statements, as nobody.
+    pub fn new(statements: Vec<String>) -> Self {
+        Self {
+            format: Format::new("pod-cql", POD_CQL_VERSION),
+            statements,
+            user: None,
+            password: None,
+            may_exist: false,
+            view: false,
+        }
+    }
+
+    /// As who logs in with these credentials.
+    #[must_use]
+    pub fn by(self, credentials: Option<&Credentials>) -> Self {
+        let Some(credentials) = credentials else {
+            return self;
+        };
+        Self {
+            user: Some(credentials.username.clone()),
+            password: Some(credentials.password.expose().to_owned()),
+            ..self
+        }
+    }
+
+    /// As it goes to the pod's standard input.
+    pub fn text(&self) -> String {
+        // Texts and truths only: it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodAnswer {
+    /// `helenus.pod-answer/1`.
+    pub format: Format,
+    /// Of each statement, in order.
+    pub answers: Vec<Answer>,
+    /// The cluster as the node sees it, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<ClusterView>,
+}
+
+/// Rows of a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Names of the columns; none of a statement that returns no rows.
+    pub columns: Vec<String>,
+    /// Values as a shell prints them, none being null.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl PodAnswer {
+    /// Reads what [`run`] gave.
+    ///
+    /// # Errors
+    /// No such JSON, or of another version.
+    pub fn read(text: &str) -> Result<Self, PodCqlError> {
+        let read: Self = serde_json::from_str(text)?;
+        read.format.check("pod-answer", POD_CQL_VERSION)?;
+        Ok(read)
+    }
+}
+
+/// Why statements were not run.
+#[derive(Debug, thiserror::Error)]
+pub enum PodCqlError {
+    /// What was asked, or answered, is no such JSON.
+    #[error("the JSON cannot be read")]
+    Json(#[from] serde_json::Error),
+    /// Of another Helenus.
+    #[error("the JSON is of another version")]
+    Format(#[from] FormatError),
+    /// The pod.
+    #[error(transparent)]
+    Launcher(#[from] LauncherError),
+    /// Files.
+    #[error("the pod's files cannot be read")]
+    Io(#[from] io::Error),
+    /// The node does not answer, or nobody is let in.
+    #[error(transparent)]
+    Connect(ClientError),
+    /// It refuses a statement.
+    #[error("{statement}")]
+    Refused {
+        /// The statement, in one line.
+        statement: String,
+        /// Why.
+        source: ClientError,
+    },
+    /// The nodes do not agree.
+    #[error("the nodes have {versions} versions of the schema after {} s", SCHEMA_WITHIN.as_secs())]
+    Apart {
+        /// How many.
+        versions: usize,
+    },
+}
+
+/// Runs what stands on `input` at the node of this pod.
+///
+/// # Errors
+/// The first statement that was refused; those before it were run.
+pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
+    let mut text = String::new();
+    input.read_to_string(&mut text)?;
+    let asked: PodCql = serde_json::from_str(&text)?;
+    asked.format.check("pod-cql", POD_CQL_VERSION)?;
+    let yaml = fs::read_to_string(Path::new(CONF_FOLDER).join(YAML_KEY))?;
+    let port = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
+    let address = SocketAddr::new(own_address(env)?, port);
+    let credentials = asked.user.as_ref().map(|user| Credentials {
+        username: user.clone(),
+        password: Secret::new(asked.password.clone().unwrap_or_default()),
+    });
+    let options = ConnectOptions {
+        timeout: READY_WITHIN,
+        tls: tls()?,
+        credentials,
+        ..ConnectOptions::default()
+    };
+    let mut client = Client::connect(address, &options).map_err(PodCqlError::Connect)?;
+    client.set_timeout(SCHEMA_WITHIN);
+    let mut answers = Vec::new();
+    for statement in &asked.statements {
+        let refused = |source| PodCqlError::Refused {
+            statement: statement.split_whitespace().collect::<Vec<_>>().join(" "),
+            source,
+        };
+        match client.query(statement, Consistency::One) {
+            Ok(rows) => answers.push(answer(&rows)),
+            Err(error) if asked.may_exist && already_exists(&error) => {
+                answers.push(Answer::default());
+            }
+            Err(error) => return Err(refused(error)),
+        }
+        if changes_schema(statement) {
+            agree(&mut client)?;
+        }
+    }
+    let view = match asked.view {
+        true => Some(ring_view::view(&mut client).map_err(PodCqlError::Connect)?),
+        false => None,
+    };
+    Ok(PodAnswer {
+        format: Format::new("pod-answer", POD_CQL_VERSION),
+        answers,
+        view,
+    })
+}
+
+fn already_exists(error: &ClientError) -> bool {
+    error
+        .server()
+        .is_some_and(|server| matches!(server.kind, ServerErrorKind::AlreadyExists { .. }))
+}
+
+fn answer(rows: &Rows) -> Answer {
+    let values = rows.rows.iter();
+    Answer {
+        columns: rows.columns.iter().map(|c| c.name.clone()).collect(),
+        rows: values
+            .map(|row| row.iter().map(|v| v.as_ref().map(plain)).collect())
+            .collect(),
+    }
+}
+
+/// Waits until the node knows one version of the schema only, as drivers do.
+fn agree(client: &mut Client) -> Result<(), PodCqlError> {
+    let begin = Instant::now();
+    loop {
+        let mut versions = BTreeSet::new();
+        for table in ["local", "peers"] {
+            let query = format!("SELECT schema_version FROM system.{table}");
+            let rows = client
+                .query(&query, Consistency::One)
+                .map_err(PodCqlError::Connect)?;
+            versions.extend((0..rows.len()).filter_map(|row| rows.text(row, "schema_version")));
+        }
+        if versions.len() <= 1 {
+            return Ok(());
+        }
+        if begin.elapsed() > SCHEMA_WITHIN {
+            let versions = versions.len();
+            return Err(PodCqlError::Apart { versions });
+        }
+        std::thread::sleep(AGREE_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_shows_no_password_but_to_the_pod() {
+        let credentials = Credentials {
+            username: "admin".to_owned(),
+            password: Secret::new("top"),
+        };
+        let asked = PodCql::new(vec!["SELECT 1".to_owned()]).by(Some(&credentials));
+        assert!(!format!("{asked:?}").contains("top"));
+        let read: PodCql = serde_json::from_str(&asked.text()).expect("JSON");
+        assert_eq!(read.password.as_deref(), Some("top"));
+        assert!(!read.may_exist && !read.view);
+        let few = r#"{"format": "helenus.pod-cql/1", "statements": []}"#;
+        assert!(serde_json::from_str::<PodCql>(few).is_ok());
+        let other = r#"{"format": "helenus.pod-answer/9", "answers": []}"#;
+        assert!(matches!(
+            PodAnswer::read(other),
+            Err(PodCqlError::Format(_))
+        ));
+    }
+}
