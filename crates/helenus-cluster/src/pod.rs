@@ -4,6 +4,7 @@
 pub mod cql;
 pub mod facts;
 mod idle;
+mod join;
 
 pub use idle::idle;
 
@@ -19,7 +20,8 @@ use helenus_cql::codec::Consistency;
 use helenus_model::kube::pod::{
     ARCHIVE, CONF_FOLDER, DATA_FOLDER, FORMED_KEY, JAVA, JAVA_FOLDER, JOINS_FILE, JVM_KEY,
     KEYSTORE, KEYSTORE_PASSWORD, MODULE_FLAGS, POD_IP, POD_KEY, POD_NAME, Pod, PodConfig, PodError,
-    RUN_FOLDER, TLS_FOLDER, YAML_KEY, argv, coordinates, fill, is_small, lines, port, tool_argv,
+    RUN_FOLDER, TLS_FOLDER, YAML_KEY, argv, coordinates, fill, is_small, lines, port, replaces,
+    tool_argv,
 };
 use helenus_model::plan::STANDARD_PORTS;
 use p12_keystore::{KeyStore, Pkcs12ImportPolicy};
@@ -102,16 +104,28 @@ pub fn start(
     );
     let config = PodConfig::read(&fs::read_to_string(conf.join(POD_KEY))?)?;
     let flags = flags_of(conf)?;
-    let pod = Pod {
+    let mut pod = Pod {
         name: variable(env, POD_NAME)?,
         ip: own_address(env)?,
         seeds: resolve(&config.seeds, cancel, tell)?,
+        peers: Vec::new(),
         fresh: !data.join("data/system").exists(),
         formed: conf.join(FORMED_KEY).exists(),
         joined: data.join(JOINS_FILE).exists(),
         coordinator: coordinates(&flags),
     };
+    let mut flags = flags;
     let yaml = fs::read_to_string(conf.join(YAML_KEY))?;
+    if pod.joins(&config) {
+        pod.peers = addresses(&config.peers);
+        let cql = port(&yaml, "native_transport_port", STANDARD_PORTS.cql);
+        if let Some(gone) = join::predecessor(&config, &pod, cql) {
+            tell(&format!(
+                "it takes the place of {gone}, which had its tokens"
+            ));
+            flags.push(replaces(gone));
+        }
+    }
     let yaml = fill(&yaml, &config, &pod, password()?.as_deref())?;
     // What a life that was killed left for itself alone.
     let _none_left = fs::remove_dir_all(run.join("tmp"));
@@ -260,8 +274,7 @@ fn resolve(
             if found.contains_key(name) {
                 continue;
             }
-            let asked = (name, 0_u16).to_socket_addrs();
-            let addresses: Vec<IpAddr> = asked.into_iter().flatten().map(|a| a.ip()).collect();
+            let addresses = addresses_of(name);
             match addresses.is_empty() {
                 true => missing.push(name),
                 false => {
@@ -287,6 +300,16 @@ fn resolve(
     }
     let in_order = names.iter().filter_map(|name| found.get(name.as_str()));
     Ok(in_order.flatten().copied().collect())
+}
+
+/// What the names mean now; names without an address are nobody's.
+fn addresses(names: &[String]) -> Vec<IpAddr> {
+    names.iter().flat_map(|name| addresses_of(name)).collect()
+}
+
+fn addresses_of(name: &str) -> Vec<IpAddr> {
+    let asked = (name, 0_u16).to_socket_addrs();
+    asked.into_iter().flatten().map(|a| a.ip()).collect()
 }
 
 /// The keystores' password; none without TLS.

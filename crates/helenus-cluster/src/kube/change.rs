@@ -71,7 +71,10 @@ pub enum ChangeError {
 impl Problem for ChangeError {
     fn class(&self) -> Class {
         match self {
-            Self::TooFew { .. } | Self::Short { .. } | Self::Unknown { .. } | Self::Several { .. } => Class::Usage,
+            Self::TooFew { .. }
+            | Self::Short { .. }
+            | Self::Unknown { .. }
+            | Self::Several { .. } => Class::Usage,
             Self::Apply(error) => error.class(),
             Self::Pods(error) => error.class(),
             Self::Kubectl(error) => error.class(),
@@ -232,12 +235,7 @@ pub fn scale(
 }
 
 /// A node gives its data to the others.
-fn leave(
-    kubectl: &Kubectl,
-    state: &KubeState,
-    set: &PodSet,
-    pod: &str,
-) -> Result<(), ChangeError> {
+fn leave(kubectl: &Kubectl, state: &KubeState, set: &PodSet, pod: &str) -> Result<(), ChangeError> {
     let at = (set.namespace.as_str(), pod);
     let plan = state.rendered()?;
     let data = plan.sets.iter().filter(|one| !one.coordinator);

@@ -315,6 +315,9 @@ mod tests {
         assert_eq!(failed(rights.to_owned()).class(), Class::Environment);
         let ended = "command terminated with exit code 2\n";
         assert_eq!(said(ended, ""), ended.trim());
-        assert_eq!(said(ended, "nodetool: too few nodes\n"), "nodetool: too few nodes");
+        assert_eq!(
+            said(ended, "nodetool: too few nodes\n"),
+            "nodetool: too few nodes"
+        );
     }
 }

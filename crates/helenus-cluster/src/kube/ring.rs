@@ -156,7 +156,9 @@ fn schema_versions(cluster: &str) -> usize {
 /// The keyspaces, as `nodetool describecluster` prints them, that would have more replicas in a data centre than it has
 /// nodes left, or than the cluster has; those of Cassandra itself do not count.
 pub(super) fn short_keyspaces(cluster: &str, data_center: &str, left: (u32, u32)) -> Vec<String> {
-    let lines = cluster.lines().skip_while(|line| !line.starts_with("Keyspaces:"));
+    let lines = cluster
+        .lines()
+        .skip_while(|line| !line.starts_with("Keyspaces:"));
     let short = |line: &str| {
         let (name, replication) = line.trim().split_once(" -> Replication class: ")?;
         let factors = replication.split_once('{')?.1.trim_end_matches('}');

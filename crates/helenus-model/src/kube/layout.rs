@@ -173,6 +173,12 @@ impl Layout {
         self.centers.iter().map(of).collect()
     }
 
+    /// The names under which any pod finds all pods.
+    pub(super) fn peer_names(&self) -> Vec<String> {
+        let of = |center: &Center| format!("{}.{}.svc", center.service, center.namespace);
+        self.centers.iter().map(of).collect()
+    }
+
     /// How many pods there are.
     pub(super) fn pods(&self) -> u32 {
         self.sets.iter().map(Set::replicas).sum()

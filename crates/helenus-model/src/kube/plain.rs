@@ -130,7 +130,7 @@ impl Cluster<'_> {
         let tokens = names.zip(set.tokens.iter().cloned());
         let pod = PodConfig::new(
             &self.plan.release,
-            self.layout.seed_names(),
+            (self.layout.seed_names(), self.layout.peer_names()),
             tokens.filter(|(_, tokens)| !tokens.is_empty()).collect(),
             set.timer_slack_us,
         );

@@ -128,6 +128,9 @@ pub struct PodConfig {
     pub release: String,
     /// Names under which the seeds are found.
     pub seeds: Vec<String>,
+    /// Names under which all pods are found: a node that joins goes through others where it is the only seed itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
     /// Tokens of the pods that form the cluster, by their names.
     pub tokens: BTreeMap<String, Vec<i64>>,
     /// How late the kernel may wake a node's threads, in microseconds; the kernel's own 50 where it is absent.
@@ -151,7 +154,7 @@ pub enum PodError {
     #[error("{YAML_KEY} has no keys")]
     NoKeys,
     /// A new node that finds nobody to join.
-    #[error("a new node joins through the seeds, and none of their names has an address")]
+    #[error("a new node joins through others, and none of their names has an address")]
     NoSeed,
 }
 
@@ -159,7 +162,7 @@ impl PodConfig {
     /// What these pods need.
     pub fn new(
         release: &str,
-        seeds: Vec<String>,
+        (seeds, peers): (Vec<String>, Vec<String>),
         tokens: BTreeMap<String, Vec<i64>>,
         timer_slack_us: Option<u64>,
     ) -> Self {
@@ -167,6 +170,7 @@ impl PodConfig {
             format: Format::new("pod", POD_VERSION),
             release: release.to_owned(),
             seeds,
+            peers,
             tokens,
             timer_slack_us,
         }
@@ -198,6 +202,8 @@ pub struct Pod {
     pub ip: IpAddr,
     /// Addresses of the seeds, as far as their names have any.
     pub seeds: Vec<IpAddr>,
+    /// Addresses of all pods; only where it may join.
+    pub peers: Vec<IpAddr>,
     /// Whether the volume has no data of a node yet.
     pub fresh: bool,
     /// Whether the cluster has formed.
@@ -222,9 +228,26 @@ impl Pod {
         if !joins {
             all.push(self.ip);
         }
-        for seed in self.seeds.iter().filter(|seed| **seed != self.ip) {
-            if !all.contains(seed) {
-                all.push(*seed);
+        let mut add = |more: &[IpAddr]| {
+            for one in more.iter().filter(|one| **one != self.ip) {
+                if !all.contains(one) {
+                    all.push(*one);
+                }
+            }
+            all.is_empty()
+        };
+        if add(&self.seeds) {
+            add(&self.peers);
+        }
+        all
+    }
+
+    /// The others, seeds first: whom a node that joins may ask.
+    pub fn others(&self) -> Vec<IpAddr> {
+        let mut all: Vec<IpAddr> = Vec::new();
+        for one in self.seeds.iter().chain(&self.peers) {
+            if *one != self.ip && !all.contains(one) {
+                all.push(*one);
             }
         }
         all
@@ -291,6 +314,11 @@ pub fn port(text: &str, key: &str, standard: u16) -> u16 {
 pub fn lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(str::to_owned).collect()
+}
+
+/// The flag by which a node takes the place of one that is gone: it streams that one's part, and has its tokens.
+pub fn replaces(gone: IpAddr) -> String {
+    format!("-Dcassandra.replace_address_first_boot={gone}")
 }
 
 /// Whether these flags of the JVM make a node that only coordinates.
@@ -384,7 +412,7 @@ mod tests {
     fn config() -> PodConfig {
         let tokens = BTreeMap::from([("demo-dc1-rack1-0".to_owned(), vec![i64::MIN, 7])]);
         let seeds = vec!["demo-dc1-seed.demo.svc".to_owned()];
-        PodConfig::new("5.0.9", seeds, tokens, None)
+        PodConfig::new("5.0.9", (seeds, Vec::new()), tokens, None)
     }
 
     fn pod() -> Pod {
@@ -396,6 +424,7 @@ mod tests {
                 [10, 0, 0, 2].into(),
                 [10, 0, 0, 1].into(),
             ],
+            peers: Vec::new(),
             fresh: true,
             formed: false,
             joined: false,

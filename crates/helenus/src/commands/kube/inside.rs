@@ -3,11 +3,16 @@
 
 use super::known;
 use crate::cli::kube::acts::{Cql, Exec, Logs, Nodetool};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
-use crate::ui::Ui;
+use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::{self, KubeState, Kubectl, Pod};
+use helenus_cluster::pod::cql::{Answer, PodCql};
+use helenus_cql::{input, split_statements};
+use helenus_model::format::Format;
+use serde::Serialize;
 use std::ffi::OsString;
 
 /// The pod that `NAME[/POD]` means.
@@ -75,9 +80,8 @@ fn run(
     (context, ui): (&Context, &Ui),
 ) -> Result<u8, CommandError> {
     let (kubectl, _, pod) = pod(target, context, ui)?;
-    let terminal = [rustix::termios::isatty(rustix::stdio::stdin())]
-        .iter()
-        .all(|one| *one && rustix::termios::isatty(rustix::stdio::stdout()));
+    let terminal = rustix::termios::isatty(rustix::stdio::stdin())
+        && rustix::termios::isatty(rustix::stdio::stdout());
     let mut command = kubectl.command(&["exec", "-i"]);
     if terminal {
         command.arg("-t");
@@ -91,7 +95,80 @@ fn run(
     Ok(u8::try_from(code).unwrap_or(code::CLUSTER))
 }
 
+/// What statements gave.
+#[derive(Debug, Serialize)]
+struct Answered {
+    /// `helenus.kube-cql/1`.
+    format: Format,
+    /// Namespace and name of the pod.
+    pod: String,
+    /// Of each statement, in order.
+    answers: Vec<Answer>,
+}
+
+impl Answers for Answered {
+    fn answer(&self) -> String {
+        format!(
+            "{} run in {}",
+            plural(self.answers.len(), "statement"),
+            self.pod
+        )
+    }
+}
+
+impl Answered {
+    fn text(&self) -> String {
+        let with_rows = self.answers.iter().filter(|one| !one.columns.is_empty());
+        let text = |answer: &Answer| {
+            let heads: Vec<&str> = answer.columns.iter().map(String::as_str).collect();
+            let mut table = Table::new(&heads);
+            for row in &answer.rows {
+                let cells = row.iter().map(|cell| cell.as_deref().unwrap_or("null"));
+                table.row(cells);
+            }
+            format!("{}({})\n", table.render(), plural(answer.rows.len(), "row"))
+        };
+        with_rows.map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
 pub(super) fn cql(flags: &Cql, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let _ = (flags, context, ui);
+    let text = match (&flags.execute, &flags.file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(file)) => input::text(file)?,
+        (None, None) => std::io::read_to_string(std::io::stdin())
+            .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
+    };
+    let statements: Vec<String> = split_statements(&text)
+        .into_iter()
+        .map(|one| one.text)
+        .collect();
+    if statements.is_empty() {
+        return Err(CommandError::new(code::USAGE, "there is no statement")
+            .hint("give one with -e, a file with -f, or standard input".to_owned()));
+    }
+    let password = match &flags.password_env {
+        None => None,
+        Some(name) => Some(std::env::var(name).map_err(|_| {
+            CommandError::new(
+                code::USAGE,
+                format!("the variable {name} is not set, or is no text"),
+            )
+            .hint(format!("export {name} before"))
+        })?),
+    };
+    let (kubectl, _, pod) = pod(&flags.target, context, ui)?;
+    let asked = PodCql {
+        user: flags.user.clone(),
+        password,
+        ..PodCql::new(statements)
+    };
+    let answer = kube::cql(&kubectl, pod.at(), &asked).map_err(ClusterError::from)?;
+    let answered = Answered {
+        format: Format::new("kube-cql", 1),
+        pod: pod.place(),
+        answers: answer.answers,
+    };
+    ui.result(&answered, || answered.text());
     Ok(0)
 }
