@@ -4,17 +4,20 @@
 mod error;
 mod event;
 mod kept;
+mod pods;
 mod prepare;
+mod record;
 
 pub use self::error::BenchError;
 pub use self::event::{Finished, LabEvent};
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_readings};
-use crate::compare::CLASS_ARCHIVE_KEY;
+use self::pods::without;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
-use crate::generator::{self, GeneratorError};
+use crate::generator::{self, GeneratorError, Stand};
+use crate::inside::PodsBefore;
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
@@ -22,8 +25,8 @@ use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
+use helenus_cluster::kube::KubeJob;
 use helenus_cluster::lifecycle::UpRequest;
-use helenus_cluster::machine;
 use helenus_cluster::net::client::NetError;
 use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
@@ -43,9 +46,8 @@ use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{self, FaultSeen};
 use helenus_model::workload::{ReplicationFactor, Workload};
-use helenus_record::{Ending, History, HistoryError, RunBeginning, RunId, RunPlace};
+use helenus_record::{History, HistoryError, RunId, RunPlace};
 use std::net::SocketAddr;
-use std::time::Duration;
 
 /// Where the run goes.
 #[derive(Debug, Clone)]
@@ -54,6 +56,13 @@ pub enum Where {
     Ephemeral(Box<UpRequest>),
     /// A cluster of this user, by name.
     Cluster(String),
+    /// A cluster of this user on Kubernetes; the generators are pods beside it.
+    Kube {
+        /// Its name.
+        name: String,
+        /// To get in there.
+        given: Box<Given>,
+    },
     /// Addresses.
     Hosts {
         /// CQL addresses.
@@ -158,6 +167,10 @@ struct Bench<'a> {
     hold: Option<Hold>,
     archive_used: Option<bool>,
     target: Option<Target>,
+    /// Generators in pods, where it goes to a cluster on Kubernetes.
+    job: Option<KubeJob>,
+    /// Where it ran, where that is not this machine.
+    on: Option<String>,
     /// Links that were set for this run.
     links: Option<Links>,
     round_trips: Vec<RoundTrip>,
@@ -183,7 +196,7 @@ pub fn run(
     faults::check_request(context, request)?;
     let place = match &request.place {
         Where::Ephemeral(_) => Place::Ephemeral,
-        Where::Cluster(_) => Place::Owned,
+        Where::Cluster(_) | Where::Kube { .. } => Place::Owned,
         Where::Hosts { .. } => Place::Hosts,
     };
     let mut bench = Bench {
@@ -194,6 +207,8 @@ pub fn run(
         hold: None,
         archive_used: None,
         target: None,
+        job: None,
+        on: None,
         links: None,
         round_trips: Vec::new(),
         rate_per_s: request.load.rate_per_s(),
@@ -246,6 +261,7 @@ pub(crate) fn look(context: &Context, place: &Where) -> Result<Target, BenchErro
             let state = context.clusters.load(name).map_err(ClusterError::from)?;
             target::ours(context, &state)?
         }
+        Where::Kube { name, given } => target::kube(context, name, given)?,
         Where::Ephemeral(_) => return Err(TargetError::Nowhere.into()),
     })
 }
@@ -304,6 +320,7 @@ impl Bench<'_> {
                 plan,
                 faults: self.faults_seen,
                 cluster: self.cluster,
+                on: self.on,
                 archive_used: self.archive_used,
                 interrupted,
                 not_recorded,
@@ -451,10 +468,10 @@ impl Bench<'_> {
         };
         let mut accumulator = Accumulator::new(plan.clone());
         let mut second = 0;
+        self.generators()?;
         let events = &mut self.events;
         generator::run(
-            &self.context.helenus,
-            self.cluster.as_ref(),
+            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref()),
             &plan,
             &self.context.cancel,
             &mut |line| {
@@ -492,8 +509,10 @@ impl Bench<'_> {
             let at = ledger::plan(self.context, keep, self.cluster.as_ref());
             plan.ledger = Some(at.map_err(BenchError::Ledger)?);
         }
+        self.generators()?;
+        let pods = self.pods();
         let mut outside = self.outside();
-        self.begin_record(&plan);
+        self.begin_record(&plan, pods.as_ref().and_then(PodsBefore::generator));
         self.plan = Some(plan.clone());
         self.faults = match &self.cluster {
             Some(state) => {
@@ -501,9 +520,14 @@ impl Bench<'_> {
             }
             None => None,
         };
-        let speed_before = host_speed::look();
+        let elsewhere = self.job.is_some();
+        let speed = || (!elsewhere).then(host_speed::look).flatten();
+        let speed_before = speed();
         let before = Before::look(self.context, self.cluster.as_ref());
-        let mut watch = Watch::begin(self.cluster.as_ref(), &plan);
+        let mut watch = match elsewhere {
+            true => Watch::elsewhere(&plan),
+            false => Watch::begin(self.cluster.as_ref(), &plan),
+        };
         let mut accumulator = Accumulator::new(plan.clone());
         let mut counted = Counted::default();
         let events = &mut self.events;
@@ -511,8 +535,7 @@ impl Bench<'_> {
         let faults = &mut self.faults;
         let mut measured_from = MeasuredFrom::default();
         let ran = generator::run(
-            &self.context.helenus,
-            self.cluster.as_ref(),
+            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref()),
             &plan,
             &self.context.cancel,
             &mut |line| {
@@ -555,7 +578,14 @@ impl Bench<'_> {
                 accumulator.take(line)
             },
         );
-        let speed_after = ran.is_ok().then(host_speed::look).flatten();
+        let speed_after = ran.is_ok().then(speed).flatten();
+        if let Some(pods) = &pods {
+            let seen = self.pods_seen(pods, &mut outside);
+            store_readings(&mut self.history, &seen);
+            watch.add(&seen);
+        }
+        self.end_generators();
+        let (events, history) = (&mut self.events, &mut self.history);
         let seen = before.seen(self.context, self.cluster.as_ref());
         store_readings(history, &seen);
         watch.add(&seen);
@@ -566,7 +596,7 @@ impl Bench<'_> {
             watch.add(&seen);
         }
         outside.disturbed = self.disturbed();
-        ran.map_err(|source| match outside.disturbed.first() {
+        let lost = ran.map_err(|source| match outside.disturbed.first() {
             Some(command) => BenchError::Disturbed {
                 command: command.clone(),
                 source: Box::new(source),
@@ -579,7 +609,7 @@ impl Bench<'_> {
         let zero_ns = measured_from.at_ns().unwrap_or_default();
         self.faults_seen = telemetry::faults(seen.readings(), zero_ns);
         let beside = |span, ended| Beside {
-            outside: seen.outside(&outside, span),
+            outside: without(seen.outside(&outside, span), &lost, span, &plan),
             around: seen.around(span, ended),
         };
         let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
@@ -612,56 +642,6 @@ impl Bench<'_> {
             archive_mix: used(true) && used(false),
             max_errors: Some(self.request.max_errors),
             ..OutsideFacts::default()
-        }
-    }
-
-    fn begin_record(&mut self, plan: &RunPlan) {
-        let mut machine = serde_json::to_value(machine::read()).unwrap_or_default();
-        let cluster = self.cluster.as_ref();
-        // What really held belongs to the number: a node that was limited is another node.
-        if let Some(limits) = cluster.and_then(|c| c.limits.as_ref()) {
-            machine["limits"] = limits.facts();
-        }
-        if let Some(used) = self.archive_used {
-            machine[CLASS_ARCHIVE_KEY] = used.into();
-        }
-        let cluster_plan =
-            cluster.and_then(|c| serde_json::to_value(c.plan.without_secrets()).ok());
-        let life = cluster.map(|c| {
-            let pids = observe::pids(c);
-            let pids: Vec<String> = pids.iter().map(|(n, p)| format!("{n}={p:?}")).collect();
-            format!("{} {}", c.id, pids.join(" "))
-        });
-        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let beginning = RunBeginning {
-            plan,
-            release: cluster.map(|c| c.plan.release.as_str()),
-            preset: cluster.map(|c| c.plan.preset.as_str()),
-            jvm: cluster.map(|c| c.runtime.jvm.as_str()),
-            host: &machine,
-            cluster_plan: cluster_plan.as_ref(),
-            life: life.as_deref(),
-            helenus_version: &self.request.version,
-            command: &self.request.command,
-            began_wall_ns: wall.map_or(0, |d: Duration| d.as_nanos() as u64),
-            tag: self.request.tag.as_deref(),
-            place: self.request.place_in_history,
-        };
-        if let (true, Ok((history, run))) = (self.request.recorded, &mut self.history) {
-            match history.begin_run(&beginning) {
-                Ok(id) => *run = Some(id),
-                Err(error) => self.history = Err(error),
-            }
-        }
-    }
-
-    fn record(&mut self) {
-        let interrupted = self.context.cancel.is_set();
-        if let (Ok((history, Some(run))), Some(result)) = (&mut self.history, &self.result) {
-            let ending = Ending::of(result.verdict, interrupted);
-            if let Err(error) = history.finish_run(*run, result, ending) {
-                self.history = Err(error);
-            }
         }
     }
 

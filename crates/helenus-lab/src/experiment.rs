@@ -388,6 +388,6 @@ impl Sitting<'_> {
 fn up_of(combination: &Combination) -> Option<&helenus_cluster::lifecycle::UpRequest> {
     match &combination.bench.place {
         Where::Ephemeral(up) => Some(up),
-        Where::Cluster(_) | Where::Hosts { .. } => None,
+        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => None,
     }
 }

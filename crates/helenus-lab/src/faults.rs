@@ -424,7 +424,7 @@ pub fn check_request(context: &Context, request: &BenchRequest) -> Result<(), Cl
         Where::Ephemeral(up) => context.dry_run(up)?,
         Where::Cluster(name) => context.clusters.load(name)?.plan,
         // Whose it is is not known before it is looked at.
-        Where::Hosts { .. } => return Ok(()),
+        Where::Hosts { .. } | Where::Kube { .. } => return Ok(()),
     };
     check(&request.faults, &plan)
 }

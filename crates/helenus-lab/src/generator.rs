@@ -4,18 +4,23 @@
 mod several;
 
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
+use helenus_cluster::kube::KubeJob;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
+use helenus_model::access::Access;
 use helenus_model::network::client_of;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{RunPlan, SecretReference};
 use helenus_model::sample::SampleLine;
-use helenus_model::samples::{Accumulator, ReadError, SampleReader};
+use helenus_model::samples::{Accumulator, Lost, ReadError, SampleReader};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
 use std::io::{BufReader, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 /// Why a generator could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -31,21 +36,64 @@ pub enum GeneratorError {
     Secret(String),
 }
 
+/// Where generators stand.
+#[derive(Debug, Clone, Copy)]
+pub enum Stand<'a> {
+    /// On this machine: processes, which reach a cluster of ours in its own network, or addresses of others.
+    Here {
+        /// This very binary.
+        helenus: &'a Path,
+        /// The cluster, where it is ours.
+        cluster: Option<&'a ClusterState>,
+    },
+    /// In pods beside the nodes, one each.
+    Pods(&'a KubeJob),
+}
+
+impl<'a> Stand<'a> {
+    /// In the pods of a Job where there is one, else here.
+    pub fn of(
+        context: &'a Context,
+        cluster: Option<&'a ClusterState>,
+        job: Option<&'a KubeJob>,
+    ) -> Self {
+        match job {
+            Some(job) => Self::Pods(job),
+            None => Self::Here {
+                helenus: &context.helenus,
+                cluster,
+            },
+        }
+    }
+}
+
+/// A generator that ended before the run did, while the others went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostGenerator {
+    /// Which, and when.
+    pub lost: Lost,
+    /// Why, as far as that can be seen.
+    pub why: String,
+}
+
 /// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the generator has ended.
 ///
-/// When the person asks to stop, the generator is asked to stop, and its last lines still come.
+/// When the person asks to stop, the generator is asked to stop, and its last lines still come. Of generators in pods some
+/// may end early: those are told, and the others go on.
 ///
 /// # Errors
 /// It cannot be started or read.
 pub fn run(
-    helenus: &Path,
-    cluster: Option<&ClusterState>,
+    stand: Stand<'_>,
     plan: &RunPlan,
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
-) -> Result<(), GeneratorError> {
+) -> Result<Vec<LostGenerator>, GeneratorError> {
+    let Stand::Here { helenus, cluster } = stand else {
+        return several::run(stand, plan, cancel, take);
+    };
     if plan.processes > 1 {
-        return several::run(helenus, cluster, plan, cancel, take);
+        return several::run(stand, plan, cancel, take);
     }
     // It has its plan, and is told nothing more.
     let (mut child, _) = start(helenus, cluster, plan)?;
@@ -54,7 +102,7 @@ pub fn run(
         let _already_gone = child.kill();
     }
     let _status = child.wait();
-    result
+    result.map(|()| Vec::new())
 }
 
 /// As [`run`], for a plan whose result is all that is wanted of it: nothing is looked at beside it, nothing stored.
@@ -62,14 +110,13 @@ pub fn run(
 /// # Errors
 /// As [`run`], or its lines make no result.
 pub fn result(
-    helenus: &Path,
-    cluster: Option<&ClusterState>,
+    stand: Stand<'_>,
     plan: &RunPlan,
     cancel: &Cancel,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<RunResult, GeneratorError> {
     let mut accumulator = Accumulator::new(plan.clone());
-    run(helenus, cluster, plan, cancel, &mut |line| {
+    run(stand, plan, cancel, &mut |line| {
         see(line)?;
         accumulator.take(line)
     })?;
@@ -126,6 +173,50 @@ fn start(
         let _read_later = input.write_all(&text);
     }
     Ok((child, input))
+}
+
+/// The generator in the pod of this number, with its standard input after secrets and plan: it stays open, for the
+/// generator stops with it.
+fn start_in_pod(
+    job: &KubeJob,
+    place: usize,
+    plan: &RunPlan,
+) -> Result<(Child, Option<ChildStdin>), GeneratorError> {
+    let json = |e: serde_json::Error| GeneratorError::Start(e.into());
+    let mut text = serde_json::to_vec(&values(plan)?).map_err(json)?;
+    text.push(b'\n');
+    serde_json::to_writer(&mut text, plan).map_err(json)?;
+    text.push(b'\n');
+    let mut child = job
+        .command(place)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(GeneratorError::Start)?;
+    let mut input = child.stdin.take();
+    if let Some(input) = &mut input {
+        // What cannot be reached says why on its standard error.
+        let _read_later = input.write_all(&text);
+    }
+    Ok((child, input))
+}
+
+/// The values of the plan's references, by their names: files of this machine are not there.
+fn values(plan: &RunPlan) -> Result<BTreeMap<String, String>, GeneratorError> {
+    let Some(credentials) = &plan.credentials else {
+        return Ok(BTreeMap::new());
+    };
+    let (SecretReference::Variable(name) | SecretReference::File(name)) = &credentials.password;
+    let access = Access {
+        credentials: plan.credentials.clone(),
+        tls: None,
+    };
+    let options = reach::options(&access, Duration::from_secs(1));
+    let found = options.ok().and_then(|options| options.credentials);
+    let found = found.ok_or_else(|| GeneratorError::Secret(name.clone()))?;
+    let value = found.password.expose().to_owned();
+    Ok(BTreeMap::from([(name.clone(), value)]))
 }
 
 /// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of that data centre

@@ -4,7 +4,7 @@
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::history_file;
 use crate::distance::Links;
-use crate::generator;
+use crate::generator::{self, Stand};
 use crate::target::{self, Target, already_exists};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
@@ -386,13 +386,11 @@ impl Levels<'_> {
             faults: vec![],
             ledger: None,
         };
-        let result = generator::result(
-            &self.context.helenus,
-            self.target.cluster.as_ref(),
-            &plan,
-            &self.context.cancel,
-            &mut |_| Ok(()),
-        );
+        let here = Stand::Here {
+            helenus: &self.context.helenus,
+            cluster: self.target.cluster.as_ref(),
+        };
+        let result = generator::result(here, &plan, &self.context.cancel, &mut |_| Ok(()));
         let result = result.map_err(BenchError::from)?;
         let ended = result.phases.first();
         let missing = wanted.saturating_sub(ended.map_or(0, |phase| phase.total.completed));

@@ -7,6 +7,7 @@ pub mod distance;
 pub mod experiment;
 pub mod faults;
 pub mod generator;
+pub mod inside;
 pub mod ledger;
 pub mod levels;
 pub mod populate;

@@ -6,7 +6,7 @@ mod verify;
 pub use verify::Verified;
 
 use crate::bench::{BenchError, has_data_centre};
-use crate::generator;
+use crate::generator::{self, Stand};
 use crate::serving::{self, Asked};
 use crate::target::{self, Target};
 use helenus_cluster::baseline::{self, BaselineEvent};
@@ -390,7 +390,7 @@ impl Populate<'_> {
             options: &ConnectOptions::default(),
         };
         serving::served(&self.target, &asked).map_err(BenchError::from)?;
-        target::prepare(&self.target, &statements).map_err(BenchError::Prepare)?;
+        target::prepare(&self.target, &statements).map_err(BenchError::from)?;
         Ok(())
     }
 
@@ -540,7 +540,11 @@ fn run(
     plan: &RunPlan,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<PhaseResult, BenchError> {
-    let mut result = generator::result(&context.helenus, cluster, plan, &context.cancel, see)?;
+    let here = Stand::Here {
+        helenus: &context.helenus,
+        cluster,
+    };
+    let mut result = generator::result(here, plan, &context.cancel, see)?;
     match result.phases.pop() {
         Some(phase) => Ok(phase),
         None => Err(ClusterError::from(ReadyError::Interrupted).into()),

@@ -1,6 +1,7 @@
 //! Whether what is about to run can be served at all: replication against consistency levels, before the first operation.
 //! Refuses to change anything: the statement that corrects it is for a person to run.
 
+use crate::inside::KubeTarget;
 use crate::target::Target;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::ring_view;
@@ -67,6 +68,10 @@ pub(crate) fn served(target: &Target, asked: &Asked<'_>) -> Result<(), ServingEr
     let all = wanted(asked);
     let view = match (&target.cluster, target.endpoints.first()) {
         _ if all.is_empty() && asked.replication_factor.is_none() => return Ok(()),
+        _ if target.kube.is_some() => match target.kube.as_ref().map(KubeTarget::view) {
+            Some(view) => view?,
+            None => return Ok(()),
+        },
         (Some(state), _) => {
             let mut client = shell::connect(state, None)?;
             ring_view::view(&mut client)?
@@ -112,7 +117,7 @@ pub(crate) fn served(target: &Target, asked: &Asked<'_>) -> Result<(), ServingEr
         let named = named.iter().map(String::as_str);
         let data_centers: BTreeSet<&str> = ring.owners().map(|m| m.data_center.as_str()).collect();
         let factors = factor.on(data_centers).factors();
-        let cluster = target.cluster.as_ref().map(|own| own.plan.name.as_str());
+        let cluster = target.plan().map(|plan| plan.name.as_str());
         as_asked((cluster, &ring), &keyspaces, named, &factors)?;
     }
     if !asked.must_be_served {

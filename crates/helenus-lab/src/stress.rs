@@ -2,7 +2,7 @@
 //! Refuses to decide anything of a run: each goes through the line of a bench, and into the history.
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
-use crate::generator;
+use crate::generator::{self, Stand};
 use crate::target::{self, Target};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
@@ -44,6 +44,8 @@ pub struct StressRequest {
     pub tables: Vec<(String, String)>,
     /// Hosts that the line names, one where it names none.
     pub hosts: u64,
+    /// Generators that share the threads.
+    pub processes: u32,
     /// A word to find the runs by.
     pub tag: Option<String>,
     /// The command, free of secrets.
@@ -265,7 +267,7 @@ impl Line<'_> {
         if self.request.schema.is_empty() || !self.target.owned {
             return Ok(());
         }
-        target::prepare(&self.target, &self.request.schema).map_err(BenchError::Prepare)?;
+        target::prepare(&self.target, &self.request.schema).map_err(BenchError::from)?;
         let hosts = self.request.hosts;
         self.say(match self.request.stress.command {
             Command::User { .. } => say::created_schema(hosts),
@@ -292,9 +294,13 @@ impl Line<'_> {
             what: what.to_owned(),
             source: Box::new(source),
         };
-        let mut client = self
-            .client()
-            .map_err(|e| failed("cannot look at the tables", e))?;
+        let mut client = match self.target.kube {
+            Some(_) => None,
+            None => {
+                let client = self.client();
+                Some(client.map_err(|e| failed("cannot look at the tables", e))?)
+            }
+        };
         for (keyspace, table) in &self.request.tables {
             let text = |name: &str| name.replace('\'', "''");
             let query = format!(
@@ -302,15 +308,22 @@ impl Line<'_> {
                 text(keyspace),
                 text(table)
             );
-            let rows = client
-                .query(&query, Level::One)
-                .map_err(|e| failed("cannot look at the tables", e))?;
-            if rows.is_empty() {
-                let cluster = self.target.cluster.as_ref();
+            let missing = match (&mut client, &self.target.kube) {
+                (None, Some(kube)) => {
+                    let answer = kube.cql(vec![query]).map_err(BenchError::from)?;
+                    answer.answers.iter().all(|answer| answer.rows.is_empty())
+                }
+                (None, None) => false,
+                (Some(client), _) => client
+                    .query(&query, Level::One)
+                    .map_err(|e| failed("cannot look at the tables", e))?
+                    .is_empty(),
+            };
+            if missing {
+                let plan = self.target.plan();
                 return Err(StressRunError::NoTable {
                     table: format!("{keyspace}.{table}"),
-                    cluster: cluster
-                        .map_or_else(|| "the cluster".to_owned(), |c| c.plan.name.clone()),
+                    cluster: plan.map_or_else(|| "the cluster".to_owned(), |p| p.name.clone()),
                 });
             }
         }
@@ -327,14 +340,22 @@ impl Line<'_> {
             what,
             source: Box::new(source),
         };
-        let mut client = self
-            .client()
-            .map_err(|e| failed("cannot truncate".to_owned(), e))?;
-        for (keyspace, table) in &self.request.tables {
-            let statement = format!("TRUNCATE {}.{}", identifier(keyspace), identifier(table));
-            client
-                .query(&statement, Level::One)
-                .map_err(|e| failed(format!("cannot truncate {keyspace}.{table}"), e))?;
+        let statement = |(keyspace, table): &(String, String)| {
+            format!("TRUNCATE {}.{}", identifier(keyspace), identifier(table))
+        };
+        if let Some(kube) = &self.target.kube {
+            let all = self.request.tables.iter().map(statement).collect();
+            kube.cql(all).map_err(BenchError::from)?;
+        } else {
+            let mut client = self
+                .client()
+                .map_err(|e| failed("cannot truncate".to_owned(), e))?;
+            for named in &self.request.tables {
+                let (keyspace, table) = named;
+                client
+                    .query(&statement(named), Level::One)
+                    .map_err(|e| failed(format!("cannot truncate {keyspace}.{table}"), e))?;
+            }
         }
         let text = say::truncated(&self.request.tables, self.request.hosts);
         self.say(text);
@@ -383,13 +404,20 @@ impl Line<'_> {
     fn warm_up(&mut self) -> Result<(), StressRunError> {
         let request = self.request;
         let phases = request.stress.warm_ups(request.hosts, &self.operations)?;
+        let job = match &self.target.kube {
+            Some(kube) if !phases.is_empty() => {
+                let at = self.data_centre();
+                let made = kube.generators(at.as_deref(), 1, &self.context.cancel);
+                Some(made.map_err(BenchError::from)?)
+            }
+            _ => None,
+        };
         for phase in phases {
             let name = phase.name.clone();
             self.say(say::warming(&name, phase.measured_operations()));
             let plan = self.plan(phase);
             let result = generator::result(
-                &self.context.helenus,
-                self.target.cluster.as_ref(),
+                Stand::of(self.context, self.target.cluster.as_ref(), job.as_ref()),
                 &plan,
                 &self.context.cancel,
                 &mut |_| Ok(()),
@@ -510,6 +538,7 @@ impl Line<'_> {
             },
             sampling_interval_ms: request.stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
+            processes: request.processes,
             tag: request.tag.clone(),
             command: request.command.clone(),
             version: request.version.clone(),

@@ -1,6 +1,7 @@
 //! Where a run goes: a cluster of ours or addresses that a person named, behind the guard.
 //! Refuses to write where the guard says no.
 
+use crate::inside::KubeTarget;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::{ClusterError, NodeError};
 use helenus_cluster::guard;
@@ -10,6 +11,7 @@ use helenus_cluster::state::ClusterState;
 use helenus_cql::{Client, ClientError, ConnectOptions, Consistency};
 use helenus_model::access::Access;
 use helenus_model::guard::{Sight, Verdict, judge};
+use helenus_model::plan::ClusterPlan;
 use helenus_model::workload::needs::Need;
 use helenus_model::workload::{Replication, ReplicationFactor, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +22,8 @@ use std::net::SocketAddr;
 pub struct Target {
     /// Ours, where it is.
     pub cluster: Option<ClusterState>,
+    /// Ours on Kubernetes, where it is: its addresses are for generators in pods beside it.
+    pub kube: Option<KubeTarget>,
     /// CQL addresses.
     pub endpoints: Vec<SocketAddr>,
     /// By data centre the addresses of nodes that only coordinate; empty where there are none, and where a person named
@@ -48,9 +52,15 @@ impl Target {
         }
     }
 
+    /// The plan of a cluster of ours, wherever it is.
+    pub fn plan(&self) -> Option<&ClusterPlan> {
+        let here = self.cluster.as_ref().map(|state| &state.plan);
+        here.or_else(|| self.kube.as_ref().map(|kube| &kube.state.plan))
+    }
+
     /// The data centres that are there, each once.
     pub fn data_centers(&self) -> Vec<String> {
-        let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
+        let planned = self.plan().into_iter().flat_map(|plan| &plan.nodes);
         let planned = planned.map(|node| &node.data_center);
         let seen = self.foreign.iter().flat_map(|sight| &sight.data_centers);
         let all: BTreeSet<&String> = planned.chain(seen).collect();
@@ -72,7 +82,7 @@ impl Target {
     /// centre, as many as it has nodes that hold data.
     pub fn replication(&self, asked: Option<&ReplicationFactor>) -> Replication {
         let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
-        let planned = self.cluster.iter().flat_map(|state| &state.plan.nodes);
+        let planned = self.plan().into_iter().flat_map(|plan| &plan.nodes);
         for node in planned.filter(|node| !node.coordinator) {
             *nodes.entry(&node.data_center).or_default() += 1;
         }
@@ -164,8 +174,35 @@ pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetErr
         data_center: Some(state.plan.nodes[0].data_center.clone()),
         nodes: state.plan.nodes.len(),
         cluster: Some(state.clone()),
+        kube: None,
         endpoints,
         access: state.access.clone(),
+        owned: true,
+        foreign: None,
+    })
+}
+
+/// Looks at a cluster of ours on Kubernetes; its context leads to the server to which it was applied, and its pods carry
+/// its id: what they hold may be changed.
+///
+/// # Errors
+/// There is none of that name, its context leads elsewhere now, or a pod of it does not serve.
+pub fn kube(context: &Context, name: &str, given: &Given) -> Result<Target, TargetError> {
+    let there = KubeTarget::look(context, name, given.access.clone())?;
+    let nodes = there.nodes()?;
+    let mut gateways: BTreeMap<String, Vec<SocketAddr>> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| node.coordinator) {
+        let own = gateways.entry(node.data_center.clone()).or_default();
+        own.push(node.address);
+    }
+    Ok(Target {
+        gateways,
+        data_center: nodes.first().map(|node| node.data_center.clone()),
+        nodes: nodes.len(),
+        cluster: None,
+        kube: Some(there),
+        endpoints: nodes.iter().map(|node| node.address).collect(),
+        access: given.access.clone(),
         owned: true,
         foreign: None,
     })
@@ -176,14 +213,14 @@ pub fn ours(context: &Context, state: &ClusterState) -> Result<Target, TargetErr
 /// # Errors
 /// [`TargetError::Release`].
 pub fn fits(target: &Target, workload: &Workload) -> Result<(), TargetError> {
-    let Some(state) = &target.cluster else {
+    let Some(plan) = target.plan() else {
         return Ok(());
     };
-    let release = &state.plan.release;
+    let release = &plan.release;
     match Need::unmet(workload, release) {
         None => Ok(()),
         Some(need) => Err(TargetError::Release {
-            cluster: state.plan.name.clone(),
+            cluster: plan.name.clone(),
             release: release.clone(),
             need: Box::new(need),
         }),
@@ -226,6 +263,7 @@ pub fn hosts(
         foreign: cluster.is_none().then_some(sight),
         access: given.access_to(cluster.as_ref()),
         cluster,
+        kube: None,
         endpoints: endpoints.to_vec(),
     })
 }
@@ -283,12 +321,29 @@ fn through(sight: &Sight, host: SocketAddr, named: Option<&str>) -> Result<Verdi
     }
 }
 
+/// Why the tables were not made.
+#[derive(Debug, thiserror::Error)]
+#[expect(
+    missing_docs,
+    reason = "the transparent variants are documented where they are defined"
+)]
+pub enum PrepareError {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Inside(#[from] ClusterError),
+}
+
 /// Runs the statements that make a workload's tables, and waits for agreement. What exists already stays.
 ///
 /// # Errors
 /// The server refuses a statement, or no node answers.
-pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError> {
+pub fn prepare(target: &Target, statements: &[String]) -> Result<(), PrepareError> {
     if !target.owned {
+        return Ok(());
+    }
+    if let Some(kube) = &target.kube {
+        kube.prepare(statements)?;
         return Ok(());
     }
     let mut client = match &target.cluster {
@@ -305,7 +360,7 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), ClientError
             Err(error) if already_exists(&error) => {
                 tracing::info!(statement, "exists already");
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
         if let Some(state) = &target.cluster {
             shell::agree(state)?;

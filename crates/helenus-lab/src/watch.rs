@@ -45,6 +45,16 @@ impl Watch {
         }
     }
 
+    /// Of a run elsewhere, whose nodes and generators are none of this machine's: only what others saw is kept.
+    pub fn elsewhere(plan: &RunPlan) -> Self {
+        Self {
+            sampler: None,
+            phases: plan.phases.clone(),
+            readings: Vec::new(),
+            seconds: 0,
+        }
+    }
+
     /// Takes the generator's next line; gives what was seen since the one before.
     pub fn see(&mut self, line: &SampleLine) -> &[Reading] {
         match line {

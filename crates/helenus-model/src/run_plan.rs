@@ -22,6 +22,9 @@ use std::path::PathBuf;
 /// Version of the stored shape.
 pub const VERSION: u32 = 1;
 
+/// What stands on the line that stops a generator which no signal reaches.
+pub const STOP_WORD: &str = "stop";
+
 /// A run plan, `helenus.plan/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {

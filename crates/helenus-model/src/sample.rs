@@ -1,6 +1,10 @@
 //! What the generator says while it runs: `helenus.sample/1`, one JSON value a line.
 //! Refuses summaries: counts and whole histograms only, so that later readers can merge them.
 
+mod clock;
+
+pub use clock::{clock_shift, clock_shift_ns};
+
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::Pacing;
@@ -472,43 +476,6 @@ impl SampleLine {
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
-
-    /// The same on a monotonic clock that is ahead of this line's by so many nanoseconds: what a generator on another
-    /// machine says, on the reader's clock. Durations and the wall clock stay.
-    #[must_use]
-    pub fn shifted(mut self, by_ns: i64) -> Self {
-        let shift = |at: &mut u64| *at = at.saturating_add_signed(by_ns);
-        match &mut self {
-            Self::Header(header) => shift(&mut header.monotonic_ns),
-            Self::Interval(interval) => {
-                shift(&mut interval.start_ns);
-                shift(&mut interval.end_ns);
-            }
-            Self::PhaseEnd(end) => {
-                shift(&mut end.measured_from_ns);
-                shift(&mut end.measured_to_ns);
-                shift(&mut end.ended_ns);
-            }
-            Self::Footer(footer) => shift(&mut footer.monotonic_ns),
-            Self::Mark(_) | Self::Failure(_) => {}
-        }
-        self
-    }
-}
-
-/// What differs less is the time between two looks at the clocks.
-const SAME_CLOCK_NS: i64 = 1_000_000;
-
-/// By how much a reader's monotonic clock is ahead of a generator's, in nanoseconds, from what both show beside the wall
-/// clock; nothing where they are the same clock.
-pub fn clock_shift_ns(own: (u64, u64), generator: &Header) -> i64 {
-    let beside = |monotonic_ns: u64, wall_ns: u64| i128::from(wall_ns) - i128::from(monotonic_ns);
-    let apart = beside(generator.monotonic_ns, generator.wall_ns) - beside(own.0, own.1);
-    let apart = i64::try_from(apart).unwrap_or_default();
-    match apart.abs() < SAME_CLOCK_NS {
-        true => 0,
-        false => apart,
-    }
 }
 
 #[cfg(test)]
@@ -579,48 +546,6 @@ mod tests {
             operations: BTreeMap::new(),
             tenths: vec![],
         }
-    }
-
-    #[test]
-    fn another_machine_s_moments_come_onto_our_clock() {
-        let header = |monotonic_ns, wall_ns| Header {
-            format: Format::new("sample", VERSION),
-            plan_hash: String::new(),
-            monotonic_ns,
-            wall_ns,
-            start_means: StartMeans::DriverCall,
-            pacing: Pacing::Sleep,
-            timer_resolution_ns: 1,
-            pid: 1,
-            cpus: vec![],
-            beside: vec![],
-            unchecked: vec![],
-        };
-        const WALL: u64 = 1_700_000_000_000_000_000;
-        // Up for 100 s there and for 5,000 s here, read 2 s later.
-        let theirs = header(100_000_000_000, WALL);
-        let ours = (5_002_000_000_000, WALL + 2_000_000_000);
-        let shift = clock_shift_ns(ours, &theirs);
-        assert_eq!(shift, 4_900_000_000_000);
-        let back = clock_shift_ns((100_000_000_000, WALL), &header(ours.0, ours.1));
-        assert_eq!(back, -shift);
-        // The same clock, whose two readings are a little apart.
-        assert_eq!(
-            clock_shift_ns((7_000_100, WALL + 7_000_000), &header(0, WALL)),
-            0
-        );
-        let line = SampleLine::Interval(interval(Stretch::Measured, 101, 102, 9));
-        let SampleLine::Interval(shifted) = line.shifted(shift) else {
-            panic!("an interval");
-        };
-        assert_eq!(shifted, interval(Stretch::Measured, 5_001, 5_002, 9));
-        let SampleLine::Header(shifted) = SampleLine::Header(theirs).shifted(shift) else {
-            panic!("a header");
-        };
-        assert_eq!(
-            (shifted.monotonic_ns, shifted.wall_ns),
-            (5_000_000_000_000, WALL)
-        );
     }
 
     #[test]

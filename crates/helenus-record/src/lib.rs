@@ -36,7 +36,7 @@ pub use open::{FILE, History};
 pub use planned::{ExperimentBeginning, PlannedRun, StoredExperiment};
 pub use prune::{PruneChoice, to_prune};
 pub use run::{
-    Ending, PhaseSummary, RunBeginning, RunFilter, RunPlace, RunPlacement, RunState, RunSummary,
-    StoredRun,
+    Ending, ON_KEY, PhaseSummary, RunBeginning, RunFilter, RunPlace, RunPlacement, RunState,
+    RunSummary, StoredRun,
 };
 pub use tag::{TagError, check_tag};

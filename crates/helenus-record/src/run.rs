@@ -11,6 +11,9 @@ use helenus_model::seed::Seed;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The key of the machine's facts that says where a run was, where generators and nodes were not on this machine.
+pub const ON_KEY: &str = "on";
+
 /// Where in an experiment a run shall be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPlace {

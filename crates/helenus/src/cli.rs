@@ -37,7 +37,7 @@ pub(crate) use self::shell::{Cqlsh, Jmx};
 
 use self::doors::Doors;
 use crate::error::CommandError;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use helenus_model::units::parse_duration;
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -290,8 +290,11 @@ pub(crate) enum Verb {
     /// The load generator (internal): plan on standard input, JSON lines on standard output
     #[command(name = "__load", hide = true)]
     Load {
-        #[arg(long)]
+        #[arg(long, conflicts_with = "attached")]
         secrets: Option<i32>,
+        /// In a pod: secrets on the first line of its input, and it stops when that says so or ends
+        #[arg(long)]
+        attached: bool,
     },
     /// Writes the man pages of all verbs into a folder (internal)
     #[command(name = "__man", hide = true)]
@@ -373,7 +376,7 @@ pub(crate) struct Bench {
 
 /// Where `bench` runs, when not on an ephemeral cluster.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Where")]
+#[command(next_help_heading = "Where", group = ArgGroup::new("reached").args(["hosts", "on"]))]
 pub(crate) struct BenchPlace {
     /// One of your clusters, by name
     #[arg(long, value_name = "NAME", conflicts_with = "hosts", conflicts_with_all = CLUSTER_FLAGS)]
@@ -381,6 +384,9 @@ pub(crate) struct BenchPlace {
     /// Addresses of a cluster; one that Helenus did not bring up must be named with --i-may-write-to
     #[arg(long, value_delimiter = ',', value_name = "HOST,…", alias = "host", value_parser = parse_host, conflicts_with_all = CLUSTER_FLAGS)]
     pub(crate) hosts: Vec<IpAddr>,
+    /// Your cluster on Kubernetes (`helenus kube up`); the load generators are pods beside it, one per --processes
+    #[arg(long, value_name = "kube:NAME", value_parser = parse_on, conflicts_with_all = ["cluster", "hosts", "rtt", "faults"], conflicts_with_all = CLUSTER_FLAGS)]
+    pub(crate) on: Option<String>,
     /// CQL port of --hosts
     #[arg(long, default_value_t = 9042, value_name = "PORT", requires = "hosts")]
     pub(crate) port: u16,
@@ -389,6 +395,16 @@ pub(crate) struct BenchPlace {
     pub(crate) i_may_write_to: Option<String>,
     #[command(flatten)]
     pub(crate) doors: Doors,
+}
+
+/// A cluster on Kubernetes by its name.
+pub(crate) fn parse_on(text: &str) -> Result<String, String> {
+    match text.strip_prefix("kube:") {
+        Some(name) if !name.is_empty() => Ok(name.to_owned()),
+        _ => Err(format!(
+            "{text:?}: write it as kube:NAME, such as kube:demo"
+        )),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -45,7 +45,8 @@ fn main() -> ExitCode {
         } => return commands::hidden::within(cluster, space, program, arguments),
         Verb::Man { folder } => return commands::hidden::man(folder),
         Verb::Pod { what } => return commands::pod::run(what),
-        Verb::Load { secrets } => return commands::hidden::load(*secrets),
+        Verb::Load { attached: true, .. } => return commands::attached::load(),
+        Verb::Load { secrets, .. } => return commands::hidden::load(*secrets),
         _ => {}
     }
     let ui = Ui::new(&cli.global);

@@ -4,7 +4,7 @@
 use crate::distance::ApartError;
 use crate::generator::GeneratorError;
 use crate::serving::ServingError;
-use crate::target::TargetError;
+use crate::target::{PrepareError, TargetError};
 use helenus_cluster::error::ClusterError;
 use helenus_cql::ClientError;
 use helenus_model::result::RunResult;
@@ -85,6 +85,15 @@ impl BenchError {
 impl From<ReadError> for BenchError {
     fn from(error: ReadError) -> Self {
         Self::Generator(error.into())
+    }
+}
+
+impl From<PrepareError> for BenchError {
+    fn from(error: PrepareError) -> Self {
+        match error {
+            PrepareError::Client(error) => Self::Prepare(error),
+            PrepareError::Inside(error) => Self::Cluster(error),
+        }
     }
 }
 

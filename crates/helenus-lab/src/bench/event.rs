@@ -60,6 +60,8 @@ pub struct Finished {
     pub faults: Vec<FaultSeen>,
     /// Our cluster, where it was one.
     pub cluster: Option<ClusterState>,
+    /// Where it ran, where that is not this machine.
+    pub on: Option<String>,
     /// Whether every running node of it mapped the class-data archive; absent where none was seen.
     pub archive_used: Option<bool>,
     /// The person stopped it.

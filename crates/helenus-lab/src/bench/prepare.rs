@@ -16,7 +16,7 @@ impl Bench<'_> {
         let workload = &self.request.workload;
         let statements = workload.schema(&target.replication(asked), asked.is_some());
         self.served(target, &statements)?;
-        target::prepare(target, &statements).map_err(BenchError::Prepare)
+        Ok(target::prepare(target, &statements)?)
     }
 
     /// Refuses what no replication that is there, or is about to be made, can serve, and another than was asked for.
@@ -28,7 +28,9 @@ impl Bench<'_> {
         }
         let given = match &request.place {
             Where::Hosts { given, .. } => given.options.clone(),
-            Where::Cluster(_) | Where::Ephemeral(_) => ConnectOptions::default(),
+            Where::Cluster(_) | Where::Ephemeral(_) | Where::Kube { .. } => {
+                ConnectOptions::default()
+            }
         };
         let local = request.client_dc.as_ref().or(target.data_center.as_ref());
         let asked = Asked {

@@ -126,6 +126,12 @@ impl Merger {
         false
     }
 
+    /// Whether the process at this place is within a phase: it tells something at least once an interval.
+    pub fn is_at_work(&self, place: usize) -> bool {
+        let told = &self.told[place];
+        self.opened > 0 && told.gates == self.opened && !told.lost && told.footer.is_none()
+    }
+
     /// Those that are not lost.
     fn left(&self) -> impl Iterator<Item = &Told> {
         self.told.iter().filter(|told| !told.lost)

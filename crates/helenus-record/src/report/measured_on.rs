@@ -2,7 +2,7 @@
 //! Refuses to merge what differs: two machines in one experiment are two lines, each with its number of runs.
 
 use crate::report::words;
-use crate::run::StoredRun;
+use crate::run::{ON_KEY, StoredRun};
 use serde_json::Value;
 
 /// Machine, software and limits of runs, each different one a line; with how many runs where there are several.
@@ -49,6 +49,9 @@ fn machine(run: &StoredRun) -> String {
     }
     if let Some(jvm) = &run.summary.jvm {
         line.push_str(&format!(", {jvm}"));
+    }
+    if let Some(on) = host[ON_KEY].as_str() {
+        line.push_str(&format!("; on {on}"));
     }
     format!("measured on {line}; Helenus {}", run.helenus_version)
 }

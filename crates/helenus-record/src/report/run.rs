@@ -6,6 +6,7 @@ use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
 use crate::report::{around, bands, distance, events, percentiles, tables, time};
+use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
 use serde_json::Value;
 
@@ -162,6 +163,7 @@ fn settings(report: &RunReport<'_>) -> String {
             "an operation starts when",
             started.unwrap_or_default().to_owned(),
         ),
+        ("on", text(&run.host, ON_KEY)),
         ("processor", text(&run.host, "processor")),
         ("processors", text(&run.host, "cores")),
         ("kernel", text(&run.host, "kernel")),

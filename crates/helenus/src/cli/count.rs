@@ -3,14 +3,14 @@
 
 use super::LevelArg;
 use super::doors::Doors;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use helenus_model::units::parse_rate;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 
 /// Where a verb reads.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Where")]
+#[command(next_help_heading = "Where", group = ArgGroup::new("reached").args(["hosts"]))]
 pub(crate) struct ReadPlace {
     /// One of your clusters, by name [default: HELENUS_CLUSTER, or the only one]
     #[arg(long, value_name = "NAME", conflicts_with = "hosts")]

@@ -12,7 +12,7 @@ pub(crate) struct Doors {
         long,
         value_name = "USER",
         requires = "password_from",
-        requires = "hosts"
+        requires = "reached"
     )]
     pub(crate) user: Option<String>,
     /// Where the password is: an environment variable, or the path of a 0600 file

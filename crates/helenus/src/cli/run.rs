@@ -29,6 +29,8 @@ use std::time::Duration;
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
+  helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
+                                         two generators as pods of a Job, away from the nodes
   helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
                                          helenus ledger check @last reports what is lost
 
@@ -95,7 +97,7 @@ pub(crate) struct RunLoad {
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
     /// Record each write and its outcome, in FILE or beside the history
-    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto")]
+    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "on")]
     pub(crate) ledger: Option<PathBuf>,
 }
 

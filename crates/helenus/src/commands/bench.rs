@@ -14,7 +14,8 @@ use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{NodeError, with_causes};
+use helenus_cluster::error::{ClusterError, NodeError, with_causes};
+use helenus_cluster::kube::KubeClusters;
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
 use helenus_lab::bench::Where;
@@ -71,7 +72,7 @@ pub(crate) fn carry_out_seen(
 ) -> Result<Finished, CommandError> {
     let nodes = match &request.place {
         Where::Ephemeral(up) => up.topology.nodes(),
-        Where::Cluster(_) | Where::Hosts { .. } => 1,
+        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
     };
     if let Where::Cluster(name) = &request.place
         && let Ok(state) = context.clusters.load(name)
@@ -96,6 +97,9 @@ pub(crate) fn carry_out_seen(
             "the links were not restored: {}; `helenus link {name}` shows and sets them",
             with_causes(error)
         ));
+    }
+    if let Some(on) = &finished.on {
+        ui.note(&format!("ran on {on}"));
     }
     render::show(&finished, request, ui);
     if let Some(ledger) = &finished.plan.ledger {
@@ -392,6 +396,15 @@ pub(crate) fn place(
         let state = context.clusters.load(name)?;
         distance::possible(distance, Some(&state))?;
         return Ok(Where::Cluster(name.clone()));
+    }
+    if let Some(name) = &place.on {
+        KubeClusters::of(&context.paths.state)
+            .load(name)
+            .map_err(ClusterError::from)?;
+        return Ok(Where::Kube {
+            name: name.clone(),
+            given: Box::new(given(&place.doors)?),
+        });
     }
     if place.hosts.is_empty() {
         let name = free_name(context);

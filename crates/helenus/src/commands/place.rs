@@ -3,6 +3,8 @@
 
 use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::kube::KubeClusters;
 use helenus_cluster::observe;
 use helenus_cql::ConnectOptions;
 use helenus_lab::bench::Where;
@@ -31,6 +33,33 @@ pub(crate) fn cluster(name: &str, context: &Context) -> Result<Place, CommandErr
     Ok(Place {
         to: Where::Cluster(name.to_owned()),
         _password: None,
+    })
+}
+
+/// A cluster of ours on Kubernetes.
+pub(crate) fn kube(
+    name: &str,
+    login: Option<Login>,
+    context: &Context,
+) -> Result<Place, CommandError> {
+    KubeClusters::of(&context.paths.state)
+        .load(name)
+        .map_err(ClusterError::from)?;
+    let kept = login.as_ref().map(kept).transpose()?;
+    let (credentials, password) = kept.unzip();
+    let given = Given {
+        access: Access {
+            credentials,
+            tls: None,
+        },
+        ..Given::default()
+    };
+    Ok(Place {
+        to: Where::Kube {
+            name: name.to_owned(),
+            given: Box::new(given),
+        },
+        _password: password,
     })
 }
 

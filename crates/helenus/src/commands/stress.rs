@@ -109,6 +109,7 @@ fn carry_out(
         schema: loaded.schema,
         tables: loaded.tables,
         hosts: hosts.len().max(1) as u64,
+        processes: flags.processes,
         tag: flags.tag.clone(),
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),

@@ -574,6 +574,13 @@ pub(crate) fn dry_run(
             known(&context.clusters.load(name)?.plan)?;
             (None, format!("your cluster {name}"))
         }
+        Where::Kube { name, .. } => (
+            None,
+            format!(
+                "your cluster {name} on Kubernetes, {} of generators in it",
+                crate::commands::up::plural(request.processes as usize, "pod")
+            ),
+        ),
         Where::Hosts { endpoints, .. } => {
             let list: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
             (None, list.join(", "))

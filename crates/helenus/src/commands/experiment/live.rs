@@ -33,7 +33,7 @@ impl<'a> Live<'a> {
             .iter()
             .map(|one| match &one.bench.place {
                 Where::Ephemeral(up) => up.topology.nodes(),
-                Where::Cluster(_) | Where::Hosts { .. } => 1,
+                Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
             });
         Self {
             ui,

@@ -240,7 +240,7 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
             let further = up.topology.nodes().saturating_sub(1);
             RESTART + FURTHER_NODE * u32::try_from(further).unwrap_or(u32::MAX)
         }
-        Where::Cluster(_) | Where::Hosts { .. } => RESTART,
+        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => RESTART,
     });
     let up = up.max().unwrap_or(RESTART);
     // With a dataset the nodes start twice: to make the tables, and with the data.
@@ -327,7 +327,7 @@ fn too_small(of: &Experiment, combinations: &[Combination], context: &Context) -
         .iter()
         .filter_map(|one| match &one.bench.place {
             Where::Ephemeral(up) => Some((up, context.dry_run(up).ok()?)),
-            Where::Cluster(_) | Where::Hosts { .. } => None,
+            Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => None,
         });
     let machine = machine::read().memory.0;
     let memory = limits.map(|(up, plan)| {
@@ -349,7 +349,7 @@ fn data(of: &Combination) -> u64 {
 fn nodes(of: &Combination) -> u64 {
     match &of.bench.place {
         Where::Ephemeral(up) => up.topology.nodes() as u64,
-        Where::Cluster(_) | Where::Hosts { .. } => 1,
+        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
     }
 }
 

@@ -15,7 +15,9 @@ use helenus_model::telemetry::{self, FaultSeen, Reading};
 use helenus_model::units::thousands;
 use helenus_record::report::run_answer;
 use helenus_record::when::Utc;
-use helenus_record::{ComparisonId, History, RunId, RunSummary, StoredComparison, StoredRun};
+use helenus_record::{
+    ComparisonId, History, ON_KEY, RunId, RunSummary, StoredComparison, StoredRun,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -309,6 +311,8 @@ fn text(run: &StoredRun, shown: &Shown<'_>, intervals: usize) -> String {
     fact("helenus", run.helenus_version.clone());
     fact("cluster", cluster(run));
     fact("host", host(&run.host));
+    let on = run.host[ON_KEY].as_str();
+    fact("on", on.unwrap_or_default().to_owned());
     fact(
         "workload",
         format!(

@@ -16,6 +16,9 @@ pub(super) fn place(
     context: &Context,
 ) -> Result<Place, CommandError> {
     let hosts = hosts(stress)?;
+    if let Some(name) = &flags.on {
+        return place::kube(name, login(stress)?, context);
+    }
     if hosts.is_empty() || flags.cluster.is_some() {
         return match &flags.cluster {
             Some(name) => place::cluster(name, context),

@@ -1,0 +1,392 @@
+//! A cluster on Kubernetes as the place of a run: its pods, statements that are run in them, its generators, and what
+//! became of all of them meanwhile. Refuses a way into it from outside: all goes through the person's own kubectl.
+
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::context::Context;
+use helenus_cluster::error::{Class, ClusterError, Problem};
+use helenus_cluster::kube::{self, KubeClusters, KubeJob, KubeState, Kubectl, Pod};
+use helenus_cluster::pod::cql::{PodAnswer, PodCql};
+use helenus_cluster::pod::facts::PodFacts;
+use helenus_cluster::reach;
+use helenus_cluster::telemetry::monotonic_ns;
+use helenus_model::access::Access;
+use helenus_model::status::ClusterView;
+use helenus_model::telemetry::{Reading, Seen};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Not a limit of anything that is waited for: credentials are read from files.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Why a run cannot go there.
+#[derive(Debug, thiserror::Error)]
+pub enum InsideError {
+    /// Some of its pods do not serve.
+    #[error("{} of {} not ready: {}", .0.len(), .1, .0.join(", "))]
+    NotReady(Vec<String>, String),
+    /// A node that does not say what it sees.
+    #[error("the nodes of {0} do not say what they see")]
+    NoView(String),
+    /// Generators would need its certificates.
+    #[error("{0} speaks TLS, which generators in pods cannot yet")]
+    Tls(String),
+}
+
+impl Problem for InsideError {
+    fn class(&self) -> Class {
+        match self {
+            Self::NotReady(..) | Self::NoView(_) => Class::Cluster,
+            Self::Tls(_) => Class::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotReady(_, name) => {
+                Some(format!("helenus kube wait {name} says what they wait for"))
+            }
+            Self::NoView(_) => None,
+            Self::Tls(_) => Some("measure one without --tls".to_owned()),
+        }
+    }
+}
+
+/// A cluster on Kubernetes that a run can go to.
+#[derive(Debug, Clone)]
+pub struct KubeTarget {
+    /// The cluster.
+    pub state: KubeState,
+    /// What leads to it.
+    pub kubectl: Kubectl,
+    /// Its pods, in the order of their StatefulSets.
+    pub pods: Vec<Pod>,
+    /// How one gets into it.
+    pub access: Access,
+}
+
+/// A pod of a node, as a run sees it.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// Its data centre.
+    pub data_center: String,
+    /// Whether it only coordinates.
+    pub coordinator: bool,
+}
+
+impl KubeTarget {
+    /// Looks at a cluster that was applied.
+    ///
+    /// # Errors
+    /// There is none of that name, its context leads elsewhere now, or a pod of it does not serve.
+    pub fn look(context: &Context, name: &str, access: Access) -> Result<Self, ClusterError> {
+        let state = KubeClusters::of(&context.paths.state).load(name)?;
+        if state.plan.security.tls {
+            return Err(InsideError::Tls(name.to_owned()).into());
+        }
+        let kubectl = state.kubectl()?;
+        let plan = state.rendered()?;
+        let mut pods = kube::pods(&kubectl, &state)?;
+        let place = |pod: &Pod| {
+            let mut sets = plan.sets.iter();
+            sets.position(|set| set.name == pod.set && set.namespace == pod.namespace)
+        };
+        pods.sort_by_key(|pod| (place(pod), pod.name.clone()));
+        let waits = |pod: &&Pod| !pod.ready || pod.ip.is_empty();
+        let not_ready: Vec<String> = pods.iter().filter(waits).map(Pod::place).collect();
+        if !not_ready.is_empty() || pods.is_empty() {
+            return Err(InsideError::NotReady(not_ready, name.to_owned()).into());
+        }
+        Ok(Self {
+            state,
+            kubectl,
+            pods,
+            access,
+        })
+    }
+
+    /// Its nodes.
+    ///
+    /// # Errors
+    /// None in practice: it was rendered before.
+    pub fn nodes(&self) -> Result<Vec<Node>, ClusterError> {
+        let plan = self.state.rendered()?;
+        let port = self.state.plan.ports.cql;
+        let all = self.pods.iter().filter_map(|pod| {
+            let of_pod = |set: &&helenus_model::kube::PodSet| {
+                set.name == pod.set && set.namespace == pod.namespace
+            };
+            let set = plan.sets.iter().find(of_pod)?;
+            Some(Node {
+                address: SocketAddr::new(pod.ip.parse::<IpAddr>().ok()?, port),
+                data_center: set.data_center.clone(),
+                coordinator: set.coordinator,
+            })
+        });
+        Ok(all.collect())
+    }
+
+    /// Runs statements at its first node, from inside.
+    ///
+    /// # Errors
+    /// The node refuses one, or cannot be reached.
+    pub fn cql(&self, statements: Vec<String>) -> Result<PodAnswer, ClusterError> {
+        self.ask(PodCql::new(statements))
+    }
+
+    /// As [`Self::cql`]; what a statement would make may be there already.
+    ///
+    /// # Errors
+    /// As [`Self::cql`].
+    pub fn prepare(&self, statements: &[String]) -> Result<PodAnswer, ClusterError> {
+        let asked = PodCql::new(statements.to_vec());
+        self.ask(PodCql {
+            may_exist: true,
+            ..asked
+        })
+    }
+
+    /// The cluster as its first node sees it.
+    ///
+    /// # Errors
+    /// As [`Self::cql`].
+    pub fn view(&self) -> Result<ClusterView, ClusterError> {
+        let asked = PodCql {
+            view: true,
+            ..PodCql::new(Vec::new())
+        };
+        let view = self.ask(asked)?.view;
+        view.ok_or_else(|| InsideError::NoView(self.state.name().to_owned()).into())
+    }
+
+    fn ask(&self, asked: PodCql) -> Result<PodAnswer, ClusterError> {
+        let options = reach::options(&self.access, AT_ONCE)
+            .map_err(|source| ClusterError::silent("the cluster", source))?;
+        let asked = asked.by(options.credentials.as_ref());
+        let first = self.pods.first().map_or(("", ""), Pod::at);
+        Ok(kube::cql(&self.kubectl, first, &asked)?)
+    }
+
+    /// Makes so many generators beside it.
+    ///
+    /// # Errors
+    /// They do not start.
+    pub fn generators(
+        &self,
+        data_center: Option<&str>,
+        pods: u32,
+        cancel: &Cancel,
+    ) -> Result<KubeJob, ClusterError> {
+        Ok(KubeJob::start(
+            &self.kubectl,
+            &self.state,
+            data_center,
+            pods,
+            cancel,
+        )?)
+    }
+
+    /// Where a run with these generators is, in words.
+    pub fn place(&self, job: Option<&KubeJob>) -> String {
+        let name = self.state.name();
+        let head = format!("kube:{name}, context {}", self.state.context);
+        let Some(job) = job else {
+            return head;
+        };
+        let count = match job.generators().len() {
+            1 => "1 generator pod".to_owned(),
+            n => format!("{n} generator pods"),
+        };
+        let mut workers: Vec<&str> = job.generators().iter().map(|g| g.worker.as_str()).collect();
+        workers.sort_unstable();
+        workers.dedup();
+        format!("{head}, {count} on {}", workers.join(", "))
+    }
+
+    /// What distinguishes this life of its nodes from every other.
+    pub fn life(&self) -> String {
+        let pods = self.pods.iter();
+        let pods: Vec<String> = pods
+            .map(|pod| format!("{}={}/{}", pod.place(), pod.uid, pod.restarts))
+            .collect();
+        format!("{} {}", self.state.id(), pods.join(" "))
+    }
+}
+
+/// What pods used when a run began.
+#[derive(Debug)]
+pub struct PodsBefore {
+    nodes: Vec<(Pod, Option<PodFacts>)>,
+    generators: Vec<Option<PodFacts>>,
+}
+
+/// What became of them until it ended.
+#[derive(Debug, Default)]
+pub struct PodsSeen {
+    /// Pods of nodes that were restarted, replaced, or killed for memory, in words.
+    pub died: Vec<String>,
+    /// Shares of the time between that pods stood still at their limit of processors, by pod.
+    pub throttled: BTreeMap<String, f64>,
+    /// Stops of the nodes' JVMs, on this machine's clock.
+    pub readings: Vec<Reading>,
+}
+
+impl PodsBefore {
+    /// Looks now; what cannot be seen of a pod is not judged.
+    pub fn look(target: &KubeTarget, job: &KubeJob) -> Self {
+        Self {
+            nodes: target
+                .pods
+                .iter()
+                .cloned()
+                .zip(facts(target, &target.pods, &[]))
+                .collect(),
+            generators: job.facts().into_iter().map(Result::ok).collect(),
+        }
+    }
+
+    /// The worker of the first generator, and what its pod has.
+    pub fn generator(&self) -> Option<&PodFacts> {
+        self.generators.iter().flatten().next()
+    }
+
+    /// What became of them until now.
+    pub fn seen(&self, target: &KubeTarget, job: &KubeJob) -> PodsSeen {
+        let mut seen = PodsSeen::default();
+        let now = kube::pods(&target.kubectl, &target.state);
+        let now = now
+            .inspect_err(|error| tracing::warn!(%error, "the pods cannot be seen"))
+            .ok();
+        let since: Vec<u64> = self
+            .nodes
+            .iter()
+            .map(|(_, facts)| facts.as_ref().map_or(u64::MAX, |f| f.monotonic_ns))
+            .collect();
+        let pods: Vec<Pod> = self.nodes.iter().map(|(pod, _)| pod.clone()).collect();
+        let after = facts(target, &pods, &since);
+        for ((pod, before), after) in self.nodes.iter().zip(after) {
+            let killed = before
+                .as_ref()
+                .zip(after.as_ref())
+                .is_some_and(|(before, after)| after.killed_since(before));
+            let there = now.as_ref().map(|now| {
+                let mut own = now.iter();
+                own.find(|one| one.place() == pod.place())
+            });
+            let became = match there {
+                None => None,
+                Some(None) => Some("gone"),
+                Some(Some(one)) if one.uid != pod.uid => Some("replaced"),
+                Some(Some(one)) if one.restarts != pod.restarts => Some("restarted"),
+                Some(Some(_)) if killed => Some("something in it was killed for memory"),
+                Some(Some(_)) => None,
+            };
+            seen.died
+                .extend(became.map(|what| format!("{}: {what}", pod.place())));
+            if let (Some(before), Some(after)) = (before, &after) {
+                seen.take(&pod.place(), before, after);
+            }
+        }
+        let generators = job.facts().into_iter().map(Result::ok);
+        for ((before, after), one) in self.generators.iter().zip(generators).zip(job.generators()) {
+            if let (Some(before), Some(after)) = (before, &after) {
+                seen.take(&one.pod, before, after);
+            }
+        }
+        seen
+    }
+}
+
+impl PodsSeen {
+    fn take(&mut self, pod: &str, before: &PodFacts, after: &PodFacts) {
+        let share = after.throttled_since(before).unwrap_or_default();
+        if share > 0.0 {
+            self.throttled.insert(pod.to_owned(), share);
+        }
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+        let shift = helenus_model::sample::clock_shift(
+            (monotonic_ns(), wall_ns),
+            (after.monotonic_ns, after.wall_ns),
+        );
+        self.readings.extend(after.stops.iter().map(|stop| {
+            let mut stop = stop.clone();
+            pod.clone_into(&mut stop.source);
+            stop.at_ns = stop.at_ns.saturating_add_signed(shift);
+            if let Seen::Event(event) = &mut stop.seen {
+                event.to_ns = event.to_ns.saturating_add_signed(shift);
+            }
+            stop
+        }));
+    }
+}
+
+/// What pods of nodes used so far, all asked at once; with the stops since these moments, or none.
+fn facts(target: &KubeTarget, pods: &[Pod], since: &[u64]) -> Vec<Option<PodFacts>> {
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = pods
+            .iter()
+            .enumerate()
+            .map(|(place, pod)| {
+                let from = since.get(place).copied().unwrap_or(u64::MAX);
+                scope.spawn(move || kube::facts(&target.kubectl, pod.at(), from))
+            })
+            .collect();
+        let answers = asked.into_iter().map(|one| one.join().ok());
+        answers
+            .map(|answer| {
+                let answer = answer?.inspect_err(|error| {
+                    tracing::warn!(%error, "what a pod used cannot be seen");
+                });
+                answer.ok()
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use helenus_cluster::pod::facts::{CpuFacts, look};
+    use helenus_model::telemetry::{Event, EventKind};
+
+    #[test]
+    fn stops_of_another_worker_s_jvm_come_onto_our_clock() {
+        let mut before = look(u64::MAX);
+        before.cpu.throttled_us = Some(0);
+        let mut after = look(u64::MAX);
+        let ours = after.monotonic_ns;
+        // Its worker was started an hour later.
+        let theirs = 3_600_000_000_000;
+        for facts in [&mut before, &mut after] {
+            facts.monotonic_ns = facts.monotonic_ns.saturating_add(theirs);
+        }
+        after.monotonic_ns = before.monotonic_ns + 10_000_000_000;
+        after.wall_ns = before.wall_ns + 10_000_000_000;
+        after.cpu = CpuFacts {
+            used_us: None,
+            throttled_us: Some(2_000_000),
+        };
+        after.stops = vec![Reading {
+            source: String::new(),
+            at_ns: after.monotonic_ns,
+            seen: Seen::Event(Event {
+                what: EventKind::Collection,
+                to_ns: after.monotonic_ns + 5,
+                text: "Pause Young".to_owned(),
+            }),
+        }];
+        let mut seen = PodsSeen::default();
+        seen.take("demo/demo-0", &before, &after);
+        let stop = &seen.readings[0];
+        assert_eq!(stop.source, "demo/demo-0");
+        assert!(
+            stop.at_ns.abs_diff(ours) < 60_000_000_000,
+            "{} {ours}",
+            stop.at_ns
+        );
+        assert!((seen.throttled["demo/demo-0"] - 0.2).abs() < 1e-6);
+    }
+}
