@@ -115,8 +115,8 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             ExitCode::FAILURE
         });
     }
-    if words == ["kube"] {
-        return Ok(if kube::run(&root)? {
+    if let ["kube", rest @ ..] = words {
+        return Ok(if kube::run(&root, rest)? {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE

@@ -181,7 +181,8 @@ pub(crate) fn lines(text: &str) -> Result<Vec<Line>, Box<dyn Error>> {
     Ok(lines)
 }
 
-fn unused(folder: &Path, campaign: &str, host: &str) -> PathBuf {
+/// A file of this campaign, day and machine that does not exist yet.
+pub(crate) fn unused(folder: &Path, campaign: &str, host: &str) -> PathBuf {
     let date = host::date(host::now_unix());
     let path = |n: usize| match n {
         1 => folder.join(format!("{campaign}-{date}-{host}.jsonl")),

@@ -87,7 +87,7 @@ fn trial(rig: &Rig, variant: &str) -> Result<Outcome, Box<dyn Error>> {
 }
 
 /// The real launch path: `helenus up`, watched from outside.
-fn ours(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
+pub(crate) fn ours(rig: &Rig) -> Result<Outcome, Box<dyn Error>> {
     rig.clear()?;
     let plan: ClusterPlan = serde_json::from_value(rig.json(&["up", NAME, "--dry-run"])?)?;
     let node = plan.nodes.first().ok_or("a plan without nodes")?;
