@@ -308,7 +308,10 @@ mod tests {
             "kubectl get pods: The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?"
         );
         assert_eq!(error.class(), Class::Environment);
-        let error = failed(said("error: cannot\ncommand terminated with exit code 2\n"));
+        let error = failed(said(
+            "error: cannot\nerror: cannot\ncommand terminated with exit code 2\n",
+            "",
+        ));
         assert_eq!(error.to_string(), "kubectl get pods: cannot");
         assert_eq!((error.class(), error.hint()), (Class::Cluster, None));
         let rights = "Error from server (Forbidden): pods is forbidden: User \"x\" cannot list resource \"pods\"";
