@@ -282,6 +282,24 @@ pub(super) const LIST: &[Entry] = &[
         "`kube kind`",
     ),
     printed(
+        "kube-change",
+        1,
+        ("helenus/src/commands/kube/change.rs", "Change"),
+        "`kube scale`, `kube restart`, `kube fault`, `kube heal`",
+    ),
+    printed(
+        "kube-clusters",
+        1,
+        ("helenus/src/commands/kube/view.rs", "Applied"),
+        "`kube status`",
+    ),
+    printed(
+        "kube-cql",
+        1,
+        ("helenus/src/commands/kube/inside.rs", "Answered"),
+        "`kube cql`",
+    ),
+    printed(
         "kube-image",
         1,
         ("helenus/src/commands/kube/image.rs", "KubeImage"),
@@ -294,10 +312,28 @@ pub(super) const LIST: &[Entry] = &[
         "`kube render`",
     ),
     printed(
+        "kube-removed",
+        1,
+        ("helenus/src/commands/kube/rm.rs", "Removed"),
+        "`kube rm`",
+    ),
+    printed(
         "kube-secret",
         1,
         ("helenus/src/commands/kube/secret.rs", "Written"),
         "`kube secret`",
+    ),
+    kept(
+        "kube-state",
+        1,
+        ("helenus-cluster/src/kube.rs", "KubeState"),
+        "the state of a cluster on Kubernetes",
+    ),
+    printed(
+        "kube-status",
+        1,
+        ("helenus/src/commands/kube/view.rs", "KubeStatus"),
+        "`kube up`, `kube wait`, `kube status NAME`",
     ),
     printed(
         "ledger-check",
@@ -377,6 +413,24 @@ pub(super) const LIST: &[Entry] = &[
         1,
         ("helenus-model/src/kube/pod.rs", "PodConfig"),
         "`pod.json` in the ConfigMap of a StatefulSet",
+    ),
+    printed(
+        "pod-answer",
+        1,
+        ("helenus-cluster/src/pod/cql.rs", "PodAnswer"),
+        "a pod of ours, to `kube cql` and `run --on`",
+    ),
+    kept(
+        "pod-cql",
+        1,
+        ("helenus-cluster/src/pod/cql.rs", "PodCql"),
+        "the standard input of a program in a pod",
+    ),
+    printed(
+        "pod-facts",
+        1,
+        ("helenus-cluster/src/pod/facts.rs", "PodFacts"),
+        "a pod of ours, to `run --on`",
     ),
     kept(
         "populate",

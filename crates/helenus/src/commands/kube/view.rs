@@ -188,12 +188,18 @@ struct Applied {
     clusters: Vec<One>,
 }
 
+/// A cluster that was applied.
 #[derive(Debug, Serialize)]
 struct One {
+    /// Its name.
     name: String,
+    /// Release of Cassandra.
     release: String,
+    /// kubectl's context.
     context: String,
+    /// Its namespaces.
     namespaces: Vec<String>,
+    /// Pods that there are to be.
     pods: u32,
 }
 
