@@ -9,7 +9,7 @@ mod prepare;
 mod record;
 
 pub use self::error::BenchError;
-pub use self::event::{Finished, LabEvent};
+pub use self::event::{Elsewhere, Finished, LabEvent};
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_readings};
@@ -17,7 +17,6 @@ use self::pods::without;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
 use crate::generator::{self, GeneratorError, Stand};
-use crate::inside::PodsBefore;
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
@@ -170,7 +169,7 @@ struct Bench<'a> {
     /// Generators in pods, where it goes to a cluster on Kubernetes.
     job: Option<KubeJob>,
     /// Where it ran, where that is not this machine.
-    on: Option<String>,
+    elsewhere: Option<Elsewhere>,
     /// Links that were set for this run.
     links: Option<Links>,
     round_trips: Vec<RoundTrip>,
@@ -208,7 +207,7 @@ pub fn run(
         archive_used: None,
         target: None,
         job: None,
-        on: None,
+        elsewhere: None,
         links: None,
         round_trips: Vec::new(),
         rate_per_s: request.load.rate_per_s(),
@@ -320,7 +319,7 @@ impl Bench<'_> {
                 plan,
                 faults: self.faults_seen,
                 cluster: self.cluster,
-                on: self.on,
+                elsewhere: self.elsewhere,
                 archive_used: self.archive_used,
                 interrupted,
                 not_recorded,
@@ -512,7 +511,10 @@ impl Bench<'_> {
         self.generators()?;
         let pods = self.pods();
         let mut outside = self.outside();
-        self.begin_record(&plan, pods.as_ref().and_then(PodsBefore::generator));
+        if let (Some(elsewhere), Some(pods)) = (&mut self.elsewhere, &pods) {
+            elsewhere.machine = pods.generator().map(|facts| facts.machine.clone());
+        }
+        self.begin_record(&plan);
         self.plan = Some(plan.clone());
         self.faults = match &self.cluster {
             Some(state) => {

@@ -189,12 +189,8 @@ impl KubeTarget {
     }
 
     /// Where a run with these generators is, in words.
-    pub fn place(&self, job: Option<&KubeJob>) -> String {
+    pub fn place(&self, job: &KubeJob) -> String {
         let name = self.state.name();
-        let head = format!("kube:{name}, context {}", self.state.context);
-        let Some(job) = job else {
-            return head;
-        };
         let count = match job.generators().len() {
             1 => "1 generator pod".to_owned(),
             n => format!("{n} generator pods"),
@@ -202,7 +198,11 @@ impl KubeTarget {
         let mut workers: Vec<&str> = job.generators().iter().map(|g| g.worker.as_str()).collect();
         workers.sort_unstable();
         workers.dedup();
-        format!("{head}, {count} on {}", workers.join(", "))
+        format!(
+            "kube:{name}, context {}, {count} on {}",
+            self.state.context,
+            workers.join(", ")
+        )
     }
 
     /// What distinguishes this life of its nodes from every other.

@@ -8,6 +8,8 @@ use helenus_cluster::net::client::NetError;
 use helenus_cluster::state::ClusterState;
 use helenus_model::guard::Sight;
 use helenus_model::line::Step;
+use helenus_model::machine::Machine;
+use helenus_model::plan::ClusterPlan;
 use helenus_model::result::RunResult;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{Header, Interval};
@@ -47,6 +49,17 @@ pub enum LabEvent<'a> {
     },
 }
 
+/// Where a run was whose nodes and generators were not on this machine.
+#[derive(Debug, Clone)]
+pub struct Elsewhere {
+    /// In words.
+    pub on: String,
+    /// The cluster.
+    pub plan: ClusterPlan,
+    /// The first generator's machine, where that could be seen.
+    pub machine: Option<Machine>,
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Finished {
@@ -61,7 +74,7 @@ pub struct Finished {
     /// Our cluster, where it was one.
     pub cluster: Option<ClusterState>,
     /// Where it ran, where that is not this machine.
-    pub on: Option<String>,
+    pub elsewhere: Option<Elsewhere>,
     /// Whether every running node of it mapped the class-data archive; absent where none was seen.
     pub archive_used: Option<bool>,
     /// The person stopped it.

@@ -1,7 +1,7 @@
 //! Generators in pods beside a cluster on Kubernetes, and what became of pods meanwhile.
 //! Refuses to leave generators behind: they go when the run is over, whatever came of it.
 
-use super::{Bench, BenchError};
+use super::{Bench, BenchError, Elsewhere};
 use crate::generator::LostGenerator;
 use crate::inside::PodsBefore;
 use crate::watch::Span;
@@ -20,7 +20,11 @@ impl Bench<'_> {
             let asked = self.request.client_dc.as_deref();
             let pods = self.request.processes;
             let job = kube.generators(asked, pods, &self.context.cancel)?;
-            self.on = Some(kube.place(Some(&job)));
+            self.elsewhere = Some(Elsewhere {
+                on: kube.place(&job),
+                plan: kube.state.plan.clone(),
+                machine: None,
+            });
             self.job = Some(job);
         }
         Ok(())

@@ -5,19 +5,20 @@ use super::Bench;
 use crate::compare::CLASS_ARCHIVE_KEY;
 use crate::inside::KubeTarget;
 use crate::target::Target;
-use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::{machine, observe};
 use helenus_model::run_plan::RunPlan;
 use helenus_record::{Ending, ON_KEY, RunBeginning};
 use std::time::Duration;
 
 impl Bench<'_> {
-    pub(super) fn begin_record(&mut self, plan: &RunPlan, generator: Option<&PodFacts>) {
+    pub(super) fn begin_record(&mut self, plan: &RunPlan) {
         // The machine is the generator's.
-        let own = generator.map_or_else(machine::read, |facts| facts.machine.clone());
+        let elsewhere = self.elsewhere.as_ref();
+        let own = elsewhere.and_then(|elsewhere| elsewhere.machine.clone());
+        let own = own.unwrap_or_else(machine::read);
         let mut machine = serde_json::to_value(own).unwrap_or_default();
-        if let Some(on) = &self.on {
-            machine[ON_KEY] = on.as_str().into();
+        if let Some(elsewhere) = elsewhere {
+            machine[ON_KEY] = elsewhere.on.as_str().into();
         }
         let cluster = self.cluster.as_ref();
         // What really held belongs to the number: a node that was limited is another node.

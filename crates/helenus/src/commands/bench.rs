@@ -98,9 +98,6 @@ pub(crate) fn carry_out_seen(
             with_causes(error)
         ));
     }
-    if let Some(on) = &finished.on {
-        ui.note(&format!("ran on {on}"));
-    }
     render::show(&finished, request, ui);
     if let Some(ledger) = &finished.plan.ledger {
         let run = finished.run.map(|run| run.to_string());

@@ -62,6 +62,10 @@ fn until_told() -> Cancel {
 }
 
 /// An answer as JSON, or one line that says why there is none.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program reads it, and the write is checked"
+)]
 fn answered(found: Result<impl serde::Serialize, impl Error>) -> ExitCode {
     use std::io::Write as _;
     let text = match found {
@@ -71,8 +75,10 @@ fn answered(found: Result<impl serde::Serialize, impl Error>) -> ExitCode {
             return ExitCode::from(code::BAR);
         }
     };
-    let _nobody_listens = writeln!(std::io::stdout(), "{text}");
-    ExitCode::SUCCESS
+    match writeln!(std::io::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_nobody_listens) => ExitCode::from(code::ENVIRONMENT),
+    }
 }
 
 /// A probe: one line says why not.

@@ -9,7 +9,6 @@ use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::machine;
-use helenus_cluster::state::ClusterState;
 use helenus_lab::bench::{Where, has_data_centre};
 use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
@@ -49,7 +48,10 @@ struct Report<'a> {
     plan: &'a RunPlan,
     /// The cluster; none where it was named by its addresses.
     cluster: Option<ClusterFacts<'a>>,
-    /// The machine.
+    /// Where nodes and generators were; absent where they were on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on: Option<&'a str>,
+    /// The generator's machine.
     host: Machine,
     /// Version of Helenus.
     helenus: &'a str,
@@ -72,8 +74,9 @@ struct ClusterFacts<'a> {
     release: &'a str,
     /// The cluster's preset.
     preset: PresetName,
-    /// The JVM.
-    jvm: &'a str,
+    /// The JVM; absent where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jvm: Option<&'a str>,
     /// Heap of a node.
     heap_bytes: u64,
     /// How many nodes it has.
@@ -91,30 +94,31 @@ struct ClusterFacts<'a> {
 }
 
 impl<'a> ClusterFacts<'a> {
-    fn of(state: &'a ClusterState, archive_used: Option<bool>, plan: &'a RunPlan) -> Self {
-        let names: BTreeSet<&str> = state
-            .plan
-            .nodes
-            .iter()
-            .map(|node| node.data_center.as_str())
-            .collect();
-        let apart = state.plan.network.is_some();
-        Self {
-            client_in: plan.local_data_centre.as_deref().filter(|_| apart),
+    fn of(finished: &'a Finished) -> Option<Self> {
+        let here = finished.cluster.as_ref();
+        let elsewhere = finished.elsewhere.as_ref().map(|there| &there.plan);
+        let cluster = here.map(|state| &state.plan).or(elsewhere)?;
+        let nodes = cluster.nodes.iter();
+        let names: BTreeSet<&str> = nodes.map(|node| node.data_center.as_str()).collect();
+        let apart = cluster.network.is_some();
+        let client = finished.plan.local_data_centre.as_deref();
+        Some(Self {
+            client_in: client.filter(|_| apart),
             data_centers: names.len(),
-            presets: state.plan.presets(),
-            name: &state.plan.name,
-            release: &state.plan.release,
-            preset: state.plan.preset,
-            jvm: &state.runtime.jvm,
-            heap_bytes: state.plan.heap.heap.0,
-            nodes: state.plan.nodes.len(),
-            class_archive: archive_used,
-        }
+            presets: cluster.presets(),
+            name: &cluster.name,
+            release: &cluster.release,
+            preset: cluster.preset,
+            jvm: here.map(|state| state.runtime.jvm.as_str()),
+            heap_bytes: cluster.heap.heap.0,
+            nodes: cluster.nodes.len(),
+            class_archive: finished.archive_used,
+        })
     }
 }
 
 pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
+    let elsewhere = finished.elsewhere.as_ref();
     let report = Report {
         format: Format::new("bench", 1),
         run: finished.run.map(|run| run.to_string()),
@@ -123,11 +127,11 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         result: &finished.result,
         faults: &finished.faults,
         plan: &finished.plan,
-        cluster: finished
-            .cluster
-            .as_ref()
-            .map(|c| ClusterFacts::of(c, finished.archive_used, &finished.plan)),
-        host: machine::read(),
+        cluster: ClusterFacts::of(finished),
+        on: elsewhere.map(|there| there.on.as_str()),
+        host: elsewhere
+            .and_then(|there| there.machine.clone())
+            .unwrap_or_else(machine::read),
         helenus: &request.version,
         command: &request.command,
     };
@@ -279,15 +283,18 @@ fn steadiness(phases: &[PhaseResult], detail: bool) -> String {
 
 fn headline(report: &Report<'_>) -> String {
     let host = &report.host;
-    let machine = format!("{} cores of {}", host.cores, host.processor);
+    let mut machine = format!("{} cores of {}", host.cores, host.processor);
+    if let Some(on) = report.on {
+        machine = format!("{on}: {machine}");
+    }
     match &report.cluster {
         Some(c) => format!(
-            "{} on Cassandra {} ({}, {}, JVM {}){}, {machine}",
+            "{} on Cassandra {} ({}, {}{}){}, {machine}",
             report.result.workload,
             c.release,
             crate::commands::up::plural(c.nodes, "node"),
             presets(&c.presets),
-            c.jvm,
+            c.jvm.map_or_else(String::new, |jvm| format!(", JVM {jvm}")),
             client(c, report.plan.local_data_centre.as_deref())
         ),
         None => format!(
