@@ -1,11 +1,13 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
 mod forms;
+mod inside;
 mod lab;
 mod named;
 mod running;
 mod sheet;
+mod spread;
 mod start;
 mod wan;
 
@@ -16,7 +18,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -34,7 +36,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run.
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 6] = [
     Part {
         name: "forms",
         about: forms::ABOUT,
@@ -58,6 +60,18 @@ const PARTS: [Part; 4] = [
         about: start::ABOUT,
         quick: true,
         run: start::run,
+    },
+    Part {
+        name: "inside",
+        about: inside::ABOUT,
+        quick: true,
+        run: inside::run,
+    },
+    Part {
+        name: "spread",
+        about: spread::ABOUT,
+        quick: false,
+        run: spread::run,
     },
 ];
 
@@ -119,18 +133,21 @@ mod tests {
         let names = |words: &[&str]| {
             chosen(words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(&[]).unwrap(), ["forms", "wan", "named", "start"]);
+        assert_eq!(
+            names(&[]).unwrap(),
+            ["forms", "wan", "named", "start", "inside", "spread"]
+        );
         assert_eq!(
             names(&["start", "forms", "start"]).unwrap(),
             ["forms", "start"]
         );
         assert_eq!(
             names(&["strat"]).unwrap_err(),
-            "prove kube has no part strat; did you mean start? its parts are forms, wan, named, start"
+            "prove kube has no part strat; did you mean start? its parts are forms, wan, named, start, inside, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start"
+            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, spread"
         );
     }
 }
