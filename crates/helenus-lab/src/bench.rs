@@ -581,7 +581,7 @@ impl Bench<'_> {
             },
         );
         let speed_after = ran.is_ok().then(speed).flatten();
-        if let Some(pods) = &pods {
+        if let Some(pods) = pods {
             let seen = self.pods_seen(pods, &mut outside);
             store_readings(&mut self.history, &seen);
             watch.add(&seen);

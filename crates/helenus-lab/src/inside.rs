@@ -10,10 +10,13 @@ use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
 use helenus_cluster::telemetry::monotonic_ns;
 use helenus_model::access::Access;
+use helenus_model::sample::clock_shift;
 use helenus_model::status::ClusterView;
-use helenus_model::telemetry::{Reading, Seen};
+use helenus_model::telemetry::{NodeSample, Reading, Seen};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Not a limit of anything that is waited for: credentials are read from files.
@@ -215,12 +218,18 @@ impl KubeTarget {
     }
 }
 
-/// What pods used when a run began.
+/// What pods used when a run began, and a look at those of nodes every now and then.
 #[derive(Debug)]
 pub struct PodsBefore {
     nodes: Vec<(Pod, Option<PodFacts>)>,
     generators: Vec<Option<PodFacts>>,
+    /// Dropped to end the looks.
+    ends: Sender<()>,
+    looks: Option<JoinHandle<Vec<Reading>>>,
 }
+
+/// Between two looks: each is a program in each pod, on the nodes' own account.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// What became of them until it ended.
 #[derive(Debug, Default)]
@@ -236,14 +245,27 @@ pub struct PodsSeen {
 impl PodsBefore {
     /// Looks now; what cannot be seen of a pod is not judged.
     pub fn look(target: &KubeTarget, job: &KubeJob) -> Self {
+        let nodes = target.pods.iter().cloned();
+        let nodes = nodes.zip(facts(target, &target.pods, &[])).collect();
+        let (ends, ended) = channel();
+        let own = target.clone();
+        let looks = std::thread::Builder::new().spawn(move || {
+            let mut readings = Vec::new();
+            while matches!(
+                ended.recv_timeout(LOOK_EVERY),
+                Err(RecvTimeoutError::Timeout)
+            ) {
+                let seen = facts(&own, &own.pods, &[]);
+                let all = own.pods.iter().zip(&seen);
+                readings.extend(all.filter_map(|(pod, facts)| sample(pod, facts.as_ref()?)));
+            }
+            readings
+        });
         Self {
-            nodes: target
-                .pods
-                .iter()
-                .cloned()
-                .zip(facts(target, &target.pods, &[]))
-                .collect(),
+            nodes,
             generators: job.facts().into_iter().map(Result::ok).collect(),
+            ends,
+            looks: looks.ok(),
         }
     }
 
@@ -253,8 +275,14 @@ impl PodsBefore {
     }
 
     /// What became of them until now.
-    pub fn seen(&self, target: &KubeTarget, job: &KubeJob) -> PodsSeen {
+    pub fn seen(mut self, target: &KubeTarget, job: &KubeJob) -> PodsSeen {
         let mut seen = PodsSeen::default();
+        let first = self.nodes.iter();
+        let first = first.filter_map(|(pod, facts)| sample(pod, facts.as_ref()?));
+        seen.readings.extend(first);
+        let _one_is_enough = self.ends.send(());
+        let looks = self.looks.take().and_then(|looks| looks.join().ok());
+        seen.readings.extend(looks.into_iter().flatten());
         let now = kube::pods(&target.kubectl, &target.state);
         let now = now
             .inspect_err(|error| tracing::warn!(%error, "the pods cannot be seen"))
@@ -285,6 +313,8 @@ impl PodsBefore {
             };
             seen.died
                 .extend(became.map(|what| format!("{}: {what}", pod.place())));
+            seen.readings
+                .extend(after.as_ref().and_then(|after| sample(pod, after)));
             if let (Some(before), Some(after)) = (before, &after) {
                 seen.take(&pod.place(), before, after);
             }
@@ -305,12 +335,7 @@ impl PodsSeen {
         if share > 0.0 {
             self.throttled.insert(pod.to_owned(), share);
         }
-        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
-        let shift = helenus_model::sample::clock_shift(
-            (monotonic_ns(), wall_ns),
-            (after.monotonic_ns, after.wall_ns),
-        );
+        let shift = shift(after);
         self.readings.extend(after.stops.iter().map(|stop| {
             let mut stop = stop.clone();
             pod.clone_into(&mut stop.source);
@@ -321,6 +346,35 @@ impl PodsSeen {
             stop
         }));
     }
+}
+
+/// By how much this machine's monotonic clock is ahead of a pod's.
+fn shift(facts: &PodFacts) -> i64 {
+    let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
+    clock_shift(
+        (monotonic_ns(), wall_ns),
+        (facts.monotonic_ns, facts.wall_ns),
+    )
+}
+
+/// A node as its pod's cgroup shows it, on this machine's clock; none where that shows no processors.
+fn sample(pod: &Pod, facts: &PodFacts) -> Option<Reading> {
+    let memory = &facts.memory;
+    let sample = NodeSample {
+        cpu_us: facts.cpu.used_us?,
+        rss_bytes: memory.used_bytes.unwrap_or_default(),
+        anon_bytes: memory.anon_bytes.unwrap_or_default(),
+        file_bytes: memory.file_bytes.unwrap_or_default(),
+        // Its log is read at the end.
+        collections: Some(0),
+        ..NodeSample::default()
+    };
+    Some(Reading {
+        source: pod.place(),
+        at_ns: facts.monotonic_ns.saturating_add_signed(shift(facts)),
+        seen: Seen::Node(sample),
+    })
 }
 
 /// What pods of nodes used so far, all asked at once; with the stops since these moments, or none.

@@ -54,6 +54,12 @@ pub struct MemoryFacts {
     pub peak_bytes: Option<u64>,
     /// How often something in it was killed for memory.
     pub killed: Option<u64>,
+    /// Of what is in use, anonymous: heap, metaspace, stacks; in bytes.
+    #[serde(default)]
+    pub anon_bytes: Option<u64>,
+    /// Of it page cache and mapped files, in bytes.
+    #[serde(default)]
+    pub file_bytes: Option<u64>,
 }
 
 impl PodFacts {
@@ -137,18 +143,23 @@ fn memory(root: &Path) -> MemoryFacts {
         let text = fs::read_to_string(root.join(file)).ok()?;
         text.trim().parse().ok()
     };
+    let stat = |file: &str, name: &str| field(&fs::read_to_string(root.join(file)).ok()?, name);
     let killed = |file: &str| field(&fs::read_to_string(root.join(file)).ok()?, "oom_kill");
     MemoryFacts {
         used_bytes: number("memory.current").or_else(|| number("memory/memory.usage_in_bytes")),
         peak_bytes: number("memory.peak").or_else(|| number("memory/memory.max_usage_in_bytes")),
         killed: killed("memory.events").or_else(|| killed("memory/memory.oom_control")),
+        anon_bytes: stat("memory.stat", "anon").or_else(|| stat("memory/memory.stat", "rss")),
+        file_bytes: stat("memory.stat", "file").or_else(|| stat("memory/memory.stat", "cache")),
     }
 }
 
 /// A number behind its name, a line each.
 fn field(text: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines();
-    lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    let lines = text.lines();
+    let mut words = lines.filter_map(|line| line.split_once(' '));
+    let (_, value) = words.find(|(own, _)| *own == name)?;
+    value.trim().parse().ok()
 }
 
 /// What the log tells, and those that it rolled over to.
@@ -192,6 +203,7 @@ mod tests {
             "nr_periods 7\nnr_throttled 2\nthrottled_time 5000000\n",
         );
         write("cpuacct/cpuacct.usage", "9000000\n");
+        write("memory/memory.stat", "cache 1096\nrss 3000\nrss_huge 7\n");
         write("memory/memory.usage_in_bytes", "4096\n");
         write("memory/memory.max_usage_in_bytes", "8192\n");
         write(
@@ -206,12 +218,15 @@ mod tests {
             used_bytes: Some(4096),
             peak_bytes: Some(8192),
             killed: Some(1),
+            anon_bytes: Some(3000),
+            file_bytes: Some(1096),
         };
         assert_eq!((cpu(root), memory(root)), (facts, memory_facts));
         write(
             "cpu.stat",
             "usage_usec 9000\nuser_usec 1\nthrottled_usec 5000\n",
         );
+        write("memory.stat", "anon_thp 7\nanon 3000\nfile 1096\n");
         write("memory.current", "4096\n");
         write("memory.peak", "8192\n");
         write("memory.events", "low 0\noom 3\noom_kill 1\n");

@@ -37,11 +37,7 @@ impl Bench<'_> {
     }
 
     /// What became of them, and the stops of the nodes' JVMs.
-    pub(super) fn pods_seen(
-        &self,
-        before: &PodsBefore,
-        outside: &mut OutsideFacts,
-    ) -> Vec<Reading> {
+    pub(super) fn pods_seen(&self, before: PodsBefore, outside: &mut OutsideFacts) -> Vec<Reading> {
         let kube = self.target.as_ref().and_then(|target| target.kube.as_ref());
         let (Some(kube), Some(job)) = (kube, &self.job) else {
             return Vec::new();

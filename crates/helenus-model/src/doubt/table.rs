@@ -163,7 +163,8 @@ impl DoubtKind {
                 "count",
                 "a node died or restarted",
                 "any that no [fault](faults.md) killed",
-                "see the node's log (`helenus logs`); give it more memory if it ran out of it",
+                "see the node's log (`helenus logs`, on Kubernetes `helenus kube logs`); give it more memory if it \
+                 ran out of it",
             ),
             Self::ClockStepped => bad(
                 "ms",
