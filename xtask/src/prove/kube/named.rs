@@ -160,7 +160,8 @@ const OUT_OF_MEMORY: &str = "memory limit below the heap";
 /// Flags cannot ask for a limit that is too low: it follows from the heap. Somebody lowers it behind our back.
 fn out_of_memory(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let watch = Watch::begin()?;
-    lab.run(&lab.up(NAME, &["--no-wait"]))?.well("kube up")?;
+    let more = [&faults::WHOLE_HEAP[..], &["--no-wait"]].concat();
+    lab.run(&lab.up(NAME, &more))?.well("kube up")?;
     let sets = kubectl(&["get", "statefulset", "-n", NAME, "-o", "name"], None)??;
     let set = sets.lines().next().ok_or("no StatefulSet")?;
     kubectl(
@@ -202,12 +203,15 @@ fn out_of_memory(lab: &Lab, sheet: &mut Sheet) -> Tried {
     )
 }
 
+/// A node alone that has no volume cannot come back: it has formed, and there is nobody to join.
+const VOLUME: [&str; 2] = ["--storage", "1G"];
+
 const KILLED: &str = "a pod killed";
 
 /// A pod that is killed comes back, and `kube wait` ends well.
 fn killed(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let watch = Watch::begin()?;
-    let before = first_pod(&lab.run(&lab.up(NAME, &[]))?.well("kube up")?.json()?)?;
+    let before = first_pod(&lab.run(&lab.up(NAME, &VOLUME))?.well("kube up")?.json()?)?;
     let began = Instant::now();
     lab.run(&["kube", "fault", NAME, "kill", &before.0])?
         .well("kube fault")?;
@@ -238,7 +242,7 @@ const STOPPED: &str = "a kubelet stopped";
 /// A worker that does not report any more is named while helenus waits for a pod of it, and all is well once it reports again.
 fn stopped(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let watch = Watch::begin()?;
-    let up = lab.run(&lab.up(NAME, &[]))?.well("kube up")?.json()?;
+    let up = lab.run(&lab.up(NAME, &VOLUME))?.well("kube up")?.json()?;
     let worker = up["pods"][0]["worker"]
         .as_str()
         .unwrap_or_default()

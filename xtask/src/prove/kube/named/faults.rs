@@ -54,8 +54,11 @@ pub(super) const FAULTS: [Fault; 4] = [
     },
 ];
 
-/// Less memory than the JVM needs to begin.
-pub(super) const LESS_MEMORY: &str = r#"[{"op": "replace", "path": "/spec/template/spec/containers/0/resources", "value": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "64Mi"}}}]"#;
+/// A heap that is taken whole at the start: pages of files alone would be given back, slowly, before the kernel kills.
+pub(super) const WHOLE_HEAP: [&str; 4] = ["--heap", "512M", "--jvm", "-XX:+AlwaysPreTouch"];
+
+/// Half of that heap as the limit.
+pub(super) const LESS_MEMORY: &str = r#"[{"op": "replace", "path": "/spec/template/spec/containers/0/resources", "value": {"requests": {"cpu": "50m", "memory": "256Mi"}, "limits": {"memory": "256Mi"}}}]"#;
 
 /// A namespace with something in it.
 pub(super) const FOREIGN_OBJECTS: &str = r#"
