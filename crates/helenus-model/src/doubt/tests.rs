@@ -227,6 +227,30 @@ fn distance_is_doubted_above_a_twentieth_of_the_round_trip() {
 }
 
 #[test]
+fn what_pods_lack_is_doubted() {
+    let lost = "generator 2 of 3 ended 2 s into the measurement window";
+    let outside = OutsideFacts {
+        generators_lost: BTreeMap::from([(lost.to_owned(), 0.25)]),
+        throttled: BTreeMap::from([("g-0".to_owned(), 0.005), ("g-1".to_owned(), 0.2)]),
+        // What pods tell stays beside what readings tell.
+        nodes_died: vec!["demo/demo-0: restarted".to_owned()],
+        ..OutsideFacts::default()
+    };
+    let doubts = judge(&good(), &outside.seen_through(&Window::new(&[], 0, 100)));
+    let told: Vec<_> = doubts
+        .iter()
+        .map(|d| (d.kind, d.about.as_deref(), d.measured))
+        .collect();
+    let expected = [
+        (DoubtKind::NodeDied, Some("demo/demo-0: restarted"), 1.0),
+        (DoubtKind::GeneratorLost, Some(lost), 0.25),
+        (DoubtKind::Throttled, Some("g-1"), 0.2),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(Verdict::of(&doubts[2..]), Verdict::Caution);
+}
+
+#[test]
 fn cures_follow_from_the_cause() {
     let mut facts = good();
     (facts.failed, facts.backlog) = (600, 20_000);
@@ -258,7 +282,7 @@ fn cures_follow_from_the_cause() {
     insta::assert_snapshot!(gone.join("\n"), @r"
     BehindSchedule: nodes were down or unreachable: fix that first, the rate may be right
     Errors: a node stopped or could not be reached: see `helenus status` and the node's log; --max-errors SHARE allows more of them
-    NodeDied: see the node's log (`helenus logs`); give it more memory if it ran out of it
+    NodeDied: see the node's log (`helenus logs`, on Kubernetes `helenus kube logs`); give it more memory if it ran out of it
     NotSteady: nodes were down or unreachable: fix that first, the rate may be right
     ");
     let fault = OutsideFacts {
