@@ -198,7 +198,8 @@ pub fn form(
     clusters: &KubeClusters,
     state: &mut KubeState,
 ) -> Result<(), ApplyError> {
-    if state.options.formed {
+    // A node that is alone finds nobody to join: should its volume be gone, it begins anew.
+    if state.options.formed || state.rendered()?.pods < 2 {
         return Ok(());
     }
     state.options.formed = true;

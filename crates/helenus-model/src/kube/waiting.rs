@@ -80,7 +80,7 @@ impl Blocker {
             }
             Self::Crash { exit, restarts } => {
                 format!(
-                    "Cassandra ended with exit code {exit}; {}",
+                    "its container ended with exit code {exit}; {}",
                     times(*restarts)
                 )
             }
@@ -425,7 +425,7 @@ mod tests {
         let crashed = pod(not_ready(
             json!({"name": "cassandra", "restartCount": 1, "state": {"running": {}}, "lastState": {"terminated": {"reason": "Error", "exitCode": 3}}}),
         ));
-        insta::assert_snapshot!(said(&[crashed]), @"demo/demo-0: Cassandra ended with exit code 3; restarted once (kubectl logs --previous has its last words)");
+        insta::assert_snapshot!(said(&[crashed]), @"demo/demo-0: its container ended with exit code 3; restarted once (kubectl logs --previous has its last words)");
     }
 
     #[test]

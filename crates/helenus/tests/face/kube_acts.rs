@@ -34,18 +34,28 @@ const STATUS: &str = "Datacenter: datacenter1\nUN  10.0.0.1  75.3 KiB  16  ?  f3
 const CLUSTER: &str = "\tSchema versions:\n\t\t54e1: [10.0.0.1]\n\n";
 
 fn pod(status: &str) -> String {
+    format!(r#"{{"items": [{}]}}"#, item(0, status))
+}
+
+fn item(number: u32, status: &str) -> String {
     format!(
-        r#"{{"items": [{{"kind": "Pod",
-        "metadata": {{"name": "demo-datacenter1-rack1-0", "namespace": "demo", "uid": "u1", "labels": {{"helenus.io/id": "@ID@", "helenus.io/set": "demo-datacenter1-rack1"}}}},
+        r#"{{"kind": "Pod",
+        "metadata": {{"name": "demo-datacenter1-rack1-{number}", "namespace": "demo", "uid": "u1", "labels": {{"helenus.io/id": "@ID@", "helenus.io/set": "demo-datacenter1-rack1"}}}},
         "spec": {{"nodeName": "worker1", "containers": [{{"name": "cassandra", "resources": {{"limits": {{"memory": "300Mi"}}}}}}]}},
-        "status": {status}}}]}}"#
+        "status": {status}}}"#
     )
 }
 
+fn serves(number: u32) -> String {
+    let address = format!("10.0.0.{}", number + 1);
+    let status = format!(
+        r#"{{"podIP": "{address}", "conditions": [{{"type": "Ready", "status": "True"}}], "containerStatuses": [{{"name": "cassandra", "restartCount": 0}}]}}"#
+    );
+    item(number, &status)
+}
+
 fn ready() -> String {
-    pod(
-        r#"{"podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [{"name": "cassandra", "restartCount": 0}]}"#,
-    )
+    format!(r#"{{"items": [{}]}}"#, serves(0))
 }
 
 /// A lab with one context, and a cluster that is there as soon as it is applied.
@@ -86,7 +96,21 @@ const UP: [&str; 5] = ["kube", "up", "--name", "demo", "-n1"];
 #[test]
 fn a_cluster_is_applied_with_an_id_and_formed_once_it_serves() {
     let lab = lab();
-    let status = lab.json(&UP);
+    let alone = lab.json(&UP);
+    assert_eq!(alone["formed"], false, "it would find nobody to join");
+    let two = format!(r#"{{"items": [{}, {}]}}"#, serves(0), serves(1));
+    for file in ["kube/seen", "kube/pods"] {
+        lab.write(file, &two);
+    }
+    let second = STATUS
+        .lines()
+        .last()
+        .expect("a node")
+        .replace("10.0.0.1", "10.0.0.2");
+    lab.write("kube/status", &format!("{STATUS}{second}\n"));
+    fs_err::remove_file(lab.path("kube/applied")).expect("deleted");
+    let two = ["kube", "up", "--name", "demo", "-n2"];
+    let status = lab.json(&two);
     assert_eq!(status["format"], "helenus.kube-status/1");
     assert_eq!(status["pods"][0]["state"], "UN");
     let id = status["id"].as_str().expect("an id").to_owned();
@@ -98,7 +122,7 @@ fn a_cluster_is_applied_with_an_id_and_formed_once_it_serves() {
     let (before, after) = applied.split_at(applied.rfind("kind: ConfigMap").expect("one"));
     assert!(!before.contains("formed:") && after.contains("formed:"));
     // Once more: the same cluster, with its id.
-    let again = lab.json(&UP);
+    let again = lab.json(&two);
     assert_eq!(
         (&again["id"], &again["formed"]),
         (&status["id"], &true.into())
