@@ -6,7 +6,6 @@ use super::super::{QUIET_WITHIN, host};
 use super::Tried;
 use super::lab::{Lab, WITHIN, kubectl, kubectl_json};
 use super::sheet::{Sheet, Verdict};
-use super::wan::CQL_PORT;
 use helenus_model::seed::Seed;
 use helenus_model::stats::t_quantile;
 use serde_json::{Value, json};
@@ -51,11 +50,10 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
 fn pairs(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let status = lab.json(&["kube", "status", NAME])?;
     let ip = status["pods"][0]["ip"].as_str().ok_or("no address")?;
-    let host = format!("{ip}:{CQL_PORT}");
     let on = format!("kube:{NAME}");
     let places: [&[&str]; 2] = [
         &["--on", &on],
-        &["--hosts", &host, "--i-may-write-to", NAME],
+        &["--hosts", ip, "--i-may-write-to", NAME],
     ];
     // The keyspace, and a node that is warm for both.
     lab.json(&load(&["--on", &on], "20s"))?;
