@@ -142,8 +142,8 @@ mod tests {
             ["forms", "start"]
         );
         assert_eq!(
-            names(&["strat"]).unwrap_err(),
-            "prove kube has no part strat; did you mean start? its parts are forms, wan, named, start, inside, spread"
+            names(&["strart"]).unwrap_err(),
+            "prove kube has no part strart; did you mean start? its parts are forms, wan, named, start, inside, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
