@@ -142,8 +142,8 @@ mod tests {
             ["forms", "start"]
         );
         assert_eq!(
-            names(&["strart"]).unwrap_err(),
-            "prove kube has no part strart; did you mean start? its parts are forms, wan, named, start, inside, spread"
+            names(&["star"]).unwrap_err(),
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),

@@ -51,10 +51,7 @@ fn pairs(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let status = lab.json(&["kube", "status", NAME])?;
     let ip = status["pods"][0]["ip"].as_str().ok_or("no address")?;
     let on = format!("kube:{NAME}");
-    let places: [&[&str]; 2] = [
-        &["--on", &on],
-        &["--hosts", ip, "--i-may-write-to", NAME],
-    ];
+    let places: [&[&str]; 2] = [&["--on", &on], &["--hosts", ip, "--i-may-write-to", NAME]];
     // The keyspace, and a node that is warm for both.
     lab.json(&load(&["--on", &on], "20s"))?;
     let seed = Seed(host::now_unix());

@@ -215,6 +215,8 @@ pub(crate) struct Fault {
 #[derive(Debug, Subcommand)]
 pub(crate) enum FaultWhat {
     /// End a pod at once, without its drain
+    #[command(after_help = "Examples:
+  helenus kube fault demo kill demo-dc1-rack1-0")]
     Kill {
         /// The pod
         pod: String,
@@ -223,6 +225,8 @@ pub(crate) enum FaultWhat {
         dry_run: bool,
     },
     /// Move the cluster's pods off a worker, as its disruption budget permits
+    #[command(after_help = "Examples:
+  helenus kube fault demo drain worker2 --timeout 10m")]
     Drain {
         /// The worker
         worker: String,
@@ -234,6 +238,8 @@ pub(crate) enum FaultWhat {
         dry_run: bool,
     },
     /// Cut two data centres by NetworkPolicies, and try whether they are enforced
+    #[command(after_help = "Examples:
+  helenus kube fault wan cut DC1 DC3")]
     Cut {
         /// A data centre
         a: String,
@@ -246,6 +252,9 @@ pub(crate) enum FaultWhat {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus kube heal wan
+  helenus kube heal wan --dry-run")]
 pub(crate) struct Heal {
     /// Name of the cluster
     pub(crate) name: String,
