@@ -36,14 +36,12 @@ pub mod fault;
 pub mod host_settings;
 pub mod image;
 pub mod jdk;
-pub mod kube;
 pub mod launch;
 pub mod lifecycle;
 pub mod many;
 pub mod mbeans;
 pub mod members;
 pub mod nodetool;
-pub mod pod;
 pub mod ready;
 pub mod remove;
 pub mod room;
@@ -72,3 +70,7 @@ pub mod host_speed;
 pub mod in_use;
 pub mod queue;
 pub mod telemetry;
+
+// Kubernetes: clusters that kubectl applies, and what this binary does in their pods.
+pub mod kube;
+pub mod pod;

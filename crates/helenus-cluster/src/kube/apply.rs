@@ -1,6 +1,7 @@
 //! Applying a cluster's manifests, and taking back what was applied.
 //! Refuses what exists already without the cluster's id, and keeps volumes unless they were asked for.
 
+use super::kubectl::{has_id, items};
 use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
@@ -131,19 +132,6 @@ impl Owned {
 pub struct Applied {
     /// kubectl's lines, one for each object.
     pub lines: Vec<String>,
-}
-
-/// The objects in an answer of `kubectl get -o json`.
-pub(super) fn items(answer: &Value) -> Vec<&Value> {
-    match answer["items"].as_array() {
-        Some(items) => items.iter().collect(),
-        None if answer.is_object() => vec![answer],
-        None => Vec::new(),
-    }
-}
-
-pub(super) fn has_id(item: &Value, id: &str) -> bool {
-    item["metadata"]["labels"][ID] == id
 }
 
 /// Looks whether anything that would be applied belongs to somebody else; then keeps the cluster's state.
@@ -343,6 +331,6 @@ fn gone(
             let names = left.iter().map(|pod| pod.place()).collect();
             return Err(ApplyError::Stays(names));
         }
-        std::thread::sleep(super::pods::WAIT_EVERY);
+        std::thread::sleep(super::kubectl::WAIT_EVERY);
     }
 }

@@ -325,7 +325,7 @@ fn until(
         if begin.elapsed() > within {
             return Err(ApplyError::Stays(vec![name.to_owned()]).into());
         }
-        std::thread::sleep(super::pods::WAIT_EVERY);
+        std::thread::sleep(super::kubectl::WAIT_EVERY);
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The generators of a run as a Job: made, waited for, reached, looked at when one ends, and deleted.
 //! Refuses to leave anything behind: the Job is deleted with the value.
 
-use super::apply::items;
 use super::ask::{AskError, OTHER_IMAGE, facts};
+use super::kubectl::items;
 use super::{KubeState, KubeStateError, Kubectl, KubectlError, PodsError};
 use crate::attach::random_password;
 use crate::cancel::Cancel;

@@ -2,9 +2,14 @@
 //! Refuses to run without a context that was named, or was the only one.
 
 use crate::error::{Class, Problem};
+use helenus_model::kube::ID;
 use serde_json::Value;
 use std::io::{self, Write as _};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Between two looks.
+pub(super) const WAIT_EVERY: Duration = Duration::from_secs(1);
 
 /// Longest wait for the API server's answer to one question.
 const ANSWER_WITHIN: &str = "--request-timeout=30s";
@@ -225,6 +230,19 @@ impl Kubectl {
     pub fn attached(&self, words: &[&str]) -> Result<ExitStatus, KubectlError> {
         self.command(words).status().map_err(started)
     }
+}
+
+/// The objects in an answer of `kubectl get -o json`.
+pub(super) fn items(answer: &Value) -> Vec<&Value> {
+    match answer["items"].as_array() {
+        Some(items) => items.iter().collect(),
+        None if answer.is_object() => vec![answer],
+        None => Vec::new(),
+    }
+}
+
+pub(super) fn has_id(item: &Value, id: &str) -> bool {
+    item["metadata"]["labels"][ID] == id
 }
 
 /// All contexts.

@@ -1,8 +1,7 @@
 //! Clusters that K8ssandra's operators bring up: whether there are operators, and how far they are.
 //! Refuses to apply to a cluster where nobody would take it up.
 
-use super::apply::items;
-use super::pods::WAIT_EVERY;
+use super::kubectl::{WAIT_EVERY, items};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};

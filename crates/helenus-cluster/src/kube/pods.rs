@@ -1,7 +1,7 @@
 //! Pods of a cluster, and waiting for them.
 //! Refuses to call a cluster ready whose nodes do not see each other.
 
-use super::apply::{has_id, items};
+use super::kubectl::{WAIT_EVERY, has_id, items};
 use super::ring::{Ring, RingError, ring};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
@@ -12,9 +12,6 @@ use helenus_model::nearest::nearest;
 use serde::Serialize;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-
-/// Between two looks.
-pub(super) const WAIT_EVERY: Duration = Duration::from_secs(1);
 
 /// How long what keeps all pods must last before waiting for it ends.
 const BLOCKED_FOR: Duration = Duration::from_secs(8);
