@@ -11,9 +11,9 @@ mod operated;
 mod pods;
 mod ring;
 
-pub use apply::{Applied, ApplyError, Owned, apply, begin, form, owned, remove};
+pub use apply::{ApplyError, Owned, apply, begin, form, owned, remove};
 pub use ask::{AskError, cql, facts};
-pub use change::{ChangeError, Scaling, restart, scale, scaling};
+pub use change::{ChangeError, restart, scale};
 pub use fault::{Cut, FaultError, cut, drain, heal, kill};
 pub use job::{Generator, JobError, KubeJob};
 pub use kubectl::{Kubectl, KubectlError};

@@ -236,7 +236,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub struct PodsSeen {
     /// Pods of nodes that were restarted, replaced, or killed for memory, in words.
     pub died: Vec<String>,
-    /// Shares of the time between that pods stood still at their limit of processors, by pod.
+    /// Shares of the time between for which pods were throttled at their CPU limits, by pod.
     pub throttled: BTreeMap<String, f64>,
     /// Stops of the nodes' JVMs, on this machine's clock.
     pub readings: Vec<Reading>,

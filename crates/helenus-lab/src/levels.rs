@@ -5,7 +5,7 @@ use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use crate::compare::history_file;
 use crate::distance::Links;
 use crate::generator::{self, Stand};
-use crate::target::{self, Target, already_exists};
+use crate::target::{self, Target};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::net::client::NetError;
@@ -302,7 +302,7 @@ impl Levels<'_> {
             source: Box::new(source),
         };
         match self.connect().map_err(failed)?.query(cql, Level::One) {
-            Err(error) if already_exists(&error) => Err(LevelsError::Taken(keyspace.to_owned())),
+            Err(error) if error.already_exists() => Err(LevelsError::Taken(keyspace.to_owned())),
             Err(error) if error.server().is_some() => Err(failed(error)),
             Err(error) => Ok(Err(failed(error))),
             Ok(_) => Ok(shell::agree(&self.state).map_err(failed)),

@@ -357,7 +357,7 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), PrepareErro
     for statement in statements {
         match client.query(statement, Consistency::One) {
             Ok(_) => {}
-            Err(error) if already_exists(&error) => {
+            Err(error) if error.already_exists() => {
                 tracing::info!(statement, "exists already");
             }
             Err(error) => return Err(error.into()),
@@ -367,15 +367,6 @@ pub fn prepare(target: &Target, statements: &[String]) -> Result<(), PrepareErro
         }
     }
     Ok(())
-}
-
-pub(crate) fn already_exists(error: &ClientError) -> bool {
-    error.server().is_some_and(|server| {
-        matches!(
-            server.kind,
-            helenus_cql::codec::ServerErrorKind::AlreadyExists { .. }
-        )
-    })
 }
 
 #[cfg(test)]

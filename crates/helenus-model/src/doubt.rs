@@ -42,7 +42,7 @@ pub mod threshold {
     pub const COLLECTION: f64 = 0.10;
     /// Share of the measurement window that the generator's busiest thread waited for a processor.
     pub const GENERATOR_WAIT: f64 = 0.10;
-    /// Share of the run that a pod stood still at its limit of processors.
+    /// Share of the run for which a pod was throttled at its CPU limit.
     pub const THROTTLED: f64 = 0.01;
     /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
     pub const DISTANCE: f64 = 0.05;
@@ -167,7 +167,7 @@ pub struct OutsideFacts {
     /// Generators that ended before the run did, in words, each with its share of the load that is missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub generators_lost: BTreeMap<String, f64>,
-    /// Shares of the run that pods stood still at their limit of processors, by pod.
+    /// Shares of the run for which pods were throttled at their CPU limits, by pod.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throttled: BTreeMap<String, f64>,
 }

@@ -9,6 +9,7 @@ pub mod operated;
 pub mod options;
 pub mod pod;
 pub mod policy;
+pub mod scaling;
 pub mod secret;
 pub mod waiting;
 

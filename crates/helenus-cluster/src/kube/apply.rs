@@ -127,13 +127,6 @@ impl Owned {
     }
 }
 
-/// What was applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// kubectl's lines, one for each object.
-    pub lines: Vec<String>,
-}
-
 /// Looks whether anything that would be applied belongs to somebody else; then keeps the cluster's state.
 ///
 /// # Errors
@@ -166,15 +159,13 @@ pub fn begin(
     }
 }
 
-/// Applies all manifests.
+/// Applies all manifests, and counts the objects.
 ///
 /// # Errors
 /// What the API server refuses; what was applied before that stays, and [`remove`] knows it.
-pub fn apply(kubectl: &Kubectl, state: &KubeState) -> Result<Applied, ApplyError> {
+pub fn apply(kubectl: &Kubectl, state: &KubeState) -> Result<usize, ApplyError> {
     let text = kubectl.apply(&state.rendered()?.stream())?;
-    Ok(Applied {
-        lines: text.lines().map(str::to_owned).collect(),
-    })
+    Ok(text.lines().count())
 }
 
 /// Remembers, here and there, that the cluster has formed: from now on a pod whose volume is empty joins it.

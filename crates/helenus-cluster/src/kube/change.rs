@@ -8,21 +8,12 @@ use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
 use helenus_model::kube::PodSet;
+use helenus_model::kube::scaling::Scaling;
 use std::time::{Duration, Instant};
 
 /// Why a cluster could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// Fewer nodes than racks.
-    #[error("{data_center} has {racks} racks, and each keeps a seed: {nodes} nodes are too few")]
-    TooFew {
-        /// The data centre.
-        data_center: String,
-        /// Its StatefulSets.
-        racks: usize,
-        /// Asked for.
-        nodes: u32,
-    },
     /// Keyspaces that would have fewer nodes than replicas.
     #[error("without {pod}, {data_center} has fewer nodes than replicas of {}", keyspaces.join(", "))]
     Short {
@@ -32,24 +23,6 @@ pub enum ChangeError {
         data_center: String,
         /// The keyspaces.
         keyspaces: Vec<String>,
-    },
-    /// No such data centre.
-    #[error("{cluster} has no data centre {name:?}")]
-    Unknown {
-        /// The cluster.
-        cluster: String,
-        /// Asked for.
-        name: String,
-        /// All of them.
-        known: Vec<String>,
-    },
-    /// Several, and none was named.
-    #[error("{cluster} has several data centres, and none was named")]
-    Several {
-        /// The cluster.
-        cluster: String,
-        /// All of them.
-        known: Vec<String>,
     },
     /// Applying.
     #[error(transparent)]
@@ -71,10 +44,7 @@ pub enum ChangeError {
 impl Problem for ChangeError {
     fn class(&self) -> Class {
         match self {
-            Self::TooFew { .. }
-            | Self::Short { .. }
-            | Self::Unknown { .. }
-            | Self::Several { .. } => Class::Usage,
+            Self::Short { .. } => Class::Usage,
             Self::Apply(error) => error.class(),
             Self::Pods(error) => error.class(),
             Self::Kubectl(error) => error.class(),
@@ -85,17 +55,10 @@ impl Problem for ChangeError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooFew { racks, .. } => Some(format!("keep at least {racks}")),
             Self::Short { keyspaces, .. } => Some(format!(
                 "lower their replication first: ALTER KEYSPACE {} WITH replication = …",
                 keyspaces[0]
             )),
-            Self::Unknown { name, known, .. } => {
-                Some(helenus_model::topology::name_hint(name, known))
-            }
-            Self::Several { known, .. } => {
-                Some(format!("choose one with --dc: {}", known.join(", ")))
-            }
             Self::Apply(error) => error.hint(),
             Self::Pods(error) => error.hint(),
             Self::Kubectl(error) => error.hint(),
@@ -103,83 +66,6 @@ impl Problem for ChangeError {
             Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
         }
     }
-}
-
-/// What scaling does, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scaling {
-    /// A StatefulSet gets one more pod; its node joins.
-    Add(PodSet),
-    /// A StatefulSet's last pod goes, after its node has given its data away.
-    Remove(PodSet),
-}
-
-impl Scaling {
-    /// The pod that comes or goes.
-    pub fn pod(&self) -> String {
-        match self {
-            Self::Add(set) => format!("{}-{}", set.name, set.replicas),
-            Self::Remove(set) => format!("{}-{}", set.name, set.replicas.saturating_sub(1)),
-        }
-    }
-}
-
-/// The steps from what there is to so many nodes with data in a data centre: the smallest rack grows first, the largest
-/// shrinks first.
-///
-/// # Errors
-/// No such data centre, or fewer nodes than racks.
-pub fn scaling(
-    state: &KubeState,
-    data_center: Option<&str>,
-    nodes: u32,
-) -> Result<Vec<Scaling>, ChangeError> {
-    let plan = state.rendered()?;
-    let data = || plan.sets.iter().filter(|set| !set.coordinator);
-    let mut known: Vec<String> = data().map(|set| set.data_center.clone()).collect();
-    known.dedup();
-    let cluster = state.name().to_owned();
-    let chosen = match (data_center, &known[..]) {
-        (Some(name), _) if known.iter().any(|one| one == name) => name.to_owned(),
-        (Some(name), _) => {
-            let name = name.to_owned();
-            return Err(ChangeError::Unknown {
-                cluster,
-                name,
-                known,
-            });
-        }
-        (None, [one]) => one.clone(),
-        (None, _) => return Err(ChangeError::Several { cluster, known }),
-    };
-    let mut sets: Vec<PodSet> = data()
-        .filter(|set| set.data_center == chosen)
-        .cloned()
-        .collect();
-    let count = |sets: &[PodSet]| sets.iter().map(|set| set.replicas).sum::<u32>();
-    if (nodes as usize) < sets.len() {
-        return Err(ChangeError::TooFew {
-            data_center: chosen,
-            racks: sets.len(),
-            nodes,
-        });
-    }
-    let mut steps = Vec::new();
-    while count(&sets) < nodes {
-        let Some(least) = sets.iter_mut().min_by_key(|set| set.replicas) else {
-            break;
-        };
-        steps.push(Scaling::Add(least.clone()));
-        least.replicas += 1;
-    }
-    while count(&sets) > nodes {
-        let Some(most) = sets.iter_mut().max_by_key(|set| set.replicas) else {
-            break;
-        };
-        steps.push(Scaling::Remove(most.clone()));
-        most.replicas -= 1;
-    }
-    Ok(steps)
 }
 
 /// Carries the steps out, one node at a time, each until the ring is whole again; the volume of a node that went is
@@ -205,7 +91,7 @@ pub fn scale(
                 (set, set.replicas + 1)
             }
             Scaling::Remove(set) => {
-                see(&format!("{} gives its data away", step.pod()));
+                see(&format!("{} is decommissioned", step.pod()));
                 leave(kubectl, state, set, &step.pod())?;
                 (set, set.replicas.saturating_sub(1))
             }
@@ -261,8 +147,7 @@ fn leave(kubectl: &Kubectl, state: &KubeState, set: &PodSet, pod: &str) -> Resul
     Ok(())
 }
 
-/// Starts each node anew, one at a time, in one data centre or in all: it drains, and the next one follows when the ring
-/// is whole again. The names of the pods.
+/// Restarts these nodes one at a time: each drains, and the next one follows when the ring is whole again.
 ///
 /// # Errors
 /// A node does not come back; those after it were not touched.

@@ -24,16 +24,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Why there is no such fault.
 #[derive(Debug, thiserror::Error)]
 pub enum FaultError {
-    /// No such data centre.
-    #[error("{cluster} has no data centre {name:?}")]
-    Unknown {
-        /// The cluster.
-        cluster: String,
-        /// Asked for.
-        name: String,
-        /// All of them.
-        known: Vec<String>,
-    },
     /// A data centre from itself.
     #[error("{0} cannot be cut from itself")]
     Same(String),
@@ -78,7 +68,7 @@ pub enum FaultError {
 impl Problem for FaultError {
     fn class(&self) -> Class {
         match self {
-            Self::Unknown { .. } | Self::Same(_) => Class::Usage,
+            Self::Same(_) => Class::Usage,
             Self::NotEnforced { .. } | Self::Io(_) => Class::Environment,
             Self::Already { .. } | Self::Budget { .. } => Class::Cluster,
             Self::Pods(error) => error.class(),
@@ -89,9 +79,6 @@ impl Problem for FaultError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Unknown { name, known, .. } => {
-                Some(helenus_model::topology::name_hint(name, known))
-            }
             Self::Same(_) => Some("name two data centres".to_owned()),
             Self::NotEnforced { .. } => Some("the network plugin of this cluster ignores NetworkPolicies; Calico and Cilium enforce them. The policies were deleted again".to_owned()),
             Self::Already { .. } => Some("helenus kube heal ends the faults of the cluster".to_owned()),
@@ -182,31 +169,16 @@ pub fn cut(
     if a == b {
         return Err(FaultError::Same(a.to_owned()));
     }
-    let mut known: Vec<String> = plan
-        .sets
-        .iter()
-        .map(|set| set.data_center.clone())
-        .collect();
-    known.dedup();
     let members = |name: &str| -> Result<(Vec<&PodSet>, Vec<&Pod>), FaultError> {
-        let sets: Vec<&PodSet> = plan
-            .sets
-            .iter()
-            .filter(|set| set.data_center == name)
-            .collect();
+        let sets = plan.sets_of(name).map_err(KubeStateError::from)?;
         let own = |pod: &&Pod| {
             let of = |set: &&PodSet| set.name == pod.set && set.namespace == pod.namespace;
             pod.ready && sets.iter().any(of)
         };
         let pods: Vec<&Pod> = all.iter().filter(own).collect();
-        match (sets.is_empty(), pods.is_empty()) {
-            (true, _) => Err(FaultError::Unknown {
-                cluster: state.name().to_owned(),
-                name: name.to_owned(),
-                known: known.clone(),
-            }),
-            (_, true) => Err(PodsError::None(format!("{}/{name}", state.name())).into()),
-            _ => Ok((sets, pods)),
+        match pods.is_empty() {
+            true => Err(PodsError::None(format!("{}/{name}", state.name())).into()),
+            false => Ok((sets, pods)),
         }
     };
     let ((sets_a, pods_a), (sets_b, pods_b)) = (members(a)?, members(b)?);

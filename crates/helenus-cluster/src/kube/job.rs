@@ -2,7 +2,7 @@
 //! Refuses to leave anything behind: the Job is deleted with the value.
 
 use super::ask::{AskError, OTHER_IMAGE, facts};
-use super::kubectl::items;
+use super::pods::{Stuck, seen};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError, PodsError};
 use crate::attach::random_password;
 use crate::cancel::Cancel;
@@ -10,7 +10,7 @@ use crate::error::{Class, Problem};
 use crate::pod::facts::PodFacts;
 use helenus_model::kube::job::{GENERATOR, LoadJob, RUN};
 use helenus_model::kube::pod::LAUNCHER;
-use helenus_model::kube::waiting::waiting;
+use helenus_model::kube::waiting::{is_ready, waiting};
 use serde_json::Value;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -19,9 +19,6 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for the generators to run.
 const RUNS_WITHIN: Duration = Duration::from_secs(120);
-
-/// How long what keeps them must last before waiting ends.
-const BLOCKED_FOR: Duration = Duration::from_secs(8);
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -52,9 +49,6 @@ pub enum JobError {
         /// Its last words.
         said: String,
     },
-    /// A data centre that the cluster does not have.
-    #[error("the cluster has no data centre {0:?}")]
-    DataCenter(String),
     /// No random bytes.
     #[error("the generators cannot be named")]
     Random(#[from] io::Error),
@@ -74,7 +68,6 @@ impl Problem for JobError {
             Self::Pods(error) => error.class(),
             Self::Ask(error) => error.class(),
             Self::Ended { .. } => Class::Cluster,
-            Self::DataCenter(_) => Class::Usage,
             Self::Random(_) => Class::Environment,
             Self::Interrupted => Class::Interrupted,
         }
@@ -91,7 +84,7 @@ impl Problem for JobError {
             Self::Pods(error) => error.hint(),
             Self::Ask(error) => error.hint(),
             Self::Ended { .. } => Some(OTHER_IMAGE.to_owned()),
-            Self::DataCenter(_) | Self::Random(_) | Self::Interrupted => None,
+            Self::Random(_) | Self::Interrupted => None,
         }
     }
 }
@@ -129,16 +122,14 @@ impl KubeJob {
         cancel: &Cancel,
     ) -> Result<Self, JobError> {
         let plan = state.rendered()?;
-        let mut sets = plan.sets.iter();
-        let set = sets.find(|set| data_center.is_none_or(|name| set.data_center == name));
-        let namespace = match (set, data_center) {
-            (Some(set), _) => set.namespace.clone(),
-            (None, Some(name)) => return Err(JobError::DataCenter(name.to_owned())),
-            (None, None) => plan.namespaces.first().cloned().unwrap_or_default(),
+        let namespace = match data_center {
+            Some(name) => {
+                let own = plan.sets_of(name).map_err(KubeStateError::from)?;
+                own[0].namespace.clone()
+            }
+            None => plan.namespaces.first().cloned().unwrap_or_default(),
         };
-        let random = random_password()?.to_ascii_lowercase();
-        let letters = random.chars().filter(char::is_ascii_alphanumeric);
-        let run: String = letters.take(5).collect();
+        let run: String = random_password()?.chars().take(5).collect();
         let mut own = Self {
             kubectl: kubectl.clone(),
             job: LoadJob::new(state.name(), &namespace, &run, pods),
@@ -153,10 +144,11 @@ impl KubeJob {
 
     fn wait(&mut self, cancel: &Cancel) -> Result<(), JobError> {
         let begin = Instant::now();
-        let mut blocked_since: Option<Instant> = None;
+        let mut stuck = Stuck::default();
         let total = self.job.pods as usize;
+        let namespaces = [self.job.namespace.clone()];
         loop {
-            let seen = self.seen()?;
+            let seen = seen(&self.kubectl, "pods,events", &namespaces)?;
             let own: Vec<&Value> = seen.iter().filter(|item| is_of(item, &self.job)).collect();
             let phase = |pod: &&&Value, phase: &str| pod["status"]["phase"] == phase;
             if let Some(pod) = own
@@ -178,14 +170,10 @@ impl KubeJob {
             let others = seen.iter().filter(|item| item["kind"] != "Pod");
             let items: Vec<Value> = own.iter().copied().chain(others).cloned().collect();
             let waiting = waiting(&items);
-            let stuck = !waiting.is_empty()
-                && running.len() + waiting.len() >= total
-                && waiting.iter().all(|one| one.blocker.stays());
-            blocked_since = stuck.then(|| blocked_since.unwrap_or_else(Instant::now));
             if cancel.is_set() {
                 return Err(JobError::Interrupted);
             }
-            if blocked_since.is_some_and(|since| since.elapsed() >= BLOCKED_FOR) {
+            if stuck.look(running.len(), total, &waiting) {
                 return Err(JobError::Pods(PodsError::Blocked { total, waiting }));
             }
             if begin.elapsed() > RUNS_WITHIN {
@@ -198,17 +186,6 @@ impl KubeJob {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-    }
-
-    /// Its pods, with events and, where one may see them, workers.
-    fn seen(&self) -> Result<Vec<Value>, KubectlError> {
-        let words = ["get", "pods,events", "-n", &self.job.namespace];
-        let found = self.kubectl.json(&words, "")?;
-        let mut all: Vec<Value> = items(&found).into_iter().cloned().collect();
-        if let Ok(workers) = self.kubectl.json(&["get", "nodes"], "") {
-            all.extend(items(&workers).into_iter().cloned());
-        }
-        Ok(all)
     }
 
     fn ended_at_once(&self, pod: &Value) -> JobError {
@@ -327,12 +304,6 @@ impl Drop for KubeJob {
 
 fn is_of(item: &Value, job: &LoadJob) -> bool {
     item["kind"] == "Pod" && item["metadata"]["labels"][RUN] == job.name.as_str()
-}
-
-fn is_ready(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array();
-    let mut all = conditions.into_iter().flatten();
-    all.any(|one| one["type"] == "Ready" && one["status"] == "True")
 }
 
 fn index(pod: &Value) -> u32 {

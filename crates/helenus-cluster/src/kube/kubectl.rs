@@ -4,6 +4,7 @@
 use crate::error::{Class, Problem};
 use helenus_model::kube::ID;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -227,8 +228,11 @@ impl Kubectl {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn attached(&self, words: &[&str]) -> Result<ExitStatus, KubectlError> {
-        self.command(words).status().map_err(started)
+    pub fn attached<W: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = W>,
+    ) -> Result<ExitStatus, KubectlError> {
+        self.command(&[]).args(words).status().map_err(started)
     }
 }
 

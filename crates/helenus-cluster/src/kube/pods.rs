@@ -6,7 +6,7 @@ use super::ring::{Ring, RingError, ring};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
-use helenus_model::kube::waiting::{Waiting, waiting};
+use helenus_model::kube::waiting::{Waiting, condition, waiting};
 use helenus_model::kube::{CONTAINER, ID, KubePlan, SET};
 use helenus_model::nearest::nearest;
 use serde::Serialize;
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// How long what keeps all pods must last before waiting for it ends.
 const BLOCKED_FOR: Duration = Duration::from_secs(8);
+
+/// Kinds of objects that say what pods wait for.
+const SEEN: &str = "pods,pvc,statefulsets,events";
 
 /// Between two looks at the ring, which start a JVM each.
 const RING_EVERY: Duration = Duration::from_secs(3);
@@ -51,11 +54,7 @@ impl Pod {
             let found = item.pointer(at).and_then(Value::as_str);
             found.unwrap_or_default().to_owned()
         };
-        let conditions = item["status"]["conditions"].as_array();
-        let ready = conditions
-            .into_iter()
-            .flatten()
-            .find(|one| one["type"] == "Ready" && one["status"] == "True");
+        let ready = condition(&item["status"], "Ready").filter(|one| one["status"] == "True");
         let containers = item["status"]["containerStatuses"].as_array();
         let container = containers
             .into_iter()
@@ -255,7 +254,7 @@ pub fn pod(kubectl: &Kubectl, state: &KubeState, name: Option<&str>) -> Result<P
 /// What kubectl says.
 pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>, PodsError> {
     let plan = state.rendered()?;
-    let found = of_cluster(seen(kubectl, &plan.namespaces)?, state.id());
+    let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state.id());
     Ok(waiting(&found))
 }
 
@@ -267,6 +266,21 @@ fn of_cluster(items: Vec<Value>, id: &str) -> Vec<Value> {
         _ => true,
     };
     items.into_iter().filter(ours).collect()
+}
+
+/// Since when nothing that is waited for comes by itself.
+#[derive(Debug, Default)]
+pub(super) struct Stuck(Option<Instant>);
+
+impl Stuck {
+    /// Whether that has lasted long enough to end the wait, by what is seen now.
+    pub(super) fn look(&mut self, ready: usize, total: usize, waiting: &[Waiting]) -> bool {
+        let now = ready < total
+            && ready + waiting.len() >= total
+            && waiting.iter().all(|one| one.blocker.stays());
+        self.0 = now.then(|| self.0.unwrap_or_else(Instant::now));
+        self.0.is_some_and(|since| since.elapsed() >= BLOCKED_FOR)
+    }
 }
 
 /// How far waiting is.
@@ -296,11 +310,11 @@ pub fn wait(
     let plan = state.rendered()?;
     let total = plan.sets.iter().map(|set| set.replicas as usize).sum();
     let begin = Instant::now();
-    let mut blocked_since: Option<Instant> = None;
+    let mut stuck = Stuck::default();
     let mut asked_ring: Option<Instant> = None;
     let mut last = Progress::default();
     loop {
-        let found = of_cluster(seen(kubectl, &plan.namespaces)?, state.id());
+        let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state.id());
         let pods: Vec<Pod> = found
             .iter()
             .filter(|item| item["kind"] == "Pod")
@@ -330,14 +344,11 @@ pub fn wait(
             now.apart = None;
         }
         see(&now);
-        let stuck = now.ready < total
-            && now.ready + now.waiting.len() >= total
-            && now.waiting.iter().all(|one| one.blocker.stays());
-        blocked_since = stuck.then(|| blocked_since.unwrap_or_else(Instant::now));
+        let stuck = stuck.look(now.ready, total, &now.waiting);
         if cancel.is_set() {
             return Err(PodsError::Interrupted);
         }
-        if blocked_since.is_some_and(|since| since.elapsed() >= BLOCKED_FOR) {
+        if stuck {
             let waiting = now.waiting;
             return Err(PodsError::Blocked { total, waiting });
         }
@@ -362,11 +373,15 @@ fn is_node(item: &Value, id: &str) -> bool {
     has_id(item, id) && item["metadata"]["labels"][SET].is_string()
 }
 
-/// Pods, claims, StatefulSets and events of the namespaces, and the workers where one may see them.
-fn seen(kubectl: &Kubectl, namespaces: &[String]) -> Result<Vec<Value>, KubectlError> {
+/// Objects of these kinds in the namespaces, and the workers where one may see them.
+pub(super) fn seen(
+    kubectl: &Kubectl,
+    kinds: &str,
+    namespaces: &[String],
+) -> Result<Vec<Value>, KubectlError> {
     let mut all = Vec::new();
     for namespace in namespaces {
-        let words = ["get", "pods,pvc,statefulsets,events", "-n", namespace];
+        let words = ["get", kinds, "-n", namespace];
         let found = kubectl.json(&words, "")?;
         all.extend(items(&found).into_iter().cloned());
     }

@@ -7,7 +7,7 @@ use crate::ring_view;
 use crate::shell::{SCHEMA_WITHIN, changes_schema};
 use fs_err as fs;
 use helenus_cql::client::{Client, ClientError, ConnectOptions, Credentials, Secret};
-use helenus_cql::codec::{Consistency, ServerErrorKind};
+use helenus_cql::codec::Consistency;
 use helenus_cql::rows::{Rows, plain};
 use helenus_model::format::{Format, FormatError};
 use helenus_model::kube::pod::{CONF_FOLDER, YAML_KEY, port};
@@ -190,7 +190,7 @@ pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
         };
         match client.query(statement, Consistency::One) {
             Ok(rows) => answers.push(answer(&rows)),
-            Err(error) if asked.may_exist && already_exists(&error) => {
+            Err(error) if asked.may_exist && error.already_exists() => {
                 answers.push(Answer::default());
             }
             Err(error) => return Err(refused(error)),
@@ -208,12 +208,6 @@ pub fn run(env: &Env, mut input: impl Read) -> Result<PodAnswer, PodCqlError> {
         answers,
         view,
     })
-}
-
-fn already_exists(error: &ClientError) -> bool {
-    error
-        .server()
-        .is_some_and(|server| matches!(server.kind, ServerErrorKind::AlreadyExists { .. }))
 }
 
 fn answer(rows: &Rows) -> Answer {

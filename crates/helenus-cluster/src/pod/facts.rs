@@ -41,7 +41,7 @@ pub struct PodFacts {
 pub struct CpuFacts {
     /// Used so far, in microseconds.
     pub used_us: Option<u64>,
-    /// Time for which it stood still because it had used its limit, in microseconds.
+    /// Time for which it was throttled at its CPU limit, in microseconds.
     pub throttled_us: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl PodFacts {
         Ok(read)
     }
 
-    /// Share of the time since `before` for which it stood still at its limit of processors.
+    /// Share of the time since `before` for which it was throttled at its CPU limit.
     #[expect(clippy::cast_precision_loss, reason = "durations below 2^53")]
     pub fn throttled_since(&self, before: &Self) -> Option<f64> {
         let stood_us = self

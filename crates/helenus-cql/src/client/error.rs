@@ -196,6 +196,12 @@ impl ClientError {
         }
     }
 
+    /// Whether the server refused to make what is there already.
+    pub fn already_exists(&self) -> bool {
+        let kind = self.server().map(|server| &server.kind);
+        matches!(kind, Some(ServerErrorKind::AlreadyExists { .. }))
+    }
+
     /// The server's error, if that is what it is.
     pub fn server(&self) -> Option<&ServerError> {
         match self {

@@ -68,7 +68,7 @@ pub enum DoubtKind {
     NoRows,
     /// One of several generators ended before the run did.
     GeneratorLost,
-    /// A pod stood still because it had used its limit of processors.
+    /// A pod was throttled at its CPU limit.
     Throttled,
 }
 
@@ -292,7 +292,7 @@ impl DoubtKind {
             ),
             Self::Throttled => caution(
                 "share",
-                "a pod stood still: it had used its limit of processors",
+                "a pod was throttled at its CPU limit",
                 "on Kubernetes, a generator's or a node's, for more than 1 % of the run; names it",
                 "raise the pod's limit of processors, or leave it out: a request is enough",
             ),

@@ -139,7 +139,7 @@ fn container(options: &Options) -> Mapping {
         .set("name", "HELENUS_HOME")
         .set("value", format!("{SCRATCH}/helenus"));
     let resources = Mapping::new().set("requests", requests).why(
-        "no limit of processors: a generator that stands still at one measures itself",
+        "no CPU limit: a throttled generator measures itself",
         "limits",
         Mapping::new().set("memory", quantity(MEMORY)),
     );

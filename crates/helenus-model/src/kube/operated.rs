@@ -1,6 +1,7 @@
 //! How far K8ssandra's operators are with a cluster, by the status conditions of its resources.
 //! Refuses to guess: what no operator has written yet is waited for.
 
+use super::waiting::condition;
 use serde_json::Value;
 
 /// A part of a cluster that an operator brings up.
@@ -140,11 +141,6 @@ fn of_reaper(status: &Value) -> PartState {
         Some(progress) => PartState::Waiting(progress.to_owned()),
         None => PartState::Waiting(UNTOUCHED.to_owned()),
     }
-}
-
-fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
-    let all = status["conditions"].as_array()?;
-    all.iter().find(|one| one["type"] == kind)
 }
 
 fn name_of(resource: &Value) -> String {

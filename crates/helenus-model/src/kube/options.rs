@@ -236,7 +236,20 @@ pub enum KubeError {
         /// What to do.
         hint: &'static str,
     },
-    /// A context for a data centre that does not exist.
+    /// Several data centres, and none was named.
+    #[error("the cluster has several data centres, and none was named")]
+    WhichDataCenter(Vec<String>),
+    /// Fewer nodes than racks.
+    #[error("{data_center} has {racks} racks, and each keeps a seed: {nodes} nodes are too few")]
+    TooFew {
+        /// The data centre.
+        data_center: String,
+        /// Its StatefulSets.
+        racks: usize,
+        /// Asked for.
+        nodes: u32,
+    },
+    /// A data centre that does not exist.
     #[error("no such data centre: {name}")]
     NoDataCenter {
         /// Asked for.
@@ -264,6 +277,8 @@ impl KubeError {
             },
             Self::NoHost => "add --medusa-host HOST".to_owned(),
             Self::Cannot { hint, .. } => (*hint).to_owned(),
+            Self::WhichDataCenter(known) => format!("choose one with --dc: {}", known.join(", ")),
+            Self::TooFew { racks, .. } => format!("keep at least {racks}"),
             Self::NoDataCenter { name, known } => crate::topology::name_hint(name, known),
         }
     }

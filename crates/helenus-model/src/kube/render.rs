@@ -69,6 +69,33 @@ pub struct ManifestFile {
 }
 
 impl KubePlan {
+    /// The data centres of its sets, each once.
+    pub fn data_centers(&self) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .sets
+            .iter()
+            .map(|set| set.data_center.clone())
+            .collect();
+        all.dedup();
+        all
+    }
+
+    /// The sets of a data centre.
+    ///
+    /// # Errors
+    /// [`KubeError::NoDataCenter`].
+    pub fn sets_of(&self, data_center: &str) -> Result<Vec<&PodSet>, KubeError> {
+        let own = self.sets.iter();
+        let own: Vec<&PodSet> = own.filter(|set| set.data_center == data_center).collect();
+        match own.is_empty() {
+            true => Err(KubeError::NoDataCenter {
+                name: data_center.to_owned(),
+                known: self.data_centers(),
+            }),
+            false => Ok(own),
+        }
+    }
+
     /// All files as one stream of documents, each file with its name in a comment.
     pub fn stream(&self) -> String {
         let files = self.files.iter();

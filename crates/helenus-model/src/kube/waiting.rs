@@ -66,15 +66,15 @@ impl Blocker {
     /// In words that follow the pod's name.
     pub fn why(&self) -> String {
         match self {
-            Self::Worker { worker } => format!("its worker {worker} does not report any more"),
-            Self::Unschedulable(said) => format!("no worker takes it: {said}"),
-            Self::Volume(said) => format!("its volume is not there: {said}"),
-            Self::Image { image, said, .. } => format!("its image {image} cannot be had: {said}"),
+            Self::Worker { worker } => format!("its worker {worker} is not ready"),
+            Self::Unschedulable(said) => format!("unschedulable: {said}"),
+            Self::Volume(said) => format!("its volume is not provisioned: {said}"),
+            Self::Image { image, said, .. } => format!("image {image} cannot be pulled: {said}"),
             Self::Refused(said) => format!("the API server refuses it: {said}"),
-            Self::Missing(said) => format!("it cannot be made: {said}"),
+            Self::Missing(said) => format!("it cannot be created: {said}"),
             Self::OutOfMemory { limit, restarts } => {
                 format!(
-                    "killed for memory at its limit of {limit}; {}",
+                    "OOMKilled at its memory limit of {limit}; {}",
                     times(*restarts)
                 )
             }
@@ -84,8 +84,8 @@ impl Blocker {
                     times(*restarts)
                 )
             }
-            Self::Probe(said) => format!("it runs, and is not ready: {said}"),
-            Self::Starting => "it starts".to_owned(),
+            Self::Probe(said) => format!("running, but not ready: {said}"),
+            Self::Starting => "starting".to_owned(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Blocker {
         Some(match self {
             Self::Worker { worker } => format!("start the kubelet of {worker} again, or delete the node so that its pods move"),
             Self::Unschedulable(said) => unschedulable(said).to_owned(),
-            Self::Volume(_) => "name a StorageClass that makes volumes with --storage-class, or use --storage none; kubectl get storageclass lists them".to_owned(),
+            Self::Volume(_) => "name a StorageClass that provisions volumes with --storage-class, or use --storage none; kubectl get storageclass lists them".to_owned(),
             Self::Image { never_pulled: true, image, .. } => {
                 format!("load {image} into the workers (`kind load image-archive`, `ctr images import`), or use --pull-policy IfNotPresent")
             }
@@ -102,7 +102,7 @@ impl Blocker {
             Self::Refused(_) => "a quota or an admission rule of the namespace forbids it: ask for less, or ask whoever set the rule".to_owned(),
             Self::Missing(_) => "make the Secret or ConfigMap that is named; `helenus kube secret` writes a Secret".to_owned(),
             Self::OutOfMemory { .. } => "give it a smaller --heap, or a larger limit with --page-cache".to_owned(),
-            Self::Crash { .. } => "kubectl logs --previous has its last words".to_owned(),
+            Self::Crash { .. } => "helenus kube logs NAME/POD --previous shows why".to_owned(),
             Self::Probe(_) | Self::Starting => return None,
         })
     }
@@ -151,7 +151,7 @@ fn unschedulable(said: &str) -> &'static str {
         ),
         (
             "PersistentVolumeClaim",
-            "name a StorageClass that makes volumes with --storage-class, or use --storage none",
+            "name a StorageClass that provisions volumes with --storage-class, or use --storage none",
         ),
         (
             "taint",
@@ -208,16 +208,16 @@ fn blocker(pod: &Value, items: &[Value]) -> Option<Blocker> {
     let nodes = items.iter().filter(|item| item["kind"] == "Node");
     let lost = nodes
         .filter(|node| node["metadata"]["name"] == worker)
-        .any(|node| condition(node, "Ready").is_some_and(|c| c["status"] != "True"));
+        .any(|node| condition(&node["status"], "Ready").is_some_and(|c| c["status"] != "True"));
     if lost {
         return Some(Blocker::Worker {
             worker: worker.to_owned(),
         });
     }
-    if condition(pod, "Ready").is_some_and(|c| c["status"] == "True") {
+    if is_ready(pod) {
         return None;
     }
-    let scheduled = condition(pod, "PodScheduled");
+    let scheduled = condition(&pod["status"], "PodScheduled");
     if let Some(said) = scheduled.filter(|c| c["status"] == "False") {
         return Some(
             of_claims(pod, items).unwrap_or_else(|| Blocker::Unschedulable(said_of(said))),
@@ -311,8 +311,14 @@ fn limit_of(pod: &Value) -> String {
     limit.unwrap_or("its worker's memory").to_owned()
 }
 
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    let all = object["status"]["conditions"].as_array()?;
+/// Whether the API server says that a pod is ready.
+pub fn is_ready(pod: &Value) -> bool {
+    condition(&pod["status"], "Ready").is_some_and(|one| one["status"] == "True")
+}
+
+/// The condition of this kind in a status.
+pub fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    let all = status["conditions"].as_array()?;
     all.iter().find(|condition| condition["type"] == kind)
 }
 
@@ -404,8 +410,8 @@ mod tests {
                 json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]}),
             )
         };
-        insta::assert_snapshot!(said(&[unscheduled("0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: 1 No preemption victims found.")]), @"demo/demo-0: no worker takes it: 0/1 nodes are available: 1 Insufficient memory. (use a smaller preset or --heap, or larger workers)");
-        insta::assert_snapshot!(said(&[unscheduled("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.")]), @"demo/demo-0: no worker takes it: 0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. (add workers, or use --spread preferred: several nodes then share a worker)");
+        insta::assert_snapshot!(said(&[unscheduled("0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: 1 No preemption victims found.")]), @"demo/demo-0: unschedulable: 0/1 nodes are available: 1 Insufficient memory. (use a smaller preset or --heap, or larger workers)");
+        insta::assert_snapshot!(said(&[unscheduled("0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.")]), @"demo/demo-0: unschedulable: 0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. (add workers, or use --spread preferred: several nodes then share a worker)");
         let claim = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data-demo-0", "namespace": "demo"}, "status": {"phase": "Pending"}});
         let no_class = event(
             "data-demo-0",
@@ -413,19 +419,19 @@ mod tests {
             "storageclass \"fast\" not found",
             "2026-01-01T00:00:00Z",
         );
-        insta::assert_snapshot!(said(&[unscheduled("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."), claim, no_class]), @r#"demo/demo-0: its volume is not there: storageclass "fast" not found (name a StorageClass that makes volumes with --storage-class, or use --storage none; kubectl get storageclass lists them)"#);
+        insta::assert_snapshot!(said(&[unscheduled("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."), claim, no_class]), @r#"demo/demo-0: its volume is not provisioned: storageclass "fast" not found (name a StorageClass that provisions volumes with --storage-class, or use --storage none; kubectl get storageclass lists them)"#);
         let never = pod(not_ready(
             json!({"name": "cassandra", "image": "localhost/c:9", "restartCount": 0, "state": {"waiting": {"reason": "ErrImageNeverPull", "message": "Container image \"localhost/c:9\" is not present with pull policy of Never"}}}),
         ));
-        insta::assert_snapshot!(said(&[never]), @r#"demo/demo-0: its image localhost/c:9 cannot be had: Container image "localhost/c:9" is not present with pull policy of Never (load localhost/c:9 into the workers (`kind load image-archive`, `ctr images import`), or use --pull-policy IfNotPresent)"#);
+        insta::assert_snapshot!(said(&[never]), @r#"demo/demo-0: image localhost/c:9 cannot be pulled: Container image "localhost/c:9" is not present with pull policy of Never (load localhost/c:9 into the workers (`kind load image-archive`, `ctr images import`), or use --pull-policy IfNotPresent)"#);
         let killed = pod(not_ready(
             json!({"name": "cassandra", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}, "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}),
         ));
-        insta::assert_snapshot!(said(&[killed]), @"demo/demo-0: killed for memory at its limit of 300Mi; restarted 2 times (give it a smaller --heap, or a larger limit with --page-cache)");
+        insta::assert_snapshot!(said(&[killed]), @"demo/demo-0: OOMKilled at its memory limit of 300Mi; restarted 2 times (give it a smaller --heap, or a larger limit with --page-cache)");
         let crashed = pod(not_ready(
             json!({"name": "cassandra", "restartCount": 1, "state": {"running": {}}, "lastState": {"terminated": {"reason": "Error", "exitCode": 3}}}),
         ));
-        insta::assert_snapshot!(said(&[crashed]), @"demo/demo-0: its container ended with exit code 3; restarted once (kubectl logs --previous has its last words)");
+        insta::assert_snapshot!(said(&[crashed]), @"demo/demo-0: its container ended with exit code 3; restarted once (helenus kube logs NAME/POD --previous shows why)");
     }
 
     #[test]
@@ -447,7 +453,7 @@ mod tests {
         );
         assert_eq!(
             said(&[runs.clone(), new, old]),
-            "demo/demo-0: it runs, and is not ready: Startup probe failed: the node joins"
+            "demo/demo-0: running, but not ready: Startup probe failed: the node joins"
         );
         assert!(!waiting(&[runs])[0].blocker.stays());
     }
@@ -456,6 +462,6 @@ mod tests {
     fn a_worker_that_is_gone_is_named_though_its_pods_look_ready() {
         let ready = pod(json!({"conditions": [{"type": "Ready", "status": "True"}]}));
         let node = json!({"kind": "Node", "metadata": {"name": "worker1"}, "status": {"conditions": [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]}});
-        insta::assert_snapshot!(said(&[ready, node]), @"demo/demo-0: its worker worker1 does not report any more (start the kubelet of worker1 again, or delete the node so that its pods move)");
+        insta::assert_snapshot!(said(&[ready, node]), @"demo/demo-0: its worker worker1 is not ready (start the kubelet of worker1 again, or delete the node so that its pods move)");
     }
 }

@@ -42,7 +42,7 @@ pub(crate) enum KubeWhat {
     Exec(acts::Exec),
     /// More nodes or fewer in a data centre, one at a time
     Scale(acts::Scale),
-    /// Start the nodes anew, one at a time
+    /// Restart the nodes, one at a time
     Restart(acts::Restart),
     /// Kill a pod, drain a worker, cut data centres
     Fault(acts::Fault),

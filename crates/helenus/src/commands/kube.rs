@@ -18,7 +18,7 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::archive;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::ClusterError;
+use helenus_cluster::error::{Class, ClusterError, Problem};
 use helenus_cluster::kube::{KubeClusters, KubeState, Kubectl};
 use helenus_model::access::Security;
 use helenus_model::kube::pod::DATA_FOLDER;
@@ -61,6 +61,19 @@ fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl),
     let plan = state.rendered().map_err(ClusterError::from)?;
     say_where(&kubectl, &plan.namespaces, ui);
     Ok((state, kubectl))
+}
+
+/// A failure of something that takes long: a person who stops it leaves the cluster as it is then.
+fn failed(error: impl Problem, name: &str) -> CommandError {
+    match error.class() {
+        Class::Interrupted => {
+            let hint =
+                format!("helenus kube wait {name} waits for it, helenus kube rm {name} removes it");
+            CommandError::new(code::INTERRUPTED, "interrupted; the cluster stays as it is")
+                .hint(hint)
+        }
+        _ => ClusterError::from(error).into(),
+    }
 }
 
 /// The clusters of this user on Kubernetes.

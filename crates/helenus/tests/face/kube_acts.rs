@@ -1,7 +1,7 @@
 //! `kube up`, `wait`, `rm` and the others: what is applied, what is refused, what is named, by the answers of a kubectl
 //! that a test can tell what to say. A real Kubernetes is `cargo xtask prove kube`.
 
-use crate::lab::TestLab;
+use crate::lab::{PATIENCE, TestLab, look};
 
 /// Answers from files beside it, remembers its words, and puts the cluster's id where an answer has `@ID@`.
 const KUBECTL: &str = r#"#!/bin/sh
@@ -216,8 +216,8 @@ fn a_pod_that_cannot_start_is_named_with_its_remedy_and_ends_the_wait() {
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
     2 objects applied
-    caution: demo/demo-datacenter1-rack1-0: its image localhost/nothing:1 cannot be had: no such image; load localhost/nothing:1 into the workers, or push it to a registry that they reach; `helenus kube image` makes it
-    error: 1 of 1 pods cannot start: demo/demo-datacenter1-rack1-0: its image localhost/nothing:1 cannot be had: no such image
+    caution: demo/demo-datacenter1-rack1-0: image localhost/nothing:1 cannot be pulled: no such image; load localhost/nothing:1 into the workers, or push it to a registry that they reach; `helenus kube image` makes it
+    error: 1 of 1 pods cannot start: demo/demo-datacenter1-rack1-0: image localhost/nothing:1 cannot be pulled: no such image
     hint: load localhost/nothing:1 into the workers, or push it to a registry that they reach; `helenus kube image` makes it; helenus kube rm demo removes the cluster
     ");
     lab.write(
@@ -228,9 +228,36 @@ fn a_pod_that_cannot_start_is_named_with_its_remedy_and_ends_the_wait() {
     exit code: 4
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
-    error: 0 of 1 pods ready after 1 s: demo/demo-datacenter1-rack1-0: it runs, and is not ready: it has not answered a query yet
+    error: 0 of 1 pods ready after 1 s: demo/demo-datacenter1-rack1-0: running, but not ready: it has not answered a query yet
     hint: wait longer with --timeout; helenus kube rm demo removes the cluster
     ");
+}
+
+#[test]
+fn ctrl_c_leaves_the_cluster_as_it_is_and_says_how_to_go_on() {
+    let lab = lab();
+    lab.write(
+        "kube/seen",
+        &pod(r#"{"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [{"name": "cassandra", "restartCount": 0, "state": {"running": {}}}]}"#),
+    );
+    let waits = lab.begin(&UP);
+    look::wait_for("the wait", PATIENCE, || {
+        match read(&lab, "words").contains("get nodes") {
+            true => Ok(()),
+            false => Err("not yet".to_owned()),
+        }
+    });
+    waits.signal(rustix::process::Signal::INT);
+    shot!(waits.end(), @"
+    exit code: 130
+    --- standard error
+    context kind-a (https://192.0.2.1:6443), namespace demo
+    2 objects applied
+    error: interrupted; the cluster stays as it is
+    hint: helenus kube wait demo waits for it, helenus kube rm demo removes it
+    ");
+    assert!(!read(&lab, "words").contains(" delete "));
+    assert!(lab.done(&["kube", "status"]).contains("demo"));
 }
 
 #[test]
@@ -313,13 +340,13 @@ fn changes_are_shown_before_they_are_made() {
     exit code: 2
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
-    error: demo has no data centre "DC9"
+    error: no such data centre: DC9
     hint: known: datacenter1
     "#);
     shot!(lab.run(&["kube", "restart", "demo", "--dry-run"]), @"
     exit code: 0
     --- standard output
-      demo-datacenter1-rack1-0 drains and starts anew
+      demo-datacenter1-rack1-0 drains and restarts
     demo: nothing was done (--dry-run)
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
@@ -336,7 +363,7 @@ fn changes_are_shown_before_they_are_made() {
     exit code: 2
     --- standard error
     context kind-a (https://192.0.2.1:6443), namespace demo
-    error: demo has no data centre "DC2"
+    error: no such data centre: DC2
     hint: known: datacenter1
     "#);
     shot!(lab.run(&["kube", "heal", "demo", "--dry-run"]), @"

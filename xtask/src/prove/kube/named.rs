@@ -191,7 +191,7 @@ fn out_of_memory(lab: &Lab, sheet: &mut Sheet) -> Tried {
     let command = ["kube", "wait", NAME, "--format", "json"];
     let ran = lab.run(&command)?;
     let shown = sight.wait(Duration::from_secs(1)).map(|(at, _)| at);
-    let named = Named::of(&command, &ran, shown, &["killed for memory", "--heap"]);
+    let named = Named::of(&command, &ran, shown, &["OOMKilled", "--heap"]);
     let facts = serde_json::to_value(&named)?;
     let verdict = named.verdict(CLUSTER);
     sheet.found(
@@ -265,7 +265,7 @@ fn stopped(lab: &Lab, sheet: &mut Sheet) -> Tried {
         &command,
         &ran,
         shown,
-        &[&worker, "does not report", "start the kubelet"],
+        &[&worker, "is not ready", "start the kubelet"],
     );
     let mut facts = serde_json::to_value(&named)?;
     let ready = format!("node/{worker}");
@@ -354,12 +354,12 @@ mod tests {
             out: String::new(),
             lines: vec![Said {
                 at: at(12),
-                line: "caution: a/b: no worker takes it: x; ask for less".to_owned(),
+                line: "caution: a/b: unschedulable: x; ask for less".to_owned(),
             }],
             began,
             took: Duration::from_secs(20),
         };
-        let words = ["no worker takes it", "ask for less"];
+        let words = ["unschedulable", "ask for less"];
         let named = |code, shown: u64, words: &[&str]| {
             Named::of(&["kube", "up"], &ran(code), Some(at(shown)), words)
         };
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(named(4, 13, &words).verdict(4), Verdict::Holds);
         assert_eq!(named(4, 1, &words).verdict(4), Verdict::Fails);
         assert_eq!(named(0, 3, &words).verdict(4), Verdict::Fails);
-        let other = named(4, 3, &["no worker takes it", "buy more"]);
+        let other = named(4, 3, &["unschedulable", "buy more"]);
         assert_eq!(other.verdict(4), Verdict::Fails);
         assert!(other.told().starts_with("not named: caution:"));
         let unseen = Named::of(&[], &ran(4), None, &words);

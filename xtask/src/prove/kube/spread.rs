@@ -1,10 +1,11 @@
-//! `prove kube spread`: fifteen nodes on many workers that kwok pretends to be: spread, anti-affinity, labels of workers,
-//! and drains that respect the disruption budget. Refuses to pretend that Cassandra runs there: no pod is real.
+//! `prove kube spread`: fifteen nodes on many workers that kwok simulates: spread, anti-affinity, labels of workers,
+//! and drains that respect the disruption budget. Refuses to claim that Cassandra runs there: no pod is real.
 
 use super::Tried;
 use super::lab::{Lab, kubectl, kubectl_json};
 use super::running::{Ran, Running};
 use super::sheet::{Sheet, Verdict};
+use helenus_model::kube::waiting::is_ready;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -12,11 +13,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// What it shows.
-pub(super) const ABOUT: &str = "3 x 5 pods on 16 pretended workers (kwok): spread, labels, drains within the disruption budget";
+pub(super) const ABOUT: &str = "3 x 5 pods on 16 simulated workers (kwok): spread, labels, drains within the disruption budget";
 
 const NAME: &str = "prove-spread";
 
-/// The program that pretends to be workers.
+/// The program that simulates workers.
 const KWOK: &str = "HELENUS_PROVE_KWOK";
 
 /// Workers are told apart by it.
@@ -31,7 +32,7 @@ const WORKERS: [(&str, usize); 3] = [("DC1", 6), ("DC2", 5), ("DC3", 5)];
 /// Nodes in each data centre.
 const NODES: usize = 5;
 
-/// Longest wait for pods that only pretend to start.
+/// Longest wait for simulated pods.
 const WITHIN: Duration = Duration::from_secs(90);
 
 /// Workers, pods, drains.
@@ -40,7 +41,7 @@ pub(super) fn run(lab: &Lab, sheet: &mut Sheet) -> Tried {
         let cure = format!(
             "{KWOK} is not set: go install sigs.k8s.io/kwok/cmd/kwok, and name the program"
         );
-        return sheet.told("pretended workers", Verdict::NotRun, &cure);
+        return sheet.told("simulated workers", Verdict::NotRun, &cure);
     };
     lab.clear(NAME)?;
     let mut command = Command::new(kwok);
@@ -181,12 +182,7 @@ fn placed_now() -> Result<BTreeMap<String, String>, Box<dyn Error>> {
 
 fn placed(found: &Value) -> BTreeMap<String, String> {
     let pods = found["items"].as_array().into_iter().flatten();
-    let ready = |pod: &&Value| {
-        let conditions = pod["status"]["conditions"].as_array();
-        let mut all = conditions.into_iter().flatten();
-        pod["metadata"]["deletionTimestamp"].is_null()
-            && all.any(|one| one["type"] == "Ready" && one["status"] == "True")
-    };
+    let ready = |pod: &&Value| pod["metadata"]["deletionTimestamp"].is_null() && is_ready(pod);
     let of = |pod: &Value| {
         let name = pod["metadata"]["name"].as_str()?;
         let worker = pod["spec"]["nodeName"].as_str()?;

@@ -49,8 +49,8 @@ pub(crate) struct Up {
   helenus kube wait demo --timeout 2m
 
 Ready means that all pods are ready, each data centre sees all nodes up and normal, and there is one
-schema. It ends early, with exit code 4, where waiting does not help: an image that cannot be had, a
-pod that no worker takes, a container that is killed for memory again and again.")]
+schema. It ends early, with exit code 4, where waiting does not help: an image that cannot be pulled, a pod
+that cannot be scheduled, a container that is OOMKilled again and again.")]
 pub(crate) struct Wait {
     /// Name of the cluster
     pub(crate) name: String,
@@ -157,7 +157,7 @@ pub(crate) struct Cql {
   helenus kube scale demo --nodes 5
   helenus kube scale wan --dc DC2 --nodes 3 --volumes
 
-One node at a time. A node that goes gives its data to the others first (nodetool decommission).")]
+One node at a time. A node that goes is decommissioned first.")]
 pub(crate) struct Scale {
     /// Name of the cluster
     pub(crate) name: String,
@@ -167,7 +167,7 @@ pub(crate) struct Scale {
     /// Data centre [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) dc: Option<String>,
-    /// Delete the volumes of nodes that went; a node cannot start on one again
+    /// Delete the volumes of decommissioned nodes; no node starts on one again
     #[arg(long)]
     pub(crate) volumes: bool,
     /// How long to wait for each node

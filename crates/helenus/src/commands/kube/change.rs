@@ -1,14 +1,16 @@
 //! `helenus kube scale`, `restart`, `fault` and `heal`: what changes a cluster on Kubernetes.
 //! Refuses to do two things at once: one node after the other.
 
-use super::{clusters, known};
+use super::render::refused;
+use super::{clusters, failed, known};
 use crate::cli::kube::acts::{Fault, FaultWhat, Heal, Restart, Scale};
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::kube::{self, Pod, Scaling};
+use helenus_cluster::kube::{self, Pod};
 use helenus_model::format::Format;
+use helenus_model::kube::scaling::{Scaling, scaling};
 use serde::Serialize;
 
 /// What was done to a cluster, or would be.
@@ -59,16 +61,16 @@ impl Answers for Change {
 
 pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
-    let steps =
-        kube::scaling(&state, flags.dc.as_deref(), flags.nodes).map_err(ClusterError::from)?;
+    let plan = state.rendered().map_err(ClusterError::from)?;
+    let steps = scaling(&plan, flags.dc.as_deref(), flags.nodes).map_err(|e| refused(&e))?;
     let words = |step: &Scaling| match step {
         Scaling::Add(_) => format!("{} joins", step.pod()),
         Scaling::Remove(set) if flags.volumes && state.options.storage.is_some() => format!(
-            "{0} gives its data to the others and goes, and its volume {1}/data-{0}",
+            "{0} is decommissioned, and its volume {1}/data-{0} deleted",
             step.pod(),
             set.namespace
         ),
-        Scaling::Remove(_) => format!("{} gives its data to the others and goes", step.pod()),
+        Scaling::Remove(_) => format!("{} is decommissioned", step.pod()),
     };
     let change = Change::new(
         &flags.name,
@@ -94,11 +96,11 @@ pub(super) fn scale(flags: &Scale, context: &Context, ui: &Ui) -> Result<u8, Com
             waits,
             &mut see,
         )
-        .map_err(ClusterError::from)?;
+        .map_err(|error| failed(error, &flags.name))?;
     }
     let stay = steps.iter().any(|step| matches!(step, Scaling::Remove(_)));
     if stay && !flags.volumes && !flags.dry_run && state.options.storage.is_some() {
-        ui.caution("the volumes of nodes that went stay, and no node can start on one again: delete them before you scale up");
+        ui.caution("the volumes of decommissioned nodes stay; delete them before you scale up again: no node starts on one");
     }
     Ok(change.show(ui))
 }
@@ -111,7 +113,7 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
     let (state, kubectl) = known(name, context, ui)?;
     let plan = state.rendered().map_err(ClusterError::from)?;
     if let Some(dc) = &flags.dc {
-        kube::scaling(&state, Some(dc), u32::MAX >> 20).map_err(ClusterError::from)?;
+        plan.sets_of(dc).map_err(|e| refused(&e))?;
     }
     let chosen: Vec<Pod> = match named {
         Some(pod) => vec![kube::pod(&kubectl, &state, Some(pod)).map_err(ClusterError::from)?],
@@ -122,7 +124,7 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
         flags.dc.is_none() || sets.any(|set| Some(&set.data_center) == flags.dc.as_ref())
     };
     let chosen: Vec<Pod> = chosen.into_iter().filter(in_dc).collect();
-    let words = |pod: &Pod| format!("{} drains and starts anew", pod.name);
+    let words = |pod: &Pod| format!("{} drains and restarts", pod.name);
     let change = Change::new(name, flags.dry_run, chosen.iter().map(words).collect());
     if !flags.dry_run {
         let progress = ui.progress("restarting");
@@ -131,7 +133,8 @@ pub(super) fn restart(flags: &Restart, context: &Context, ui: &Ui) -> Result<u8,
             progress.say(what);
         };
         let waits = (flags.timeout, &context.cancel);
-        kube::restart(&kubectl, &state, &chosen, waits, &mut see).map_err(ClusterError::from)?;
+        kube::restart(&kubectl, &state, &chosen, waits, &mut see)
+            .map_err(|error| failed(error, name))?;
     }
     Ok(change.show(ui))
 }

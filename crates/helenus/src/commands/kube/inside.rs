@@ -13,7 +13,7 @@ use helenus_cluster::pod::cql::{Answer, PodCql};
 use helenus_cql::{input, split_statements};
 use helenus_model::format::Format;
 use serde::Serialize;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// The pod that `NAME[/POD]` means.
 fn pod(
@@ -41,7 +41,7 @@ fn no_json(what: &str, ui: &Ui) -> Result<(), CommandError> {
 }
 
 /// kubectl's own exit code.
-fn attached(kubectl: &Kubectl, words: &[&str]) -> Result<u8, CommandError> {
+fn attached<W: AsRef<OsStr>>(kubectl: &Kubectl, words: &[W]) -> Result<u8, CommandError> {
     let status = kubectl.attached(words).map_err(ClusterError::from)?;
     let code = status.code().unwrap_or(i32::from(code::INTERRUPTED));
     Ok(u8::try_from(code).unwrap_or(code::CLUSTER))
@@ -82,17 +82,11 @@ fn run(
     let (kubectl, _, pod) = pod(target, context, ui)?;
     let terminal = rustix::termios::isatty(rustix::stdio::stdin())
         && rustix::termios::isatty(rustix::stdio::stdout());
-    let mut command = kubectl.command(&["exec", "-i"]);
-    if terminal {
-        command.arg("-t");
-    }
-    command.args(["-n", &pod.namespace, &pod.name, "--"]);
-    command.args(before).args(words);
-    let status = command
-        .status()
-        .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?;
-    let code = status.code().unwrap_or(i32::from(code::INTERRUPTED));
-    Ok(u8::try_from(code).unwrap_or(code::CLUSTER))
+    let mut all: Vec<OsString> = ["exec", "-i"].map(OsString::from).to_vec();
+    all.extend(terminal.then(|| "-t".into()));
+    all.extend(["-n", &pod.namespace, &pod.name, "--"].map(OsString::from));
+    all.extend(before.iter().chain(words).cloned());
+    attached(&kubectl, &all)
 }
 
 /// What statements gave.

@@ -1,6 +1,6 @@
 //! `helenus kube rm`: lists what it deletes of a cluster on Kubernetes, and deletes it.
 
-use super::{clusters, known};
+use super::{clusters, failed, known};
 use crate::cli::kube::acts::Rm;
 use crate::commands::up::plural;
 use crate::error::CommandError;
@@ -58,7 +58,7 @@ pub(super) fn run(flags: &Rm, context: &Context, ui: &Ui) -> Result<u8, CommandE
         let all = clusters(context);
         let objects = &removed.objects;
         kube::remove(&kubectl, &all, &state, objects, &context.cancel, &mut see)
-            .map_err(ClusterError::from)?;
+            .map_err(|error| failed(error, &flags.name))?;
     }
     ui.result(&removed, || {
         let mut table = Table::new(&["kind", "name", ""]);

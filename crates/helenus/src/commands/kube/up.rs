@@ -3,13 +3,13 @@
 
 use super::render::{files, options, refused};
 use super::view::{KubeStatus, caution_gone};
-use super::{asked, clusters, known, say_where};
+use super::{asked, clusters, failed, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use helenus_cluster::context::Context;
-use helenus_cluster::error::{ClusterError, Problem as _};
+use helenus_cluster::error::{Class, ClusterError, Problem as _};
 use helenus_cluster::kube::{self, KubeState, KubeStateError, Kubectl, Progress};
 use helenus_model::kube::operated::{Part, PartState};
 use helenus_model::kube::options::{Form, Options};
@@ -69,10 +69,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         );
         CommandError::from(ClusterError::from(error)).or_else_hint(&hint)
     })?;
-    ui.note(&format!(
-        "{} applied",
-        plural(applied.lines.len(), "object")
-    ));
+    ui.note(&format!("{} applied", plural(applied, "object")));
     if flags.no_wait {
         return view(&kubectl, &state, ui);
     }
@@ -159,7 +156,7 @@ fn operated(
         progress.say(waiting.next().unwrap_or_default());
     };
     let done = kube::wait_operated(kubectl, state, within, &context.cancel, &mut see)
-        .map_err(ClusterError::from)?;
+        .map_err(|error| failed(error, state.name()))?;
     drop(progress);
     match &done.superuser {
         Some((namespace, name)) => ui.note(&format!(
@@ -201,9 +198,9 @@ fn until_ready(
     let waited = kube::wait(kubectl, state, within, &context.cancel, &mut see);
     waited.map_err(|error| {
         let class = error.class();
-        let failure = CommandError::from(ClusterError::from(error));
+        let failure = failed(error, state.name());
         match class {
-            helenus_cluster::error::Class::Cluster => {
+            Class::Cluster => {
                 let hint = format!("helenus kube rm {} removes the cluster", state.name());
                 failure.or_else_hint(&hint)
             }

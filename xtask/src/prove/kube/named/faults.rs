@@ -1,6 +1,7 @@
 //! The faults, and how the API server shows them.
 //! Refuses to guess from helenus's words: each is known by what Kubernetes itself says.
 
+use helenus_model::kube::waiting::condition;
 use serde_json::Value;
 
 /// A fault that `kube up` runs into.
@@ -24,7 +25,7 @@ pub(super) const FAULTS: [Fault; 4] = [
         flags: &["--image", "localhost/helenus-not-there:1"],
         kind: "pods",
         shown: |pod| waits(pod, &["ErrImageNeverPull"]),
-        words: &["localhost/helenus-not-there:1 cannot be had", "; load "],
+        words: &["localhost/helenus-not-there:1 cannot be pulled", "; load "],
     },
     Fault {
         what: "an image that cannot be pulled",
@@ -36,7 +37,7 @@ pub(super) const FAULTS: [Fault; 4] = [
         ],
         kind: "pods",
         shown: |pod| waits(pod, &["ErrImagePull", "ImagePullBackOff"]),
-        words: &["localhost/helenus-not-there:1 cannot be had", "; load "],
+        words: &["localhost/helenus-not-there:1 cannot be pulled", "; load "],
     },
     Fault {
         what: "a request that no worker satisfies",
@@ -94,14 +95,9 @@ fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
 
 /// Whether the scheduler finds no place, for this reason.
 fn unscheduled(pod: &Value, why: &str) -> bool {
-    condition(pod, "PodScheduled").is_some_and(|one| {
+    condition(&pod["status"], "PodScheduled").is_some_and(|one| {
         one["status"] == "False" && one["message"].as_str().is_some_and(|m| m.contains(why))
     })
-}
-
-fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    let all = object["status"]["conditions"].as_array()?;
-    all.iter().find(|one| one["type"] == kind)
 }
 
 /// Whether a container was killed for memory.
@@ -113,10 +109,10 @@ pub(super) fn killed_for_memory(pod: &Value) -> bool {
     })
 }
 
-/// Whether this is the worker, and it does not report any more.
+/// Whether this is the worker, and it is not ready.
 pub(super) fn reports_no_more(node: &Value, worker: &str) -> bool {
     node["metadata"]["name"] == worker
-        && condition(node, "Ready").is_some_and(|one| one["status"] != "True")
+        && condition(&node["status"], "Ready").is_some_and(|one| one["status"] != "True")
 }
 
 #[cfg(test)]
