@@ -196,7 +196,7 @@ impl ClientError {
         }
     }
 
-    /// Whether the server refused to make what is there already.
+    /// Whether the server refused to create what exists.
     pub fn already_exists(&self) -> bool {
         let kind = self.server().map(|server| &server.kind);
         matches!(kind, Some(ServerErrorKind::AlreadyExists { .. }))
