@@ -30,6 +30,7 @@ mod tiny;
 mod upgrade;
 mod wan;
 mod wan15;
+mod wire;
 mod workloads;
 
 use crate::figures::null;
@@ -42,7 +43,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 22] = [
+const CAMPAIGNS: [Campaign; 23] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -65,6 +66,7 @@ const CAMPAIGNS: [Campaign; 22] = [
     upgrade::UPGRADE,
     stress::STRESS,
     workloads::WORKLOADS,
+    wire::WIRE,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.

@@ -15,8 +15,8 @@ pub use tls::{Identity, Tls, TlsError};
 
 use crate::codec::value::encode_value;
 use crate::codec::{
-    Bound, Consistency, Extras, Parameters, Prepared, QueryResult, Request, Response, RowsPage,
-    ServerErrorKind, Values, Version,
+    Bound, Consistency, Event, Extras, Inbox, Parameters, Prepared, QueryResult, Request, Response,
+    RowsPage, ServerErrorKind, Values, Version,
 };
 use crate::rows::Rows;
 use conversation::{Conversation, name_of};
@@ -74,6 +74,16 @@ pub struct Page {
     pub paging_state: Option<Vec<u8>>,
 }
 
+/// An open connection whose owner takes over from the blocking client.
+pub struct HandedOver {
+    /// The stream, past its log-in.
+    pub stream: Box<dyn Stream>,
+    /// The version that it speaks.
+    pub version: Version,
+    /// What was received and not yet read, set for what follows.
+    pub inbox: Inbox,
+}
+
 /// One connection to one node.
 pub struct Client {
     conversation: Conversation,
@@ -82,6 +92,15 @@ pub struct Client {
     warnings: Vec<String>,
     traces: Vec<[u8; 16]>,
     keyspace: Option<String>,
+}
+
+impl fmt::Debug for HandedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = &self.version;
+        f.debug_struct("HandedOver")
+            .field("version", version)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Client {
@@ -268,6 +287,37 @@ impl Client {
     /// The keyspace that the connection uses, by its bare name.
     pub fn keyspace(&self) -> Option<&str> {
         self.keyspace.as_deref()
+    }
+
+    /// Asks for events of these kinds: `TOPOLOGY_CHANGE`, `STATUS_CHANGE`, `SCHEMA_CHANGE`.
+    ///
+    /// # Errors
+    /// What the connection or the server says.
+    pub fn register(&mut self, kinds: &[&str]) -> Result<(), ClientError> {
+        const DURING: &str = "REGISTER";
+        let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        match self.call(DURING, &Request::Register(kinds))? {
+            Response::Ready => Ok(()),
+            other => Err(unexpected(DURING, &other)),
+        }
+    }
+
+    /// Waits for an event at most so long; none came is `None`. Events that come during another request are dropped.
+    ///
+    /// # Errors
+    /// What the connection says.
+    pub fn event(&mut self, limit: Duration) -> Result<Option<Event>, ClientError> {
+        self.conversation.event(limit)
+    }
+
+    /// Ends the blocking client: its connection for whoever drives it without waiting.
+    pub fn hand_over(self) -> HandedOver {
+        let (stream, version, inbox) = self.conversation.hand_over();
+        HandedOver {
+            stream,
+            version,
+            inbox,
+        }
     }
 
     /// Whether the connection failed and must be made again.

@@ -10,6 +10,7 @@ pub mod complete;
 pub mod describe;
 pub mod input;
 pub mod rows;
+pub mod schema;
 pub mod statements;
 pub mod table;
 pub mod trace;

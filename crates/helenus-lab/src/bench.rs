@@ -97,6 +97,8 @@ pub struct BenchRequest {
     pub replication_factor: Option<ReplicationFactor>,
     /// Generator processes that share the load.
     pub processes: u32,
+    /// Connections to each node that coordinates, of each process.
+    pub connections: u32,
     /// How the generator waits.
     pub pacing: Pacing,
     /// Root seed.
@@ -139,6 +141,7 @@ impl BenchRequest {
             distance: None,
             replication_factor: None,
             processes: 1,
+            connections: 1,
             pacing: Pacing::Sleep,
             seed,
             must_be_served: true,
@@ -450,6 +453,7 @@ impl Bench<'_> {
             cell: request.cell.clone(),
             processes: request.processes,
             process: None,
+            connections: request.connections,
             round_trips: self.round_trips.clone(),
         }
     }

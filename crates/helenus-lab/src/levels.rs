@@ -382,6 +382,7 @@ impl Levels<'_> {
             cell: None,
             processes: 1,
             process: None,
+            connections: 1,
             round_trips: vec![],
             faults: vec![],
             ledger: None,

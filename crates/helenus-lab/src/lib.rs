@@ -2,6 +2,7 @@
 //! Refuses flags and printing; what comes next is decided by `helenus_model::line`.
 
 pub mod bench;
+pub mod calibrate;
 pub mod compare;
 pub mod distance;
 pub mod experiment;

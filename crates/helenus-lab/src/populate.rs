@@ -520,6 +520,7 @@ impl Populate<'_> {
             cell: None,
             processes: 1,
             process: None,
+            connections: 1,
             round_trips: vec![],
         }
     }

@@ -386,6 +386,7 @@ impl Line<'_> {
             cell: None,
             processes: 1,
             process: None,
+            connections: 1,
             round_trips: vec![],
         }
     }

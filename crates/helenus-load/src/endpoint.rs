@@ -1,17 +1,18 @@
 //! What the load generator measures: something that prepares a workload and runs operations.
 //! Refuses policy: an endpoint never retries, never waits by itself and never gives up by itself.
 
-use crate::sys;
 use helenus_model::run_plan::SerialConsistency;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use helenus_model::workload::own::Unchecked;
-use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::future::Future;
+use std::io;
 
-/// Something that runs operations: the driver, or a fake with exact delays.
+/// Something that runs operations: connections to a cluster, or a fake with exact delays.
+///
+/// One operation runs in a slot at a time. [`Self::begin`] hands it on, and some later [`Self::poll`] says how it
+/// ended; all is done by the thread that calls.
 pub trait Endpoint {
     /// Prepares the statements of the workload's operations that are `used`. `data` is the seed that its data follow
     /// from.
@@ -23,7 +24,7 @@ pub trait Endpoint {
         workload: &Workload,
         used: &BTreeSet<String>,
         data: Seed,
-    ) -> impl Future<Output = Result<(), EndpointError>>;
+    ) -> Result<(), EndpointError>;
 
     /// What is read and not checked, once everything is prepared.
     fn unchecked(&self) -> Vec<Unchecked> {
@@ -40,12 +41,33 @@ pub trait Endpoint {
         1
     }
 
-    /// Runs an operation and checks what it reads. Stamps the start just before the request is handed on, and the
-    /// end just after its answer came.
+    /// Hands an operation on, to be sent at the next [`Self::poll`].
+    fn begin(&mut self, slot: usize, call: Call<'_>);
+
+    /// Sends what was handed on, then waits until something ends or the monotonic clock reads `until_ns`, and appends
+    /// what has ended. It may return early with nothing.
     ///
     /// # Errors
-    /// How it failed.
-    fn run(&self, call: Call<'_>, stamp: &Stamp) -> impl Future<Output = Result<(), Fault>>;
+    /// The generator's own machinery fails: nothing can be measured any more.
+    fn poll(&mut self, until_ns: u64, ended: &mut Vec<Ended>) -> io::Result<()>;
+
+    /// Gives up the operation in a slot, whose answer does not count any more; when it started (0 is *never*).
+    fn give_up(&mut self, slot: usize) -> u64;
+}
+
+/// An operation that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its slot, which is free again.
+    pub slot: usize,
+    /// When its first byte was handed to the socket, in nanoseconds on the monotonic clock; 0 where it never was.
+    pub start_ns: u64,
+    /// When the last byte of its answer was here.
+    pub end_ns: u64,
+    /// Partitions that it touched, and rows that it wrote or read.
+    pub touched: (u32, u32),
+    /// How it failed, if it did.
+    pub result: Result<(), Fault>,
 }
 
 /// One operation that is to run.
@@ -61,7 +83,7 @@ pub struct Call<'a> {
     pub verify: bool,
     /// Serial consistency where the statement brings none.
     pub serial_consistency: Option<SerialConsistency>,
-    /// The timestamp of what it writes, in microseconds since 1970; none leaves it to the driver or the server.
+    /// The timestamp of what it writes, in microseconds since 1970; none leaves it to the server.
     pub timestamp_us: Option<i64>,
 }
 
@@ -80,7 +102,7 @@ pub enum EndpointError {
     Connect {
         /// The addresses that were tried.
         endpoints: String,
-        /// The driver's error.
+        /// The client's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -89,7 +111,7 @@ pub enum EndpointError {
     Prepare {
         /// The operation.
         operation: String,
-        /// The driver's error.
+        /// The client's error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -117,52 +139,6 @@ pub enum EndpointError {
 pub struct Fault {
     /// The kind that is counted.
     pub kind: FailureKind,
-    /// The server's or the driver's own words.
+    /// The server's or the client's own words.
     pub message: String,
-}
-
-/// Start and end of one operation, in nanoseconds on the monotonic clock (0 is *not yet*), and what it touched.
-#[derive(Debug, Default)]
-pub struct Stamp {
-    start_ns: Cell<u64>,
-    end_ns: Cell<u64>,
-    partitions: Cell<u32>,
-    rows: Cell<u32>,
-}
-
-impl Stamp {
-    /// The request is about to be handed on.
-    pub fn start(&self) {
-        self.start_ns.set(sys::monotonic_ns());
-    }
-
-    /// The answer is here.
-    pub fn end(&self) {
-        self.end_ns.set(sys::monotonic_ns());
-    }
-
-    /// It touched so many partitions, and wrote or read so many rows.
-    pub fn touched(&self, partitions: u32, rows: u32) {
-        self.partitions.set(partitions);
-        self.rows.set(rows);
-    }
-
-    pub(crate) fn clear(&self) {
-        self.start_ns.set(0);
-        self.end_ns.set(0);
-        self.touched(0, 0);
-    }
-
-    /// Partitions and rows.
-    pub(crate) fn touch(&self) -> (u32, u32) {
-        (self.partitions.get(), self.rows.get())
-    }
-
-    pub(crate) fn start_ns(&self) -> Option<u64> {
-        Some(self.start_ns.get()).filter(|ns| *ns > 0)
-    }
-
-    pub(crate) fn end_ns(&self) -> Option<u64> {
-        Some(self.end_ns.get()).filter(|ns| *ns > 0)
-    }
 }

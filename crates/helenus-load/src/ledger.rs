@@ -106,20 +106,39 @@ impl Ledger {
     }
 
     /// A write is about to be sent: its timestamp. None where the operation only reads.
-    pub(crate) fn begin<'a>(
-        &'a self,
-        operation: usize,
-        positions: &'a [u64],
-    ) -> Option<Pending<'a>> {
-        let consistency = (*self.levels.get(operation)?)?;
+    pub(crate) fn begin(&self, operation: usize) -> Option<Pending> {
         Some(Pending {
-            ledger: self,
+            consistency: (*self.levels.get(operation)?)?,
             operation: u8::try_from(operation).ok()?,
-            consistency,
-            positions,
             written_us: self.date(),
-            ended: false,
         })
+    }
+
+    /// Remembers how a write to these positions ended; none is one that has no answer.
+    pub(crate) fn end(
+        &self,
+        pending: Pending,
+        positions: &[u64],
+        ended: Option<&Result<(), Fault>>,
+    ) {
+        let fate = match ended {
+            None => Fate::Unanswered,
+            Some(Ok(())) => Fate::Acknowledged,
+            Some(Err(fault)) => Fate::of_failure(fault.kind, positions.len()),
+        };
+        let took_us = self.now_us().saturating_sub(pending.written_us);
+        let took_us = u32::try_from(took_us).unwrap_or(u32::MAX);
+        for position in positions {
+            self.put(Entry::Write(Record {
+                position: *position,
+                written_us: pending.written_us,
+                took_us,
+                operation: pending.operation,
+                consistency: pending.consistency,
+                fate,
+            }));
+            self.writes.set(self.writes.get() + 1);
+        }
     }
 
     /// The wall clock in microseconds, later than ever before.
@@ -131,22 +150,6 @@ impl Ledger {
 
     fn now_us(&self) -> u64 {
         self.began_us + sys::monotonic_ns().saturating_sub(self.began_ns) / 1000
-    }
-
-    fn note(&self, pending: &Pending<'_>, fate: Fate) {
-        let took_us = self.now_us().saturating_sub(pending.written_us);
-        let took_us = u32::try_from(took_us).unwrap_or(u32::MAX);
-        for position in pending.positions {
-            self.put(Entry::Write(Record {
-                position: *position,
-                written_us: pending.written_us,
-                took_us,
-                operation: pending.operation,
-                consistency: pending.consistency,
-                fate,
-            }));
-            self.writes.set(self.writes.get() + 1);
-        }
     }
 
     fn put(&self, entry: Entry) {
@@ -198,38 +201,17 @@ fn append(mut file: fs_err::File, pages: &Receiver<Vec<u8>>) -> io::Result<()> {
     Ok(())
 }
 
-/// A write on its way. Dropped before it has ended, it stays without an answer.
-#[derive(Debug)]
-pub(crate) struct Pending<'a> {
-    ledger: &'a Ledger,
+/// A write on its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
     operation: u8,
     consistency: Consistency,
-    positions: &'a [u64],
     written_us: u64,
-    ended: bool,
 }
 
-impl Pending<'_> {
+impl Pending {
     /// Its timestamp in microseconds since 1970.
-    pub(crate) fn timestamp_us(&self) -> i64 {
+    pub(crate) fn timestamp_us(self) -> i64 {
         i64::try_from(self.written_us).unwrap_or(i64::MAX)
-    }
-
-    /// Remembers how it ended.
-    pub(crate) fn end(mut self, ended: &Result<(), Fault>) {
-        self.ended = true;
-        let fate = match ended {
-            Ok(()) => Fate::Acknowledged,
-            Err(fault) => Fate::of_failure(fault.kind, self.positions.len()),
-        };
-        self.ledger.note(&self, fate);
-    }
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.ledger.note(self, Fate::Unanswered);
-        }
     }
 }

@@ -5,9 +5,10 @@
 //! `helenus_model::samples`.
 //!
 //! **Invariant:** only `stopwatch` decides what an operation's times mean, and it has no clock.
-//! **Invariant:** only `driver` and `convert` know the driver.
+//! **Invariant:** one wait serves all connections, starts and time-outs, on one thread.
 
 // The kernel.
+mod poller;
 mod sys;
 
 // What is measured, and by what.
@@ -16,21 +17,19 @@ pub mod secrets;
 pub mod stopwatch;
 
 // How operations are sent and recorded.
-mod convert;
-mod driver;
 mod engine;
 mod ledger;
 mod marks;
+pub mod null;
 mod output;
 #[cfg(test)]
 mod overload_tests;
 mod recorder;
 pub mod serve;
 mod stop;
-mod timer;
 mod trust;
+mod wire;
 
-pub use driver::Driver;
 pub use secrets::Secrets;
 pub use serve::{ServeEnd, serve};
 pub use sys::stand;

@@ -1,7 +1,6 @@
 //! The body of the generator's process: a plan comes in, sample lines go out.
 //! Refuses to outlive its reader, and to hide how far it got: a stopped run still writes its footer.
 
-use crate::driver::Driver;
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::engine;
 use crate::ledger::{Ledger, OpenError};
@@ -10,19 +9,14 @@ use crate::secrets::{SecretError, Secrets};
 use crate::stop::{Stop, StopReason};
 use crate::sys;
 use crate::trust::{self, TrustError};
+use crate::wire::Wire;
 use helenus_model::format::Format;
 use helenus_model::run_plan::{PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
 use helenus_model::workload::data_seed;
 use helenus_model::workload::own::Unchecked;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::rc::Rc;
 use std::sync::Arc;
-use tokio::signal::unix::{SignalKind, signal};
-
-/// Tasks between two looks at sockets and timers while there is work: tokio's 61 would let a timer wait
-/// for that many completions.
-const EVENT_INTERVAL: u32 = 7;
 
 /// How the generator's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,12 +98,12 @@ pub fn serve(input: impl Read, output: impl Write + Send + 'static, secrets: &Se
     let lines = Output::start(output, Arc::clone(&stop));
     let mut input = BufReader::new(input);
     let end = read_plan(&mut input)
-        .and_then(|plan| on_runtime(run_with_driver(&plan, secrets, &lines, (&stop, &mut input))));
+        .and_then(|plan| run_on_cluster(&plan, secrets, &lines, (&stop, &mut input)));
     finish(end, lines)
 }
 
 /// As [`serve`], for a plan at hand and any endpoint: what tests drive with a fake one.
-pub fn serve_endpoint<E: Endpoint + 'static>(
+pub fn serve_endpoint<E: Endpoint>(
     plan: &RunPlan,
     endpoint: E,
     output: impl Write + Send + 'static,
@@ -119,7 +113,7 @@ pub fn serve_endpoint<E: Endpoint + 'static>(
     let end = plan
         .check()
         .map_err(ServeError::from)
-        .and_then(|()| on_runtime(run(plan, endpoint, &lines, (&stop, &mut std::io::empty()))));
+        .and_then(|()| run(plan, endpoint, &lines, (&stop, &mut std::io::empty())));
     finish(end, lines)
 }
 
@@ -140,37 +134,25 @@ fn read_plan(input: &mut impl BufRead) -> Result<RunPlan, ServeError> {
     Ok(plan)
 }
 
-fn on_runtime(
-    work: impl Future<Output = Result<ServeEnd, ServeError>>,
-) -> Result<ServeEnd, ServeError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .event_interval(EVENT_INTERVAL)
-        .build()
-        .map_err(ServeError::Machinery)?;
-    tokio::task::LocalSet::new().block_on(&runtime, work)
-}
-
-async fn run_with_driver(
+fn run_on_cluster(
     plan: &RunPlan,
     secrets: &Secrets,
     lines: &Output,
     (stop, moments): (&Arc<Stop>, &mut dyn BufRead),
 ) -> Result<ServeEnd, ServeError> {
-    watch_signals(stop).map_err(ServeError::Machinery)?;
+    stop.watch_signals().map_err(ServeError::Machinery)?;
     let password = match &plan.credentials {
         None => None,
         Some(credentials) => Some(secrets.value(&credentials.password)?),
     };
     let tls = plan.tls.as_ref().map(trust::tls).transpose()?;
-    let driver = tokio::select! {
-        driver = Driver::connect(plan, password, tls.as_ref()) => driver?,
-        () = stop.raised() => return Ok(ServeEnd::Stopped),
-    };
-    run(plan, driver, lines, (stop, moments)).await
+    match Wire::connect(plan, password, tls, stop)? {
+        None => Ok(ServeEnd::Stopped),
+        Some(wire) => run(plan, wire, lines, (stop, moments)),
+    }
 }
 
-async fn run<E: Endpoint + 'static>(
+fn run<E: Endpoint>(
     plan: &RunPlan,
     mut endpoint: E,
     lines: &Output,
@@ -178,15 +160,14 @@ async fn run<E: Endpoint + 'static>(
 ) -> Result<ServeEnd, ServeError> {
     let shares = plan.phases.iter().flat_map(|phase| &phase.operations);
     let used = shares.map(|share| share.operation.clone()).collect();
-    tokio::select! {
-        prepared = endpoint.prepare(&plan.workload, &used, data_seed(plan.seed)) => prepared?,
-        () = stop.raised() => return Ok(ServeEnd::Stopped),
+    endpoint.prepare(&plan.workload, &used, data_seed(plan.seed))?;
+    if stop.reason().is_some() {
+        return Ok(ServeEnd::Stopped);
     }
     let ledger = plan.ledger.as_ref();
-    let ledger = ledger.map(|at| Ledger::create(plan, at, stop).map(Rc::new));
+    let ledger = ledger.map(|at| Ledger::create(plan, at, stop));
     let ledger = ledger.transpose()?;
     lines.send(header(plan, endpoint.unchecked()));
-    let endpoint = Rc::new(endpoint);
     for at in 0..plan.phases.len() {
         let begins_ns = match plan.process {
             None => None,
@@ -201,12 +182,11 @@ async fn run<E: Endpoint + 'static>(
         let end = engine::run_phase(
             plan,
             (at, begins_ns),
-            &endpoint,
+            &mut endpoint,
             ledger.as_ref(),
             lines,
             stop,
         )
-        .await
         .map_err(ServeError::Machinery)?;
         lines.send(SampleLine::PhaseEnd(end));
         if stop.reason().is_some() {
@@ -231,27 +211,13 @@ fn moment(from: &mut dyn BufRead) -> Result<Option<u64>, ServeError> {
     Ok(line.trim().parse().ok())
 }
 
-fn watch_signals(stop: &Arc<Stop>) -> std::io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let stop = Arc::clone(stop);
-    tokio::task::spawn_local(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        stop.raise(StopReason::Signal);
-    });
-    Ok(())
-}
-
 fn header(plan: &RunPlan, unchecked: Vec<Unchecked>) -> SampleLine {
     SampleLine::Header(Header {
         format: Format::new("sample", sample::VERSION),
         plan_hash: plan.hash(),
         monotonic_ns: sys::monotonic_ns(),
         wall_ns: sys::wall_ns(),
-        start_means: StartMeans::DriverCall,
+        start_means: StartMeans::Socket,
         pacing: plan.pacing,
         timer_resolution_ns: sys::timer_resolution_ns(),
         pid: std::process::id(),

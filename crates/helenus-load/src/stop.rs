@@ -1,14 +1,16 @@
 //! The one way a run is stopped before its end, by whomever.
-//! Refuses to be unraised, and keeps the first reason.
+//! Refuses to be unraised.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use tokio::sync::Notify;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a run is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
     /// SIGINT or SIGTERM.
-    Signal,
+    Signal = 1,
     /// Nobody reads the samples any more.
     ReaderGone,
     /// The ledger cannot be appended to.
@@ -18,22 +20,28 @@ pub(crate) enum StopReason {
 /// A latch that threads may raise and the run looks at.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
-    reason: AtomicU8,
-    notify: Notify,
+    reason: Arc<AtomicUsize>,
 }
 
 impl Stop {
-    /// Raises it; only the first reason counts.
+    /// Lets SIGINT and SIGTERM raise it.
+    ///
+    /// # Errors
+    /// The system takes no handler.
+    pub(crate) fn watch_signals(&self) -> io::Result<()> {
+        for signal in [SIGINT, SIGTERM] {
+            let reason = Arc::clone(&self.reason);
+            signal_hook::flag::register_usize(signal, reason, StopReason::Signal as usize)?;
+        }
+        Ok(())
+    }
+
+    /// Raises it, where it is not.
     pub(crate) fn raise(&self, reason: StopReason) {
-        let code = match reason {
-            StopReason::Signal => 1,
-            StopReason::ReaderGone => 2,
-            StopReason::LedgerGone => 3,
-        };
+        let code = reason as usize;
         let _already = self
             .reason
             .compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst);
-        self.notify.notify_one();
     }
 
     /// Why it was raised, if it was.
@@ -43,23 +51,6 @@ impl Stop {
             1 => Some(StopReason::Signal),
             2 => Some(StopReason::ReaderGone),
             _ => Some(StopReason::LedgerGone),
-        }
-    }
-
-    /// Wakes whoever waits in [`Self::changed`].
-    pub(crate) fn nudge(&self) {
-        self.notify.notify_one();
-    }
-
-    /// Waits until it is raised or nudged.
-    pub(crate) async fn changed(&self) {
-        self.notify.notified().await;
-    }
-
-    /// Waits until it is raised.
-    pub(crate) async fn raised(&self) {
-        while self.reason().is_none() {
-            self.changed().await;
         }
     }
 }

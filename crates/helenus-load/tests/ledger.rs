@@ -1,8 +1,11 @@
 //! The generator's ledger with a fake endpoint in the driver's place: every write is in the file, with its own timestamp.
 //! Refuses figures of time: counts, fates and order only.
 
+mod fake;
+
+use fake::Fake;
 use helenus_load::ServeEnd;
-use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
+use helenus_load::endpoint::{Call, Endpoint, Fault};
 use helenus_load::serve::serve_endpoint;
 use helenus_model::format::Format;
 use helenus_model::ledger::{Entry, Fate, Head, PREFIX_BYTES, RECORD_BYTES, Record};
@@ -11,7 +14,6 @@ use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::samples::SampleReader;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,39 +22,29 @@ use std::sync::{Arc, Mutex};
 /// Timestamps that came with calls, by position; none of reads.
 type Dated = Arc<Mutex<Vec<(u64, Option<i64>)>>>;
 
-struct Fake {
+struct Told {
     dated: Dated,
     fails: fn(u64) -> Option<FailureKind>,
     silent: bool,
 }
 
-impl Endpoint for Fake {
-    async fn prepare(
-        &mut self,
-        _: &Workload,
-        _: &BTreeSet<String>,
-        _: Seed,
-    ) -> Result<(), EndpointError> {
-        Ok(())
-    }
-
-    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
-        stamp.start();
-        let position = call.position();
-        let sent = (position, call.timestamp_us);
-        self.dated.lock().expect("not poisoned").push(sent);
-        if self.silent {
-            std::future::pending::<()>().await;
-        }
-        tokio::task::yield_now().await;
-        stamp.end();
-        match (self.fails)(position) {
-            None => Ok(()),
-            Some(kind) => Err(Fault {
-                kind,
-                message: String::new(),
-            }),
-        }
+impl Told {
+    fn endpoint(self) -> impl Endpoint {
+        Fake::new(move |call: &Call<'_>| {
+            let position = call.position();
+            let sent = (position, call.timestamp_us);
+            self.dated.lock().expect("not poisoned").push(sent);
+            if self.silent {
+                return None;
+            }
+            Some(match (self.fails)(position) {
+                None => Ok((0, 0)),
+                Some(kind) => Err(Fault {
+                    kind,
+                    message: String::new(),
+                }),
+            })
+        })
     }
 }
 
@@ -131,6 +123,7 @@ fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     }
 }
@@ -159,7 +152,7 @@ fn each_write_is_remembered_once_with_the_timestamp_that_it_was_sent_with() {
     let file = File::of("each");
     let plan = plan(&file, vec![mixed()]);
     let dated = Dated::default();
-    let fake = Fake {
+    let fake = Told {
         dated: Arc::clone(&dated),
         fails: |position| match position % 10 {
             3 => Some(FailureKind::WriteTimeout),
@@ -168,7 +161,10 @@ fn each_write_is_remembered_once_with_the_timestamp_that_it_was_sent_with() {
         },
         silent: false,
     };
-    assert_eq!(serve_endpoint(&plan, fake, Pipe::default()), ServeEnd::Done);
+    assert_eq!(
+        serve_endpoint(&plan, fake.endpoint(), Pipe::default()),
+        ServeEnd::Done
+    );
     let (head, entries) = file.read();
     assert_eq!(head.plan, plan);
     let written = writes(&entries);
@@ -209,7 +205,7 @@ fn each_write_is_remembered_once_with_the_timestamp_that_it_was_sent_with() {
 fn what_was_under_way_when_the_run_was_stopped_stays_without_an_answer() {
     let file = File::of("open");
     let plan = plan(&file, vec![Phase::steady("write", 2000.0, 32, 60_000)]);
-    let fake = Fake {
+    let fake = Told {
         dated: Dated::default(),
         fails: |_| None,
         silent: true,
@@ -218,7 +214,10 @@ fn what_was_under_way_when_the_run_was_stopped_stays_without_an_answer() {
         breaks_after: Some(1),
         ..Pipe::default()
     };
-    assert_eq!(serve_endpoint(&plan, fake, gone), ServeEnd::Stopped);
+    assert_eq!(
+        serve_endpoint(&plan, fake.endpoint(), gone),
+        ServeEnd::Stopped
+    );
     let (_, entries) = file.read();
     let written = writes(&entries);
     assert_eq!(written.len(), 32, "as many as slots");
@@ -231,13 +230,13 @@ fn a_file_that_is_there_is_left_as_it_is() {
     let file = File::of("there");
     fs_err::write(&file.0, "mine").expect("a file");
     let plan = plan(&file, vec![mixed()]);
-    let fake = Fake {
+    let fake = Told {
         dated: Dated::default(),
         fails: |_| None,
         silent: false,
     };
     let pipe = Pipe::default();
-    let end = serve_endpoint(&plan, fake, pipe.clone());
+    let end = serve_endpoint(&plan, fake.endpoint(), pipe.clone());
     assert_eq!(end, ServeEnd::Failed(Stage::Run));
     let bytes = pipe.bytes.lock().expect("not poisoned").clone();
     let lines: Result<Vec<_>, _> = SampleReader::new(bytes.as_slice()).collect();
@@ -253,12 +252,12 @@ fn a_file_that_is_there_is_left_as_it_is() {
 fn a_run_that_only_reads_has_nothing_to_remember() {
     let file = File::of("reads");
     let plan = plan(&file, vec![Phase::steady("read", 2000.0, 4, 100)]);
-    let fake = Fake {
+    let fake = Told {
         dated: Dated::default(),
         fails: |_| None,
         silent: false,
     };
-    let end = serve_endpoint(&plan, fake, Pipe::default());
+    let end = serve_endpoint(&plan, fake.endpoint(), Pipe::default());
     assert_eq!(end, ServeEnd::Failed(Stage::Plan));
     assert!(!file.0.exists());
 }

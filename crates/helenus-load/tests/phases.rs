@@ -1,7 +1,10 @@
 //! What phases grew for runs and populates: several positions an operation, ranges that end, repeats, marks, targets.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
-use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
+mod fake;
+
+use fake::Fake;
+use helenus_load::endpoint::{Call, Fault};
 use helenus_load::serve::serve_endpoint;
 use helenus_model::format::Format;
 use helenus_model::result::{Beside, RunResult};
@@ -13,60 +16,13 @@ use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 /// Numbers and positions of the operations that came.
 type Seen = Arc<Mutex<Vec<(u64, Vec<u64>)>>>;
-
-/// Takes several positions an operation, remembers them, and fails as often as it is told before it takes one.
-struct Fake {
-    several: fn(u64) -> u32,
-    fails: fn(u64) -> u32,
-    tried: Mutex<BTreeMap<u64, u32>>,
-    seen: Seen,
-}
-
-impl Endpoint for Fake {
-    async fn prepare(
-        &mut self,
-        _: &Workload,
-        _: &BTreeSet<String>,
-        _: Seed,
-    ) -> Result<(), EndpointError> {
-        Ok(())
-    }
-
-    fn takes_several(&self) -> bool {
-        true
-    }
-
-    fn partitions(&self, _: usize, number: u64) -> u32 {
-        (self.several)(number)
-    }
-
-    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
-        stamp.start();
-        tokio::task::yield_now().await;
-        stamp.end();
-        let mut tried = self.tried.lock().expect("not poisoned");
-        let tries = tried.entry(call.number).or_default();
-        *tries += 1;
-        if *tries <= (self.fails)(call.number) {
-            return Err(Fault {
-                kind: FailureKind::WriteTimeout,
-                message: format!("try {tries} of {}", call.number),
-            });
-        }
-        let count = u32::try_from(call.positions.len()).expect("few");
-        stamp.touched(count, 3 * count);
-        let mut seen = self.seen.lock().expect("not poisoned");
-        seen.push((call.number, call.positions.to_vec()));
-        Ok(())
-    }
-}
 
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
@@ -119,15 +75,27 @@ fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     };
     let seen = Seen::default();
-    let fake = Fake {
-        several,
-        fails,
-        tried: Mutex::default(),
-        seen: Arc::clone(&seen),
-    };
+    let (kept, mut tried) = (Arc::clone(&seen), BTreeMap::<u64, u32>::new());
+    // Remembers what it is asked for, and fails as often as it is told before it takes one.
+    let mut fake = Fake::new(move |call: &Call<'_>| {
+        let tries = tried.entry(call.number).or_default();
+        *tries += 1;
+        if *tries <= fails(call.number) {
+            return Some(Err(Fault {
+                kind: FailureKind::WriteTimeout,
+                message: format!("try {tries} of {}", call.number),
+            }));
+        }
+        let count = u32::try_from(call.positions.len()).expect("few");
+        let mut kept = kept.lock().expect("not poisoned");
+        kept.push((call.number, call.positions.to_vec()));
+        Some(Ok((count, 3 * count)))
+    });
+    fake.several = Some(several);
     let pipe = Pipe::default();
     serve_endpoint(&plan, fake, pipe.clone());
     let bytes = pipe.0.lock().expect("not poisoned").clone();

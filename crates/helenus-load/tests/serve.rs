@@ -1,7 +1,10 @@
 //! The generator from plan to result, with a fake endpoint in the driver's place.
 //! Refuses figures of time: counts and laws only, for machines are busy.
 
-use helenus_load::endpoint::{Call, Endpoint, EndpointError, Fault, Stamp};
+mod fake;
+
+use fake::Fake;
+use helenus_load::endpoint::{Call, Endpoint, Fault};
 use helenus_load::serve::serve_endpoint;
 use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
@@ -12,20 +15,19 @@ use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::samples::{Accumulator, ReadError, SampleReader};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Answers after `delay`; what `fails` says about a position fails; some never answer.
-struct Fake {
+struct Told {
     delay: Duration,
     fails: fn(u64) -> Option<FailureKind>,
     silent: fn(u64) -> bool,
 }
 
-impl Fake {
+impl Told {
     fn prompt() -> Self {
         Self {
             delay: Duration::ZERO,
@@ -33,37 +35,23 @@ impl Fake {
             silent: |_| false,
         }
     }
-}
 
-impl Endpoint for Fake {
-    async fn prepare(
-        &mut self,
-        _: &Workload,
-        _: &BTreeSet<String>,
-        _: Seed,
-    ) -> Result<(), EndpointError> {
-        Ok(())
-    }
-
-    async fn run(&self, call: Call<'_>, stamp: &Stamp) -> Result<(), Fault> {
-        let position = call.position();
-        stamp.start();
-        if (self.silent)(position) {
-            std::future::pending::<()>().await;
-        }
-        if self.delay > Duration::ZERO {
-            tokio::time::sleep(self.delay).await;
-        } else {
-            tokio::task::yield_now().await;
-        }
-        stamp.end();
-        match (self.fails)(position) {
-            None => Ok(()),
-            Some(kind) => Err(Fault {
-                kind,
-                message: format!("at {position}"),
-            }),
-        }
+    fn endpoint(self) -> impl Endpoint {
+        let mut fake = Fake::new(move |call: &Call<'_>| {
+            let position = call.position();
+            if (self.silent)(position) {
+                return None;
+            }
+            Some(match (self.fails)(position) {
+                None => Ok((0, 0)),
+                Some(kind) => Err(Fault {
+                    kind,
+                    message: format!("at {position}"),
+                }),
+            })
+        });
+        fake.delay = self.delay;
+        fake
     }
 }
 
@@ -127,13 +115,14 @@ fn plan(phases: Vec<Phase>) -> RunPlan {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     }
 }
 
-fn run(plan: &RunPlan, fake: Fake) -> (ServeEnd, Pipe) {
+fn run(plan: &RunPlan, fake: Told) -> (ServeEnd, Pipe) {
     let pipe = Pipe::default();
-    let end = serve_endpoint(plan, fake, pipe.clone());
+    let end = serve_endpoint(plan, fake.endpoint(), pipe.clone());
     (end, pipe)
 }
 
@@ -147,7 +136,7 @@ fn every_offered_operation_is_accounted_for_phase_by_phase() {
         weight: 1,
     });
     let plan = plan(vec![Phase::steady("write", 2000.0, 64, 300), mixed]);
-    let (end, pipe) = run(&plan, Fake::prompt());
+    let (end, pipe) = run(&plan, Told::prompt());
     assert_eq!((end, end.exit_code()), (ServeEnd::Done, 0));
     let result = pipe.result(&plan).expect("a result");
     let counts = |at: usize| {
@@ -169,16 +158,16 @@ fn every_offered_operation_is_accounted_for_phase_by_phase() {
 fn spinning_and_closed_loops_hold_the_same_laws() {
     let mut spinning = plan(vec![Phase::steady("write", 2000.0, 8, 100)]);
     spinning.pacing = Pacing::Spin;
-    let (_, pipe) = run(&spinning, Fake::prompt());
+    let (_, pipe) = run(&spinning, Told::prompt());
     let result = pipe.result(&spinning).expect("a result");
     assert_eq!(result.phases[0].total.completed, 200);
 
     let mut phase = Phase::steady("write", 1.0, 4, 100);
     phase.rate_per_s = None;
     let closed = plan(vec![phase]);
-    let fake = Fake {
+    let fake = Told {
         delay: Duration::from_millis(2),
-        ..Fake::prompt()
+        ..Told::prompt()
     };
     let (_, pipe) = run(&closed, fake);
     let result = pipe.result(&closed).expect("a result");
@@ -194,9 +183,9 @@ fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
     // (Not told, it would look at each sweep, ten times a second, and start the half of these late by 30 ms.)
     let mut plan = plan(vec![Phase::steady("write", 1000.0 / 70.0, 1, 2100)]);
     plan.sampling_interval_ms = 1000;
-    let fake = Fake {
+    let fake = Told {
         delay: Duration::from_millis(5),
-        ..Fake::prompt()
+        ..Told::prompt()
     };
     let (_, pipe) = run(&plan, fake);
     let phase = &pipe.result(&plan).expect("a result").phases[0];
@@ -212,9 +201,9 @@ fn failures_are_counted_by_kind_and_explained_once() {
     let mut phase = Phase::steady("write", 2000.0, 8, 100);
     phase.positions = Positions::Sequential;
     let plan = plan(vec![phase]);
-    let fake = Fake {
+    let fake = Told {
         fails: |p| p.is_multiple_of(20).then_some(FailureKind::WriteTimeout),
-        ..Fake::prompt()
+        ..Told::prompt()
     };
     let (_, pipe) = run(&plan, fake);
     let phase = &pipe.result(&plan).expect("a result").phases[0];
@@ -228,9 +217,9 @@ fn failures_are_counted_by_kind_and_explained_once() {
 fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
     let mut plan = plan(vec![Phase::steady("write", 1000.0, 4, 200)]);
     plan.operation_timeout_ms = 50;
-    let fake = Fake {
+    let fake = Told {
         silent: |p| p == 3,
-        ..Fake::prompt()
+        ..Told::prompt()
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
@@ -244,9 +233,9 @@ fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
 #[test]
 fn a_backlog_beyond_a_second_is_abandoned_and_disqualifies() {
     let plan = plan(vec![Phase::steady("write", 100_000.0, 1, 1500)]);
-    let fake = Fake {
+    let fake = Told {
         delay: Duration::from_millis(20),
-        ..Fake::prompt()
+        ..Told::prompt()
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
@@ -266,7 +255,7 @@ fn a_reader_that_goes_away_stops_the_run() {
         ..Pipe::default()
     };
     assert_eq!(
-        serve_endpoint(&plan, Fake::prompt(), pipe),
+        serve_endpoint(&plan, Told::prompt().endpoint(), pipe),
         ServeEnd::Stopped
     );
 }
@@ -300,7 +289,7 @@ fn bad_plans_and_absent_nodes_are_said_in_a_failure_line() {
 #[test]
 fn samples_of_another_plan_and_cut_streams_are_noticed() {
     let plan = plan(vec![Phase::steady("write", 1000.0, 4, 150)]);
-    let (_, pipe) = run(&plan, Fake::prompt());
+    let (_, pipe) = run(&plan, Told::prompt());
     let mut other = plan.clone();
     other.seed = Seed(4);
     assert!(matches!(

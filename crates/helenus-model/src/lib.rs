@@ -107,6 +107,7 @@ pub mod samples;
 pub mod comparison;
 
 pub mod bench;
+pub mod calibration;
 pub mod line;
 
 pub mod level_runs;

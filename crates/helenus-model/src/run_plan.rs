@@ -79,6 +79,9 @@ pub struct RunPlan {
     /// Which of them this plan is for; none in the plan of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
+    /// Connections to each node that coordinates.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub connections: u32,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -568,6 +571,7 @@ mod tests {
             cell: None,
             processes: 1,
             process: None,
+            connections: 1,
             round_trips: vec![],
         }
     }

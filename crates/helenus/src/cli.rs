@@ -249,6 +249,8 @@ pub(crate) enum Verb {
   helenus doctor
   helenus doctor --format json")]
     Doctor,
+    /// Measure the load generator itself against a null server: cost, highest rate, lateness
+    Calibrate(Calibrate),
     /// Print shell completions: commands, flags, clusters, nodes, runs, tags
     Completions(Completions),
     /// cqlsh as a tool finds it on PATH (internal): an installed one, told the node; ours where there is none
@@ -296,12 +298,29 @@ pub(crate) enum Verb {
         #[arg(long)]
         attached: bool,
     },
+    /// The null server of a calibration (internal): its address on standard output, until standard input ends
+    #[command(name = "__null", hide = true)]
+    NullServer,
     /// Writes the man pages of all verbs into a folder (internal)
     #[command(name = "__man", hide = true)]
     Man { folder: PathBuf },
     /// Prints the command reference, docs/commands.md (internal)
     #[command(name = "__reference", hide = true)]
     Reference,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus calibrate
+  helenus calibrate --each 10s
+  helenus calibrate --format json")]
+pub(crate) struct Calibrate {
+    /// How long each of the four loads lasts, after a warm-up of a third
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
+    pub(crate) each: Duration,
+    /// Print what would be measured; start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

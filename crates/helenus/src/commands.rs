@@ -3,6 +3,7 @@
 pub(crate) mod attached;
 pub(crate) mod baseline;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod check_data;
 pub(crate) mod compare;
 pub(crate) mod complete;

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         } => return commands::hidden::within(cluster, space, program, arguments),
         Verb::Man { folder } => return commands::hidden::man(folder),
         Verb::Pod { what } => return commands::pod::run(what),
+        Verb::NullServer => return commands::hidden::null_server(),
         Verb::Load { attached: true, .. } => return commands::attached::load(),
         Verb::Load { secrets, .. } => return commands::hidden::load(*secrets),
         _ => {}
@@ -136,6 +137,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         }
         Verb::Releases(flags) => commands::releases::run(&flags, &context, ui),
         Verb::Doctor => commands::doctor::run(&context, ui),
+        Verb::Calibrate(flags) => commands::calibrate::run(&flags, &context, ui),
         Verb::Completions(_)
         | Verb::Presets(_)
         | Verb::BecomeNode { .. }
@@ -144,6 +146,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         | Verb::Within { .. }
         | Verb::Man { .. }
         | Verb::Pod { .. }
+        | Verb::NullServer
         | Verb::Reference
         | Verb::Load { .. } => Ok(0),
     }

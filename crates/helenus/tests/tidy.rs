@@ -73,7 +73,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("owo-colors", &["helenus"]),
     // Lines of a shell: history, editing, completion.
     ("rustyline", &["helenus"]),
-    ("signal-hook", &["helenus", "helenus-fake-node"]),
+    (
+        "signal-hook",
+        &["helenus", "helenus-fake-node", "helenus-load"],
+    ),
     // Topologies are a file that people write; its lines are told by the reader of them.
     ("toml", &["helenus", "helenus-model"]),
     ("tracing-subscriber", &["helenus"]),
@@ -99,8 +102,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     // The load generator: the driver, its runtime, and the system calls that rustix has no safe form of; cluster control has a
     // few such calls: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
-    ("scylla", &["helenus-load"]),
-    ("tokio", &["helenus-load"]),
     // The history: the database.
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.

@@ -7,6 +7,7 @@ mod live;
 mod pool;
 mod tables;
 
+pub(super) use pool::contact_point;
 pub(super) use tables::{live as live_rows, nothing_differed, pool_named as pool_rows};
 
 use super::campaign::Outcome;

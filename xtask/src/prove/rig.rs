@@ -48,6 +48,7 @@ pub(crate) fn build(root: &Path, quick: bool) -> Result<PathBuf, Box<dyn Error>>
     let built = Command::new(cargo)
         .args(["build", "--quiet"])
         .args(["--package", "helenus", "--package", "helenus-fake-node"])
+        .args(["--package", "bare-loop"])
         .args(quick.then_some("--release"))
         .current_dir(root)
         .status()?;

@@ -4,7 +4,7 @@
 use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use super::tls::is_of_tls;
-use crate::codec::envelope::{Envelope, Header, Version, flag};
+use crate::codec::envelope::{Envelope, Header, Opcode, Version, flag};
 use crate::codec::frame::{Inbox, put_envelopes};
 use crate::codec::{Event, Extras, Request, Response};
 use std::collections::BTreeSet;
@@ -35,7 +35,6 @@ pub(super) struct Conversation {
     /// Streams whose response did not come in time and may come yet.
     abandoned: BTreeSet<i16>,
     broken: bool,
-    buffer: Vec<u8>,
     /// Whether the server is to trace what it is asked.
     pub(super) tracing: bool,
     /// Ends a wait for a response once it is set.
@@ -52,7 +51,6 @@ impl Conversation {
             next_stream: 0,
             abandoned: BTreeSet::new(),
             broken: false,
-            buffer: vec![0; READ_BYTES],
             tracing: false,
             cancel: None,
         }
@@ -172,27 +170,75 @@ impl Conversation {
                 }
                 return Response::decode(&header, &envelope.body).map_err(protocol);
             }
-            if self.is_cancelled() {
-                self.abandoned.insert(stream);
-                return Err(ClientError::Cancelled { during });
-            }
-            let read = match self.limit_to(deadline) {
-                Ok(()) => self.stream.read(&mut self.buffer),
-                Err(error) => Err(error),
+            let read = match self.is_cancelled() {
+                true => Err(ClientError::Cancelled { during }),
+                false => self.read_more(during, deadline, limit),
             };
-            match read {
-                Ok(0) => return Err(ClientError::Closed { during }),
-                Ok(count) => self.inbox.push(&self.buffer[..count]),
-                Err(error) if cut_short(&error, deadline) => {}
-                Err(error) => {
-                    let error = of_io(during, limit, error);
-                    if matches!(error, ClientError::TimedOut { .. }) {
-                        self.abandoned.insert(stream);
+            if let Err(ClientError::TimedOut { .. } | ClientError::Cancelled { .. }) = read {
+                self.abandoned.insert(stream);
+            }
+            read?;
+        }
+    }
+
+    /// Waits for more bytes; none may have come.
+    fn read_more(
+        &mut self,
+        during: &'static str,
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<(), ClientError> {
+        self.limit_to(deadline)
+            .and_then(|()| self.stream.read(self.inbox.space(READ_BYTES)))
+            .map_or_else(
+                |error| match cut_short(&error, deadline) {
+                    true => Ok(()),
+                    false => Err(of_io(during, limit, error)),
+                },
+                |count| match count {
+                    0 => Err(ClientError::Closed { during }),
+                    count => {
+                        self.inbox.filled(count);
+                        Ok(())
                     }
+                },
+            )
+    }
+
+    /// Waits for an event that the server pushes; responses that come late are dropped.
+    pub(super) fn event(&mut self, limit: Duration) -> Result<Option<Event>, ClientError> {
+        const DURING: &str = "the wait for events";
+        let protocol = |source| ClientError::Protocol {
+            during: DURING,
+            source,
+        };
+        let deadline = Instant::now() + limit.min(LONGEST_LIMIT);
+        loop {
+            while let Some(envelope) = self.inbox.pop().map_err(protocol)? {
+                let header = envelope.header;
+                self.abandoned.remove(&header.stream);
+                if header.opcode != Opcode::Event {
+                    continue;
+                }
+                let said = Response::decode(&header, &envelope.body).map_err(protocol)?;
+                if let (Response::Event(event), _) = said {
+                    return Ok(Some(event));
+                }
+            }
+            match self.read_more(DURING, deadline, limit) {
+                Ok(()) => {}
+                Err(ClientError::TimedOut { .. }) => return Ok(None),
+                Err(error) => {
+                    self.broken = true;
                     return Err(error);
                 }
             }
         }
+    }
+
+    /// Gives up its stream, with what was received and not yet read.
+    pub(super) fn hand_over(self) -> (Box<dyn Stream>, Version, Inbox) {
+        (self.stream, self.version, self.inbox)
     }
 
     fn limit_to(&mut self, deadline: Instant) -> io::Result<()> {

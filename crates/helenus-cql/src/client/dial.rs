@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// A connected stream whose blocking calls can be limited in time.
@@ -12,9 +13,44 @@ pub trait Stream: Read + Write + Send {
     /// # Errors
     /// Whatever the system reports.
     fn limit(&mut self, limit: Duration) -> io::Result<()>;
+
+    /// From here on reads and writes do not wait: they end in [`io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// A stream that cannot, or whatever the system reports.
+    fn stop_waiting(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The descriptor that becomes readable and writable; none where there is none.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Whether bytes that were written wait inside for the system to take them: to be flushed once it does.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
+    /// Whether a read that filled less than its buffer has read everything: not where the stream decrypts.
+    fn is_plain(&self) -> bool {
+        false
+    }
 }
 
 impl Stream for TcpStream {
+    fn stop_waiting(&mut self) -> io::Result<()> {
+        self.set_nonblocking(true)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.as_fd())
+    }
+
+    fn is_plain(&self) -> bool {
+        true
+    }
+
     fn limit(&mut self, limit: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(limit))?;
         self.set_write_timeout(Some(limit))

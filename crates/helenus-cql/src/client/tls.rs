@@ -15,6 +15,7 @@ use rustls::{
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -288,6 +289,18 @@ impl Write for Encrypted {
 impl Stream for Encrypted {
     fn limit(&mut self, limit: Duration) -> io::Result<()> {
         self.0.sock.limit(limit)
+    }
+
+    fn stop_waiting(&mut self) -> io::Result<()> {
+        self.0.sock.stop_waiting()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.sock.descriptor()
+    }
+
+    fn holds_back(&self) -> bool {
+        self.0.conn.wants_write()
     }
 }
 

@@ -188,6 +188,21 @@ pub struct Envelope {
     pub body: Vec<u8>,
 }
 
+/// The header at the front of `bytes` and the length of its envelope, or none while incomplete.
+pub(super) fn split(bytes: &[u8]) -> Result<Option<(Header, usize)>, DecodeError> {
+    let Some(header) = Header::decode(bytes)? else {
+        return Ok(None);
+    };
+    if header.flags & flag::COMPRESSION != 0 {
+        return Err(DecodeError::Flags {
+            what: "an envelope",
+            flags: u32::from(flag::COMPRESSION),
+        });
+    }
+    let end = HEADER_BYTES + header.length;
+    Ok((bytes.len() >= end).then_some((header, end)))
+}
+
 impl Envelope {
     /// Splits the first envelope off `bytes`: itself and the bytes it took, or none while
     /// incomplete.
@@ -195,20 +210,11 @@ impl Envelope {
     /// # Errors
     /// Whatever [`Header::decode`] refuses, and a compressed body.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, DecodeError> {
-        let Some(header) = Header::decode(bytes)? else {
+        let Some((header, end)) = split(bytes)? else {
             return Ok(None);
         };
-        if header.flags & flag::COMPRESSION != 0 {
-            return Err(DecodeError::Flags {
-                what: "an envelope",
-                flags: u32::from(flag::COMPRESSION),
-            });
-        }
-        let end = HEADER_BYTES + header.length;
-        Ok(bytes.get(HEADER_BYTES..end).map(|body| {
-            let body = body.to_vec();
-            (Self { header, body }, end)
-        }))
+        let body = bytes[HEADER_BYTES..end].to_vec();
+        Ok(Some((Self { header, body }, end)))
     }
 
     /// Appends header and body.

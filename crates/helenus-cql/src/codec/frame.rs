@@ -1,9 +1,9 @@
 //! Protocol v5's outer frames with their checksums, and the inbox that turns received bytes,
 //! framed or plain, into envelopes. Refuses compressed frames and all IO.
 
-use super::envelope::{Envelope, HEADER_BYTES};
+use super::envelope::{Envelope, HEADER_BYTES, Header, split};
 use super::error::DecodeError;
-use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Most payload bytes of a frame: the header has 17 bits for it.
 pub const LONGEST_PAYLOAD: usize = (1 << 17) - 1;
@@ -44,33 +44,105 @@ fn crc32(payload: &[u8]) -> u32 {
 /// Appends one frame. `payload` is at most [`LONGEST_PAYLOAD`] bytes: callers cut it.
 fn put_frame(payload: &[u8], self_contained: bool, out: &mut Vec<u8>) {
     debug_assert!(payload.len() <= LONGEST_PAYLOAD);
-    let facts = payload.len() as u32 | if self_contained { SELF_CONTAINED } else { 0 };
-    out.extend_from_slice(&facts.to_le_bytes()[..3]);
-    out.extend_from_slice(&crc24(facts).to_le_bytes()[..3]);
+    out.extend_from_slice(&frame_header(payload.len(), self_contained));
     out.extend_from_slice(payload);
     out.extend_from_slice(&crc32(payload).to_le_bytes());
+}
+
+fn frame_header(length: usize, self_contained: bool) -> [u8; FRAME_HEADER_BYTES] {
+    let facts = length as u32 | if self_contained { SELF_CONTAINED } else { 0 };
+    let ([a, b, c, _], [d, e, f, _]) = (facts.to_le_bytes(), crc24(facts).to_le_bytes());
+    [a, b, c, d, e, f]
 }
 
 /// Appends frames that carry these encoded envelopes in order: as many small ones together as
 /// fit a frame, a large one cut over as many frames as it takes.
 pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-    let mut together: Vec<u8> = Vec::new();
-    for envelope in envelopes {
-        if !together.is_empty() && together.len() + envelope.len() > LONGEST_PAYLOAD {
-            put_frame(&together, true, out);
-            together.clear();
+    let mut outbox = Outbox {
+        framed: true,
+        bytes: std::mem::take(out),
+        open: None,
+    };
+    envelopes.into_iter().for_each(|one| outbox.push(one));
+    outbox.seal();
+    *out = outbox.bytes;
+}
+
+/// Encoded envelopes on their way to the wire: as they are, or in v5's frames, as many together as fit.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    framed: bool,
+    bytes: Vec<u8>,
+    /// Where the frame begins whose header and checksum are still to be written.
+    open: Option<usize>,
+}
+
+impl Outbox {
+    /// Empty and plain.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What follows goes into frames: v5 after its handshake.
+    pub fn frame_from_here(&mut self) {
+        self.framed = true;
+    }
+
+    /// Appends an envelope.
+    pub fn push(&mut self, envelope: &[u8]) {
+        if !self.framed {
+            self.bytes.extend_from_slice(envelope);
+            return;
+        }
+        let payload = |open: usize| self.bytes.len() - open - FRAME_HEADER_BYTES;
+        let fits = |open| payload(open) + envelope.len() <= LONGEST_PAYLOAD;
+        if !self.open.is_some_and(fits) {
+            self.seal();
         }
         if envelope.len() > LONGEST_PAYLOAD {
             for part in envelope.chunks(LONGEST_PAYLOAD) {
-                put_frame(part, false, out);
+                put_frame(part, false, &mut self.bytes);
             }
-        } else {
-            together.extend_from_slice(envelope);
+            return;
         }
+        if self.open.is_none() {
+            self.open = Some(self.bytes.len());
+            self.bytes.extend_from_slice(&[0; FRAME_HEADER_BYTES]);
+        }
+        self.bytes.extend_from_slice(envelope);
     }
-    if !together.is_empty() {
-        put_frame(&together, true, out);
+
+    /// Ends the open frame: everything pushed so far may be sent.
+    pub fn seal(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let payload = open + FRAME_HEADER_BYTES;
+        let header = frame_header(self.bytes.len() - payload, true);
+        let checksum = crc32(&self.bytes[payload..]);
+        self.bytes[open..payload].copy_from_slice(&header);
+        self.bytes.extend_from_slice(&checksum.to_le_bytes());
     }
+
+    /// Everything pushed and not taken off; only what is sealed may be sent.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets what has been sent: all of it. The memory is kept.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.open = None;
+    }
+}
+
+/// An envelope that still stands where it was received.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Its body's bytes.
+    pub body: &'a [u8],
 }
 
 /// Received bytes on their way to envelopes.
@@ -80,12 +152,17 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
 #[derive(Debug, Default)]
 pub struct Inbox {
     framed: bool,
+    /// Received bytes up to `end`, and room for more.
     received: Vec<u8>,
-    /// Where the unread part of `received` starts.
+    end: usize,
+    /// Where the part of `received` starts that no frame or envelope was taken off.
     read: usize,
-    /// The beginning of an envelope that is cut over several frames.
+    /// The envelopes of the last self-contained frame that are not handed out yet; before `read`.
+    frame: Range<usize>,
+    /// An envelope that is cut over several frames, as far as it has come.
     partial: Vec<u8>,
-    ready: VecDeque<Envelope>,
+    /// Whether `partial` was whole and is handed out.
+    partial_taken: bool,
 }
 
 impl Inbox {
@@ -101,44 +178,111 @@ impl Inbox {
 
     /// Adds bytes as they came.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.read == self.received.len() {
-            self.received.clear();
-            self.read = 0;
-        } else if self.read > self.received.len() / 2 {
-            self.received.drain(..self.read);
-            self.read = 0;
+        self.space(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+        self.filled(bytes.len());
+    }
+
+    /// Room for at least so many bytes, to be read into; [`Self::filled`] says how many came.
+    pub fn space(&mut self, least: usize) -> &mut [u8] {
+        if self.received.len() - self.end < least {
+            let first = match self.frame.is_empty() {
+                true => self.read,
+                false => self.frame.start,
+            };
+            self.received.copy_within(first..self.end, 0);
+            self.end -= first;
+            self.read -= first;
+            self.frame = match self.frame.is_empty() {
+                true => 0..0,
+                false => 0..self.frame.end - first,
+            };
+            let wanted = self.end + least;
+            if self.received.len() < wanted {
+                self.received.resize(wanted.max(2 * self.received.len()), 0);
+            }
         }
-        self.received.extend_from_slice(bytes);
+        &mut self.received[self.end..]
     }
 
-    /// Whether bytes of an unfinished envelope or frame are waiting.
+    /// So many bytes were read into [`Self::space`].
+    pub fn filled(&mut self, count: usize) {
+        self.end = (self.end + count).min(self.received.len());
+    }
+
+    /// Whether no bytes of an unfinished envelope or frame are waiting.
     pub fn is_between_envelopes(&self) -> bool {
-        self.ready.is_empty() && self.partial.is_empty() && self.read == self.received.len()
+        let partial = self.partial.is_empty() || self.partial_taken;
+        self.frame.is_empty() && partial && self.read == self.end
     }
 
-    /// The next whole envelope, or none until more bytes are pushed.
+    /// As [`Self::next_view`], with bytes of its own.
+    ///
+    /// # Errors
+    /// As [`Self::next_view`].
+    pub fn pop(&mut self) -> Result<Option<Envelope>, DecodeError> {
+        let view = self.next_view()?;
+        Ok(view.map(|view| Envelope {
+            header: view.header,
+            body: view.body.to_vec(),
+        }))
+    }
+
+    /// The next whole envelope, or none until more bytes are there.
     ///
     /// # Errors
     /// A checksum that does not match, an envelope that does not end with its frames, or
-    /// whatever [`Envelope::decode`] refuses.
-    pub fn pop(&mut self) -> Result<Option<Envelope>, DecodeError> {
-        if let Some(envelope) = self.ready.pop_front() {
-            return Ok(Some(envelope));
+    /// whatever [`Header::decode`] refuses.
+    pub fn next_view(&mut self) -> Result<Option<View<'_>>, DecodeError> {
+        if self.partial_taken {
+            self.partial.clear();
+            self.partial_taken = false;
         }
         if !self.framed {
-            let Some((envelope, taken)) = Envelope::decode(&self.received[self.read..])? else {
+            let from = self.read;
+            let Some((header, taken)) = split(&self.received[from..self.end])? else {
                 return Ok(None);
             };
             self.read += taken;
-            return Ok(Some(envelope));
+            let body = &self.received[from + HEADER_BYTES..from + taken];
+            return Ok(Some(View { header, body }));
         }
-        while self.ready.is_empty() && self.unwrap_frame()? {}
-        Ok(self.ready.pop_front())
+        loop {
+            if !self.frame.is_empty() {
+                let from = self.frame.start;
+                let payload = &self.received[self.frame.clone()];
+                let Some((header, taken)) = split(payload)? else {
+                    return Err(DecodeError::Truncated {
+                        what: "an envelope in a self-contained frame",
+                        needed: HEADER_BYTES,
+                        left: payload.len(),
+                    });
+                };
+                self.frame.start += taken;
+                let body = &self.received[from + HEADER_BYTES..from + taken];
+                return Ok(Some(View { header, body }));
+            }
+            if !self.unwrap_frame()? {
+                return Ok(None);
+            }
+            if self.frame.is_empty()
+                && let Some((header, taken)) = split(&self.partial)?
+            {
+                if taken < self.partial.len() {
+                    return Err(DecodeError::Trailing {
+                        what: "an envelope cut over frames",
+                        left: self.partial.len() - taken,
+                    });
+                }
+                self.partial_taken = true;
+                let body = &self.partial[HEADER_BYTES..];
+                return Ok(Some(View { header, body }));
+            }
+        }
     }
 
     /// Takes one frame off the received bytes; false when there is no whole one.
     fn unwrap_frame(&mut self) -> Result<bool, DecodeError> {
-        let bytes = &self.received[self.read..];
+        let bytes = &self.received[self.read..self.end];
         let Some(header) = bytes.get(..FRAME_HEADER_BYTES) else {
             return Ok(false);
         };
@@ -153,11 +297,15 @@ impl Inbox {
         let payload = &bytes[FRAME_HEADER_BYTES..end];
         let sent = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
         check("payload", sent, crc32(payload))?;
-        if facts & SELF_CONTAINED != 0 {
-            whole_envelopes(payload, self.partial.len(), &mut self.ready)?;
-        } else {
+        if facts & SELF_CONTAINED == 0 {
             self.partial.extend_from_slice(payload);
-            finish_partial(&mut self.partial, &mut self.ready)?;
+        } else if self.partial.is_empty() {
+            self.frame = self.read + FRAME_HEADER_BYTES..self.read + end;
+        } else {
+            return Err(DecodeError::Trailing {
+                what: "the frames of an unfinished envelope",
+                left: self.partial.len(),
+            });
         }
         self.read += end + FRAME_TRAILER_BYTES;
         Ok(true)
@@ -173,48 +321,4 @@ fn check(part: &'static str, sent: u32, computed: u32) -> Result<(), DecodeError
         sent,
         computed,
     })
-}
-
-fn whole_envelopes(
-    mut payload: &[u8],
-    unfinished: usize,
-    ready: &mut VecDeque<Envelope>,
-) -> Result<(), DecodeError> {
-    if unfinished > 0 {
-        let left = unfinished;
-        return Err(DecodeError::Trailing {
-            what: "the frames of an unfinished envelope",
-            left,
-        });
-    }
-    while !payload.is_empty() {
-        let Some((envelope, taken)) = Envelope::decode(payload)? else {
-            return Err(DecodeError::Truncated {
-                what: "an envelope in a self-contained frame",
-                needed: HEADER_BYTES,
-                left: payload.len(),
-            });
-        };
-        ready.push_back(envelope);
-        payload = &payload[taken..];
-    }
-    Ok(())
-}
-
-fn finish_partial(
-    partial: &mut Vec<u8>,
-    ready: &mut VecDeque<Envelope>,
-) -> Result<(), DecodeError> {
-    let Some((envelope, taken)) = Envelope::decode(partial)? else {
-        return Ok(());
-    };
-    if taken < partial.len() {
-        return Err(DecodeError::Trailing {
-            what: "an envelope cut over frames",
-            left: partial.len() - taken,
-        });
-    }
-    ready.push_back(envelope);
-    partial.clear();
-    Ok(())
 }

@@ -1,5 +1,5 @@
 //! What a client sends: the bodies of requests, both ways.
-//! Refuses BATCH, which nothing here needs yet.
+//! Refuses to read a BATCH, which no server of ours takes.
 
 use super::consistency::Consistency;
 use super::envelope::{Opcode, Version};
@@ -101,6 +101,157 @@ mod flag {
 }
 const PREPARE_KEYSPACE: u32 = 0x01;
 
+fn when(set: bool, flag: u32) -> u32 {
+    if set { flag } else { 0 }
+}
+
+/// How prepared statements are executed, without memory of its own: for whoever sends many.
+#[derive(Debug, Clone, Copy)]
+pub struct Execution<'a> {
+    /// How many replicas must answer.
+    pub consistency: Consistency,
+    /// Leave the result's metadata out.
+    pub skip_metadata: bool,
+    /// Rows a page.
+    pub page_size: Option<i32>,
+    /// Where the page before ended.
+    pub paging_state: Option<&'a [u8]>,
+    /// The level of a condition's consensus.
+    pub serial_consistency: Option<Consistency>,
+    /// Microseconds since 1970 at which the writes are dated.
+    pub timestamp: Option<i64>,
+}
+
+/// A prepared statement with the values of its markers, encoded: for each an `[int]` length, or −1 for null and −2 for
+/// unset, and as many bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct BoundStatement<'a> {
+    /// The statement's id.
+    pub id: &'a [u8],
+    /// The id of the result metadata that the client knows; v4 has none.
+    pub result_metadata_id: &'a [u8],
+    /// How many values there are.
+    pub count: usize,
+    /// The values.
+    pub values: &'a [u8],
+}
+
+/// How the statements of a batch belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are CQL's own")]
+pub enum BatchType {
+    Logged = 0,
+    Unlogged = 1,
+    Counter = 2,
+}
+
+impl Execution<'_> {
+    /// Appends the body of an EXECUTE.
+    ///
+    /// # Errors
+    /// More values than fit.
+    pub fn execute(
+        &self,
+        version: Version,
+        statement: &BoundStatement<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        out.put_short_bytes("statement id", statement.id)?;
+        if version >= Version::V5 {
+            out.put_short_bytes("result metadata id", statement.result_metadata_id)?;
+        }
+        let values = |out: &mut Vec<u8>| statement.put_values(out);
+        let any = when(statement.count > 0, flag::VALUES);
+        self.put(version, any, values, out)
+    }
+
+    /// Appends the body of a BATCH of prepared statements. A batch has no pages and no metadata.
+    ///
+    /// # Errors
+    /// More statements or values than fit.
+    pub fn batch<'a>(
+        &self,
+        version: Version,
+        kind: BatchType,
+        statements: impl ExactSizeIterator<Item = BoundStatement<'a>>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        const PREPARED: u8 = 1;
+        out.put_u8(kind as u8);
+        out.put_short_count("statements of a batch", statements.len())?;
+        for statement in statements {
+            out.put_u8(PREPARED);
+            out.put_short_bytes("statement id", statement.id)?;
+            match statement.count {
+                0 => out.put_u16(0),
+                _ => statement.put_values(out)?,
+            }
+        }
+        out.put_u16(self.consistency.code());
+        let flags = when(self.serial_consistency.is_some(), flag::SERIAL_CONSISTENCY)
+            | when(self.timestamp.is_some(), flag::TIMESTAMP);
+        match version {
+            Version::V4 => out.put_u8(flags as u8),
+            Version::V5 => out.put_i32(flags as i32),
+        }
+        self.put_end(out);
+        Ok(())
+    }
+
+    fn put_end(&self, out: &mut Vec<u8>) {
+        if let Some(level) = self.serial_consistency {
+            out.put_u16(level.code());
+        }
+        if let Some(micros) = self.timestamp {
+            out.put_i64(micros);
+        }
+    }
+
+    /// All up to the timestamp; `flags` are those of the values and of what follows.
+    fn put(
+        &self,
+        version: Version,
+        flags: u32,
+        values: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        out.put_u16(self.consistency.code());
+        let flags = flags
+            | when(self.skip_metadata, flag::SKIP_METADATA)
+            | when(self.page_size.is_some(), flag::PAGE_SIZE)
+            | when(self.paging_state.is_some(), flag::PAGING_STATE)
+            | when(self.serial_consistency.is_some(), flag::SERIAL_CONSISTENCY)
+            | when(self.timestamp.is_some(), flag::TIMESTAMP);
+        match version {
+            Version::V5 => out.put_i32(flags as i32),
+            Version::V4 => {
+                let known = (flags & flag::V4 == flags).then_some(flags as u8);
+                let what = "a keyspace or a clock for one statement";
+                out.put_u8(known.ok_or(EncodeError::NeedsV5 { what })?);
+            }
+        }
+        if flags & flag::VALUES != 0 {
+            values(out)?;
+        }
+        if let Some(rows) = self.page_size {
+            out.put_i32(rows);
+        }
+        if let Some(state) = self.paging_state {
+            out.put_bytes("paging state", Some(state))?;
+        }
+        self.put_end(out);
+        Ok(())
+    }
+}
+
+impl BoundStatement<'_> {
+    fn put_values(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        out.put_short_count("bound values", self.count)?;
+        out.extend_from_slice(self.values);
+        Ok(())
+    }
+}
+
 impl Parameters {
     /// This level and nothing else.
     pub fn at(consistency: Consistency) -> Self {
@@ -117,48 +268,23 @@ impl Parameters {
         }
     }
 
-    fn flags(&self) -> u32 {
+    fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let values = match &self.values {
             Values::Positional(values) if values.is_empty() => 0,
             Values::Positional(_) => flag::VALUES,
             Values::Named(_) => flag::VALUES | flag::NAMES,
         };
-        let when = |set: bool, flag: u32| if set { flag } else { 0 };
-        values
-            | when(self.skip_metadata, flag::SKIP_METADATA)
-            | when(self.page_size.is_some(), flag::PAGE_SIZE)
-            | when(self.paging_state.is_some(), flag::PAGING_STATE)
-            | when(self.serial_consistency.is_some(), flag::SERIAL_CONSISTENCY)
-            | when(self.timestamp.is_some(), flag::TIMESTAMP)
-            | when(self.keyspace.is_some(), flag::KEYSPACE)
-            | when(self.now_in_seconds.is_some(), flag::NOW_IN_SECONDS)
-    }
-
-    fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        out.put_u16(self.consistency.code());
-        let flags = self.flags();
-        match version {
-            Version::V5 => out.put_i32(flags as i32),
-            Version::V4 => {
-                let flags = u8::try_from(flags & !flag::KEYSPACE);
-                let flags = flags.ok().filter(|_| self.keyspace.is_none());
-                let what = "a keyspace or a clock for one statement";
-                out.put_u8(flags.ok_or(EncodeError::NeedsV5 { what })?);
-            }
-        }
-        self.values.encode(out)?;
-        if let Some(rows) = self.page_size {
-            out.put_i32(rows);
-        }
-        if let Some(state) = &self.paging_state {
-            out.put_bytes("paging state", Some(state))?;
-        }
-        if let Some(level) = self.serial_consistency {
-            out.put_u16(level.code());
-        }
-        if let Some(micros) = self.timestamp {
-            out.put_i64(micros);
-        }
+        let borrowed = Execution {
+            consistency: self.consistency,
+            skip_metadata: self.skip_metadata,
+            page_size: self.page_size,
+            paging_state: self.paging_state.as_deref(),
+            serial_consistency: self.serial_consistency,
+            timestamp: self.timestamp,
+        };
+        let own = when(self.keyspace.is_some(), flag::KEYSPACE)
+            | when(self.now_in_seconds.is_some(), flag::NOW_IN_SECONDS);
+        borrowed.put(version, values | own, |out| self.values.encode(out), out)?;
         if let Some(keyspace) = &self.keyspace {
             out.put_string("keyspace", keyspace)?;
         }

@@ -4,7 +4,7 @@
 use super::envelope::{Header, Opcode, Version, flag};
 use super::error::{DecodeError, EncodeError};
 use super::event::Event;
-use super::result::QueryResult;
+use super::result::{Answer, QueryResult};
 use super::server_error::ServerError;
 use super::wire::{Reader, Write};
 use std::collections::BTreeMap;
@@ -80,6 +80,32 @@ impl Extras {
         }
         Ok(extras)
     }
+}
+
+/// Reads the answer to a statement without copying rows; an error is `Err` inside.
+///
+/// # Errors
+/// Anything else than a RESULT or an ERROR, or bytes that are none.
+pub fn answer<'a>(
+    header: &Header,
+    body: &'a [u8],
+) -> Result<Result<Answer<'a>, ServerError>, DecodeError> {
+    let mut reader = Reader::new(body);
+    if header.flags != 0 {
+        Extras::decode(header.flags, &mut reader)?;
+    }
+    let answer = match header.opcode {
+        Opcode::Result => Ok(Answer::decode(header.version, &mut reader)?),
+        Opcode::Error => Err(ServerError::decode(header.version, &mut reader)?),
+        other => {
+            return Err(DecodeError::Direction {
+                expected: "result",
+                opcode: other as u8,
+            });
+        }
+    };
+    reader.end("a response")?;
+    Ok(answer)
 }
 
 impl Response {

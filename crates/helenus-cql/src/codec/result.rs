@@ -57,6 +57,23 @@ pub struct RowsPage {
     pub bytes: Vec<u8>,
 }
 
+/// One page of rows, its bytes where they were received.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowsView<'a> {
+    /// The columns; none when the request said to leave them out.
+    pub columns: Option<Vec<ColumnSpec>>,
+    /// How many columns a row has.
+    pub column_count: usize,
+    /// Where the next page starts; none on the last.
+    pub paging_state: Option<&'a [u8]>,
+    /// The new id of a prepared statement's result metadata, when it changed (v5).
+    pub new_metadata_id: Option<&'a [u8]>,
+    /// How many rows there are.
+    pub row_count: usize,
+    /// The rows' bytes: for each value an `[int]` length and as many bytes.
+    pub bytes: &'a [u8],
+}
+
 /// A prepared statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
@@ -169,40 +186,28 @@ impl RowsPage {
         })
     }
 
-    /// The rows, read as values of `columns` (which are the prepared statement's where the page
-    /// has none of its own).
-    ///
-    /// # Errors
-    /// A value that is not of its column's type, or columns that do not fit.
-    pub fn rows(&self, columns: &[ColumnSpec]) -> Result<Vec<Row>, DecodeError> {
-        if columns.len() != self.column_count {
-            return Err(DecodeError::Count {
-                what: "columns",
-                count: columns.len() as i64,
-                most: self.column_count,
-            });
+    fn view(&self) -> RowsView<'_> {
+        RowsView {
+            columns: None,
+            column_count: self.column_count,
+            paging_state: self.paging_state.as_deref(),
+            new_metadata_id: self.new_metadata_id.as_deref(),
+            row_count: self.row_count,
+            bytes: &self.bytes,
         }
-        let mut budget = Budget::of(self.bytes.len());
-        let mut reader = Reader::new(&self.bytes);
-        let mut rows = Vec::new();
-        for _ in 0..self.row_count {
-            let mut row = Vec::with_capacity(columns.len());
-            for column in columns {
-                let bytes = reader.bytes("value")?;
-                let value = bytes.map(|bytes| decode_within(&column.ty, bytes, &mut budget));
-                row.push(value.transpose()?.flatten());
-            }
-            rows.push(row);
-        }
-        Ok(rows)
     }
 
-    /// The cells' bytes, row after row, column after column; none being null. There are `row_count` × `column_count`.
+    /// As [`RowsView::rows`].
+    ///
+    /// # Errors
+    /// As [`RowsView::rows`].
+    pub fn rows(&self, columns: &[ColumnSpec]) -> Result<Vec<Row>, DecodeError> {
+        self.view().rows(columns)
+    }
+
+    /// As [`RowsView::cells`].
     pub fn cells(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let mut reader = Reader::new(&self.bytes);
-        let count = self.row_count.saturating_mul(self.column_count);
-        // Whether they are all there was checked when the page was decoded; one made by hand may end early.
-        (0..count).map_while(move |_| reader.bytes("value").ok())
+        self.view().cells()
     }
 
     fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -232,17 +237,22 @@ impl RowsPage {
         out.extend_from_slice(&self.bytes);
         Ok(())
     }
+}
 
-    fn decode(reader: &mut Reader<'_>, budget: &mut Budget) -> Result<Self, DecodeError> {
+impl<'a> RowsView<'a> {
+    pub(crate) fn decode(
+        reader: &mut Reader<'a>,
+        budget: &mut Budget,
+    ) -> Result<Self, DecodeError> {
         let flags = known_flags("rows", reader.i32("rows flags")?)?;
         let column_count = column_count(flags, reader)?;
         let paging_state = match flags & MORE_PAGES {
             0 => None,
-            _ => reader.bytes("paging state")?.map(<[u8]>::to_vec),
+            _ => reader.bytes("paging state")?,
         };
         let new_metadata_id = match flags & METADATA_CHANGED {
             0 => None,
-            _ => Some(reader.short_bytes("result metadata id")?.to_vec()),
+            _ => Some(reader.short_bytes("result metadata id")?),
         };
         let columns = match flags & NO_METADATA {
             0 => Some(decode_columns(
@@ -266,8 +276,56 @@ impl RowsPage {
             paging_state,
             new_metadata_id,
             row_count,
-            bytes: bytes.to_vec(),
+            bytes,
         })
+    }
+
+    /// The same with bytes of its own.
+    pub fn to_page(self) -> RowsPage {
+        RowsPage {
+            columns: self.columns,
+            column_count: self.column_count,
+            paging_state: self.paging_state.map(<[u8]>::to_vec),
+            new_metadata_id: self.new_metadata_id.map(<[u8]>::to_vec),
+            row_count: self.row_count,
+            bytes: self.bytes.to_vec(),
+        }
+    }
+
+    /// The rows, read as values of `columns` (which are the prepared statement's where the page
+    /// has none of its own).
+    ///
+    /// # Errors
+    /// A value that is not of its column's type, or columns that do not fit.
+    pub fn rows(&self, columns: &[ColumnSpec]) -> Result<Vec<Row>, DecodeError> {
+        if columns.len() != self.column_count {
+            return Err(DecodeError::Count {
+                what: "columns",
+                count: columns.len() as i64,
+                most: self.column_count,
+            });
+        }
+        let mut budget = Budget::of(self.bytes.len());
+        let mut reader = Reader::new(self.bytes);
+        let mut rows = Vec::new();
+        for _ in 0..self.row_count {
+            let mut row = Vec::with_capacity(columns.len());
+            for column in columns {
+                let bytes = reader.bytes("value")?;
+                let value = bytes.map(|bytes| decode_within(&column.ty, bytes, &mut budget));
+                row.push(value.transpose()?.flatten());
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The cells' bytes, row after row, column after column; none being null. There are `row_count` × `column_count`.
+    pub fn cells(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
+        let mut reader = Reader::new(self.bytes);
+        let count = self.row_count.saturating_mul(self.column_count);
+        // Whether they are all there was checked when the page was decoded; one made by hand may end early.
+        (0..count).map_while(move |_| reader.bytes("value").ok())
     }
 }
 
@@ -363,6 +421,35 @@ impl Prepared {
     }
 }
 
+/// What a server answers to a statement, rows where they were received.
+#[derive(Debug)]
+pub enum Answer<'a> {
+    /// Done, nothing to say.
+    Void,
+    /// Rows.
+    Rows(RowsView<'a>),
+    /// Any other result.
+    Other(QueryResult),
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn decode(version: Version, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let mut ahead = reader.clone();
+        Ok(match ahead.i32("kind of result")? {
+            VOID => {
+                *reader = ahead;
+                Self::Void
+            }
+            ROWS => {
+                *reader = ahead;
+                let budget = &mut Budget::of(reader.left());
+                Self::Rows(RowsView::decode(reader, budget)?)
+            }
+            _ => Self::Other(QueryResult::decode(version, reader)?),
+        })
+    }
+}
+
 impl QueryResult {
     pub(crate) fn encode(&self, version: Version, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
@@ -393,7 +480,7 @@ impl QueryResult {
         let budget = &mut Budget::of(reader.left());
         match reader.i32("kind of result")? {
             VOID => Ok(Self::Void),
-            ROWS => RowsPage::decode(reader, budget).map(Self::Rows),
+            ROWS => RowsView::decode(reader, budget).map(|view| Self::Rows(view.to_page())),
             SET_KEYSPACE => reader.string("keyspace").map(Self::SetKeyspace),
             PREPARED => Prepared::decode(version, reader, budget).map(Self::Prepared),
             SCHEMA_CHANGE => SchemaChange::decode(reader).map(Self::SchemaChange),

@@ -36,6 +36,7 @@ fn plan() -> RunPlan {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     }
 }

@@ -1,25 +1,24 @@
-//! The conductor of a phase: sleeps until something is to be done, rotates the intervals, ends the phase.
-//! Refuses to touch an operation: the slots do.
+//! The conductor of a phase: waits until something is to be done, rotates the intervals, ends the phase.
+//! Refuses to touch an operation: what runs is the engine's.
 
 use super::{COUNTED_IN_A_SWEEP, Running};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Ended, Endpoint};
 use crate::output::Output;
 use crate::recorder::Rotations;
 use crate::stop::Stop;
 use crate::stopwatch::Wake;
 use crate::sys;
-use crate::timer::Timer;
 use helenus_model::run_plan::{Extent, Pacing, RunPlan, Target};
 use helenus_model::sample::{PhaseEnd, SampleLine, Standing, Stretch};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::cmp::Reverse;
 
-/// How often operations are looked over for time-outs: coarse, for nothing is measured by it.
+/// How often operations are looked over for time-outs, and whether the run is to be stopped: coarse, for nothing is
+/// measured by it.
 const SWEEP_NS: u64 = 100_000_000;
 
-/// The task that waits: for the next start, rotation, sweep, and the schedule's end.
-pub(super) struct Conductor<E> {
-    running: Rc<Running<E>>,
+/// What waits: for the next start, answer, rotation, sweep, and the schedule's end.
+pub(super) struct Conductor<'a, E> {
+    running: Running<'a, E>,
     /// Place of the phase in the plan.
     at: usize,
     pacing: Pacing,
@@ -61,11 +60,11 @@ impl CpuClock {
     }
 }
 
-impl<E: Endpoint> Conductor<E> {
-    pub(super) fn new(running: Rc<Running<E>>, plan: &RunPlan, at: usize, origin_ns: u64) -> Self {
+impl<'a, E: Endpoint> Conductor<'a, E> {
+    pub(super) fn new(running: Running<'a, E>, plan: &RunPlan, at: usize, origin_ns: u64) -> Self {
         let phase = &plan.phases[at];
         let interval_ns = plan.sampling_interval_ms.max(1) * 1_000_000;
-        let measured_from_ns = running.stopwatch.borrow().measured_from_ns();
+        let measured_from_ns = running.stopwatch.measured_from_ns();
         let mut cpu = CpuClock::default();
         cpu.at_rotation_ns = cpu.now_ns();
         cpu.at_measured_ns = cpu.at_rotation_ns;
@@ -96,16 +95,12 @@ impl<E: Endpoint> Conductor<E> {
     }
 
     fn next_rotation(&self, now_ns: u64) -> u64 {
-        let measured_to_ns = self.running.stopwatch.borrow().measured_to_ns();
+        let measured_to_ns = self.running.stopwatch.measured_to_ns();
         self.rotations.after(now_ns, measured_to_ns)
     }
 
-    pub(super) async fn conduct(
-        &mut self,
-        timer: &Timer,
-        output: &Output,
-    ) -> std::io::Result<PhaseEnd> {
-        let stop = Arc::clone(&self.running.stop);
+    pub(super) fn conduct(&mut self, output: &Output, stop: &Stop) -> std::io::Result<PhaseEnd> {
+        let mut ended = Vec::new();
         loop {
             let now_ns = sys::monotonic_ns();
             self.close_if_over(now_ns);
@@ -117,71 +112,59 @@ impl<E: Endpoint> Conductor<E> {
                 self.running.sweep(now_ns);
                 self.sweep_at_ns = now_ns + SWEEP_NS;
             }
-            let done = self.is_done();
-            if done || stop.reason().is_some() {
+            if self.is_done() || stop.reason().is_some() {
                 break;
             }
-            self.wait(timer, &stop).await?;
+            self.wait(&mut ended)?;
+            for ended in ended.drain(..) {
+                self.running.take(ended);
+            }
         }
+        self.running.cut_off();
         Ok(self.end(output))
     }
 
     /// True when all is ended and the measurement window is over too: a schedule lasts to its end.
     fn is_done(&self) -> bool {
-        let stopwatch = self.running.stopwatch.borrow();
+        let stopwatch = &self.running.stopwatch;
         stopwatch.is_done() && (self.closed.is_some() || stopwatch.measured_to_ns().is_none())
     }
 
-    async fn wait(&mut self, timer: &Timer, stop: &Stop) -> std::io::Result<()> {
-        if self.pacing == Pacing::Spin {
-            self.spin().await;
-            return Ok(());
+    /// Sends what was started, and waits for an answer or the next moment at which anything is to be done.
+    fn wait(&mut self, ended: &mut Vec<Ended>) -> std::io::Result<()> {
+        if self.pacing == Pacing::Sleep {
+            let until_ns = self.next_look();
+            return self.running.endpoint.poll(until_ns, ended);
         }
-        let until = self.next_look();
-        if until <= sys::monotonic_ns() {
-            // Late already: let the slots run what they were handed before more is handed out.
-            tokio::task::yield_now().await;
-            return Ok(());
+        let cpu_ns = sys::thread_cpu_ns();
+        self.running.endpoint.poll(0, ended)?;
+        if ended.is_empty() {
+            // There was nothing to do: the time counts as spun.
+            self.cpu.spun_ns += sys::thread_cpu_ns().saturating_sub(cpu_ns);
         }
-        tokio::select! {
-            biased;
-            fired = timer.until(until) => fired,
-            () = stop.changed() => Ok(()),
-        }
+        Ok(())
     }
 
-    /// The next moment at which anything is to be done.
-    fn next_look(&self) -> u64 {
-        let mut stopwatch = self.running.stopwatch.borrow_mut();
-        let wake = stopwatch.next_wake();
-        let waits = &self.running.conductor_waits_for_slot;
-        waits.set(wake == Wake::Completion);
-        let start = match wake {
+    fn next_look(&mut self) -> u64 {
+        let stopwatch = &mut self.running.stopwatch;
+        let start = match stopwatch.next_wake() {
             Wake::At(start_ns) => Some(start_ns),
             Wake::Completion | Wake::Over => None,
         };
         let end = stopwatch.measured_to_ns().filter(|_| self.closed.is_none());
-        [start, end]
+        let again = self.running.pausing.peek();
+        let again = again.map(|Reverse((at_ns, _))| *at_ns);
+        [start, end, again]
             .into_iter()
             .flatten()
             .fold(self.rotate_at_ns.min(self.sweep_at_ns), u64::min)
-    }
-
-    /// Lets the others run once; when they had nothing to do, the time counts as spun.
-    async fn spin(&mut self) {
-        let counts = |this: &Self| this.running.stopwatch.borrow().counts();
-        let (before, cpu_ns) = (counts(self), sys::thread_cpu_ns());
-        tokio::task::yield_now().await;
-        if counts(self) == before {
-            self.cpu.spun_ns += sys::thread_cpu_ns().saturating_sub(cpu_ns);
-        }
     }
 
     /// At the schedule's end: a backlog of up to a second of the rate is worked off, so that no delayed
     /// operation goes unmeasured; a larger one disqualifies the phase anyway and is abandoned.
     #[expect(clippy::cast_precision_loss, reason = "a backlog is far below 2^53")]
     fn close_if_over(&mut self, now_ns: u64) {
-        let mut stopwatch = self.running.stopwatch.borrow_mut();
+        let stopwatch = &mut self.running.stopwatch;
         let Some(end_ns) = stopwatch.measured_to_ns().filter(|end| now_ns >= *end) else {
             return;
         };
@@ -205,7 +188,6 @@ impl<E: Endpoint> Conductor<E> {
         self.running.count_offered(now_ns, COUNTED_IN_A_SWEEP);
         let cpu_ns = self.cpu.now_ns();
         let used_ns = cpu_ns - std::mem::replace(&mut self.cpu.at_rotation_ns, cpu_ns);
-        let mut recorder = self.running.recorder.borrow_mut();
         let stretch = if self.rotate_at_ns <= self.rotations.measured_from_ns {
             // The rotation on the border ends the warm-up; the measured stretch's CPU counts from here.
             self.cpu.at_measured_ns = cpu_ns;
@@ -213,10 +195,9 @@ impl<E: Endpoint> Conductor<E> {
         } else {
             Stretch::Measured
         };
-        for line in recorder.rotate(now_ns, stretch, used_ns) {
+        for line in self.running.recorder.rotate(now_ns, stretch, used_ns) {
             output.send(line);
         }
-        drop(recorder);
         if let Some(ledger) = &self.running.ledger {
             ledger.flush();
         }
@@ -234,10 +215,8 @@ impl<E: Endpoint> Conductor<E> {
     fn mark(&self, output: &Output) {
         let running = &self.running;
         if let Some(marks) = &running.marks {
-            let below = marks.borrow().below();
-            let positions = running.taken_before(below);
-            let mark = marks.borrow().mark(self.at, positions);
-            output.send(SampleLine::Mark(mark));
+            let positions = running.taken_before(marks.below());
+            output.send(SampleLine::Mark(marks.mark(self.at, positions)));
         }
     }
 
@@ -247,14 +226,14 @@ impl<E: Endpoint> Conductor<E> {
         let Some(target) = self.until else {
             return;
         };
-        let counts = self.running.stopwatch.borrow().counts();
+        let counts = self.running.stopwatch.counts();
         let ended = counts.completed + counts.failed;
         let passed = ended - std::mem::replace(&mut self.ended, ended);
         if stretch == Stretch::Measured {
             self.rates
                 .push(passed as f64 * 1e9 / self.rotations.interval_ns as f64);
             if target.is_reached(&self.rates) {
-                self.running.stopwatch.borrow_mut().end_at(now_ns);
+                self.running.stopwatch.end_at(now_ns);
             }
         }
     }
@@ -269,7 +248,7 @@ impl<E: Endpoint> Conductor<E> {
             abandoned: 0,
             thread_cpu_ns: self.cpu.now_ns() - self.cpu.at_measured_ns,
         });
-        let cut_off = self.running.stopwatch.borrow().in_flight();
+        let cut_off = self.running.stopwatch.in_flight();
         PhaseEnd {
             phase: self.at,
             measured_from_ns: self.rotations.measured_from_ns.min(closing.at_ns),
@@ -280,9 +259,9 @@ impl<E: Endpoint> Conductor<E> {
             cut_off: u64::try_from(cut_off).unwrap_or(u64::MAX),
             thread_cpu_ns: closing.thread_cpu_ns,
             clock_step_ns: self.clock_step_ns,
-            stopped_early: !self.running.stopwatch.borrow().is_done(),
+            stopped_early: !self.running.stopwatch.is_done(),
             standing: Standing::default(),
-            first_failures: self.running.recorder.borrow_mut().first_failures(),
+            first_failures: self.running.recorder.first_failures(),
         }
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     }
 }

@@ -111,6 +111,7 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     }
 }

@@ -22,6 +22,9 @@ pub(crate) struct CommonLoad {
     /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
+    /// Connections to each node that coordinates, of each generator process
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) connections: u32,
     /// Measurement window of each phase [default: 12s, or the whole of a ramp]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,

@@ -19,6 +19,7 @@ use helenus_cluster::kube::KubeClusters;
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
 use helenus_lab::bench::Where;
+use helenus_lab::calibrate;
 use helenus_lab::generator::GeneratorError;
 use helenus_lab::target::{Given, TargetError};
 use helenus_lab::{BenchError, BenchRequest, Finished, LabEvent};
@@ -98,7 +99,9 @@ pub(crate) fn carry_out_seen(
             with_causes(error)
         ));
     }
-    render::show(&finished, request, ui);
+    let here = finished.elsewhere.is_none();
+    let calibration = here.then(|| calibrate::read(context, &request.version));
+    render::show(&finished, (request, calibration.flatten().as_ref()), ui);
     if let Some(ledger) = &finished.plan.ledger {
         let run = finished.run.map(|run| run.to_string());
         ui.note(&kept(&ledger.file, run.as_deref()));
@@ -194,7 +197,7 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
                 Stage::Run => code::CLUSTER,
             };
             let mut text = failed.message.clone();
-            // The driver's errors repeat their causes in their own words.
+            // Some errors repeat their causes in their own words.
             for cause in &failed.causes {
                 if !text.contains(cause.as_str()) {
                     text.push_str(&format!(": {cause}"));
@@ -274,6 +277,7 @@ pub(crate) fn with_common(
         faults: faults::script(&common.faults)?,
         replication_factor: common.replication_factor.clone(),
         processes: common.processes,
+        connections: common.connections,
         pacing: pacing(common.pacing),
         max_errors: common.max_errors,
         tag: common.tag.clone(),

@@ -116,6 +116,23 @@ pub(crate) fn load(secrets: Option<i32>) -> ExitCode {
     ExitCode::from(end.exit_code())
 }
 
+/// The null server, until whoever started it is gone.
+pub(crate) fn null_server() -> ExitCode {
+    use std::io::Write as _;
+    let serve = || {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+        let address = listener.local_addr()?;
+        let mut output = std::io::stdout();
+        writeln!(output, "{address}")?;
+        output.flush()?;
+        helenus_load::null::serve(&listener, std::io::stdin())
+    };
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(crate::error::code::ENVIRONMENT),
+    }
+}
+
 fn read_secrets(descriptor: i32) -> std::io::Result<Secrets> {
     let text = fs_err::read_to_string(format!("/proc/self/fd/{descriptor}"))?;
     Secrets::from_json(&text).map_err(std::io::Error::other)

@@ -45,6 +45,7 @@ const PRINTS: &[&str] = &[
     "releases",
     "presets",
     "doctor",
+    "calibrate --each 100ms",
     "completions bash",
     "jmx c --dry-run",
 ];

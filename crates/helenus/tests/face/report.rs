@@ -32,6 +32,7 @@ fn with_a_run() -> TestLab {
         cell: None,
         processes: 1,
         process: None,
+        connections: 1,
         round_trips: vec![],
     };
     let host = serde_json::json!({"cores": 2});

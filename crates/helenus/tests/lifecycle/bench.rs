@@ -38,12 +38,16 @@ fn a_node_that_is_no_database() {
         "0s",
     ]);
     assert_eq!((said.code.as_str(), said.out.as_str()), ("3", ""), "{said}");
-    // The rest are the driver's words, each of them once.
+    // The reason, once.
     assert!(
         said.err.starts_with("error: cannot connect to 127."),
         "{said}"
     );
-    assert_eq!(said.err.matches("early eof").count(), 1, "{said}");
+    assert_eq!(
+        said.err.matches("closed the connection").count(),
+        1,
+        "{said}"
+    );
     assert_eq!(lab.processes(), vec![]);
     shot!(lab.run(&["list"]), @"
     exit code: 0

@@ -157,9 +157,14 @@ pub(crate) fn levels_wait_for_the_other_side_and_a_cut_is_felt() {
     assert!(quickest < round_trip, "LOCAL_QUORUM after {quickest:?}");
     // A node that owns nothing coordinates, too; it reads from the node beside it.
     let mut coordinator = connect(&folder, 1);
-    let rows = coordinator
-        .query("SELECT a FROM k.t WHERE a = 1", Consistency::LocalQuorum)
-        .expect("a read");
+    let rows = loop {
+        match coordinator.query("SELECT a FROM k.t WHERE a = 1", Consistency::LocalQuorum) {
+            Ok(rows) => break rows,
+            // It, too, hears of the table a moment later.
+            Err(error) => assert!(begin.elapsed() < PATIENCE, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
     assert_eq!(rows.len(), 1);
     let yaml = folder.join("node3/conf/cassandra.yaml");
     let yaml = fs_err::read_to_string(yaml).expect("cassandra.yaml");

@@ -208,7 +208,7 @@ fn run_latte(
 }
 
 /// `ADDRESS:PORT` of the first node, out of `helenus env --format json`.
-fn contact_point(env: &Value) -> Option<String> {
+pub(in crate::prove) fn contact_point(env: &Value) -> Option<String> {
     let text = env.to_string();
     let at = text.find("127.")?;
     let host: String = text[at..]

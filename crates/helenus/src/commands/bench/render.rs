@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::commands::bench::faults;
+use crate::commands::calibrate;
 use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
@@ -13,6 +14,7 @@ use helenus_lab::bench::{Where, has_data_centre};
 use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
 use helenus_model::bench::{Load, Shape};
+use helenus_model::calibration::Calibration;
 use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
@@ -20,8 +22,7 @@ use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
-use helenus_model::run_plan::RunPlan;
-use helenus_model::run_plan::{Extent, Phase, Positions};
+use helenus_model::run_plan::{Extent, Phase, Positions, RunPlan};
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::{Bytes, thousands};
@@ -53,6 +54,9 @@ struct Report<'a> {
     on: Option<&'a str>,
     /// The generator's machine.
     host: Machine,
+    /// What the generator itself costs there; absent where it was not calibrated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calibration: Option<&'a Calibration>,
     /// Version of Helenus.
     helenus: &'a str,
     /// The command line, without secrets.
@@ -117,7 +121,8 @@ impl<'a> ClusterFacts<'a> {
     }
 }
 
-pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
+pub(crate) fn show(finished: &Finished, with: (&BenchRequest, Option<&Calibration>), ui: &Ui) {
+    let (request, calibration) = with;
     let elsewhere = finished.elsewhere.as_ref();
     let report = Report {
         format: Format::new("bench", 1),
@@ -132,6 +137,7 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
         host: elsewhere
             .and_then(|there| there.machine.clone())
             .unwrap_or_else(machine::read),
+        calibration,
         helenus: &request.version,
         command: &request.command,
     };
@@ -139,10 +145,10 @@ pub(crate) fn show(finished: &Finished, request: &BenchRequest, ui: &Ui) {
 }
 
 fn text(report: &Report<'_>, detail: bool) -> String {
-    let mut text = String::new();
-    let _infallible = writeln!(text, "{}\n", headline(report));
     let run = report.run.as_deref();
+    let mut text = format!("{}\n\n", headline(report));
     text.push_str(&result(report.result, report.faults, run, detail));
+    text.extend(calibrate::beside(report.calibration, report.result));
     text
 }
 

@@ -3,9 +3,9 @@
 
 use crate::error::{CommandError, code};
 use helenus_cluster::context::Context;
-use helenus_cluster::live_schema::{self, LiveSchemaError};
 use helenus_cluster::shell;
 use helenus_cql::input;
+use helenus_cql::schema::{self, SchemaError};
 use helenus_model::built_in::find;
 use helenus_model::nearest::nearest;
 use helenus_model::run_plan::Positions;
@@ -29,8 +29,8 @@ pub(crate) fn live_table(
 ) -> Result<Table, CommandError> {
     let state = context.clusters.load(cluster)?;
     let mut client = shell::connect(&state, None)?;
-    let described = live_schema::table(&mut client, keyspace, table).map_err(|error| {
-        let usage = matches!(error, LiveSchemaError::Absent { .. });
+    let described = schema::table(&mut client, keyspace, table).map_err(|error| {
+        let usage = matches!(error, SchemaError::Absent { .. });
         let code = if usage { code::USAGE } else { code::CLUSTER };
         CommandError::of(code, &error).hint(error.hint())
     })?;

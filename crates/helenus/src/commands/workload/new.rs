@@ -6,9 +6,10 @@ use crate::error::{CommandError, code};
 use crate::outfile::{self, Standing};
 use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
-use helenus_cluster::live_schema::{self, LiveSchemaError, Sampling};
+use helenus_cluster::live_schema::{self, Sampling};
 use helenus_cluster::ring_view;
 use helenus_cluster::shell;
+use helenus_cql::schema::{self, SchemaError};
 use helenus_cql::{Client, ClientError};
 use helenus_model::cql::tokens::tokens;
 use helenus_model::format::Format;
@@ -83,8 +84,8 @@ pub(super) fn run(flags: &New, context: &Context, ui: &Ui) -> Result<(), Command
         not_there(path)?;
     }
     let mut client = shell::connect(&state, None)?;
-    let described = live_schema::table(&mut client, &keyspace, &name).map_err(|error| {
-        let usage = matches!(error, LiveSchemaError::Absent { .. });
+    let described = schema::table(&mut client, &keyspace, &name).map_err(|error| {
+        let usage = matches!(error, SchemaError::Absent { .. });
         let code = if usage { code::USAGE } else { code::CLUSTER };
         CommandError::of(code, &error).hint(error.hint())
     })?;

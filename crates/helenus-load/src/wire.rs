@@ -1,0 +1,653 @@
+//! The cluster behind its native protocol: one loop over all connections, on the thread that measures.
+//! Refuses retries, speculation and time-outs of its own: the measurement sees all.
+//!
+//! A request's bytes wait until the pass ends that made it and go out with all others of that pass, one system call a
+//! connection. Other threads only open connections and watch the cluster; they hand over what they have.
+
+mod custom;
+mod dialer;
+mod fault;
+mod link;
+mod map;
+mod opening;
+mod profile;
+mod statement;
+mod traffic;
+
+use crate::endpoint::{Call, Ended, Endpoint, EndpointError, Fault};
+use crate::poller::Poller;
+use crate::stop::Stop;
+use crate::sys;
+use dialer::{Access, News};
+use helenus_cql::client::{ConnectOptions, Credentials, HandedOver, Secret, Tls};
+use helenus_cql::codec::envelope::Opcode;
+use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, Version, answer};
+use helenus_model::consistency::Consistency as Level;
+use helenus_model::run_plan::RunPlan;
+use helenus_model::sample::FailureKind;
+use helenus_model::seed::Seed;
+use helenus_model::workload::Workload;
+use helenus_model::workload::own::Unchecked;
+use link::{Link, Lost, Waits};
+use map::{Map, Peer, Routes};
+use opening::{Opening, joined, may_coordinate};
+use statement::{Draft, Statement, envelope, is_prepared, learn, unsendable};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use traffic::Traffic;
+
+/// Longest wait for a connection, and for each request before the load begins.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// Bytes that are sent before the pass ends: encoding so many takes some ten microseconds.
+const SENT_AT_ONCE: usize = 16 << 10;
+
+/// How long a wait lasts where there is no connection at all.
+const PAUSE_WITHOUT_LINKS_NS: u64 = 1_000_000;
+
+/// How often a node may forget a statement while one operation waits for it.
+const MOST_FORGOTTEN: u8 = 3;
+
+/// Connections to a cluster, and the operations that run over them.
+pub(crate) struct Wire {
+    consistency: Consistency,
+    data_centre: Option<String>,
+    /// Connections to each node.
+    connections: usize,
+    access: Arc<Access>,
+    news: (Sender<News>, Receiver<News>),
+    /// What is there before the statements are known.
+    opening: Option<Opening>,
+    traffic: Traffic,
+    statements: Vec<Statement>,
+    /// For each statement, who holds which tokens.
+    routes: BTreeMap<String, Routes>,
+    nodes: Vec<Node>,
+    links: Vec<Option<Link>>,
+    /// Links with bytes to send.
+    unsent: Vec<usize>,
+    poller: Poller,
+    slots: Vec<Slot>,
+    /// What ended without an answer.
+    failed: Vec<Ended>,
+    /// The state of the numbers by which one of several replicas is chosen.
+    random: u64,
+}
+
+/// A node that may coordinate, or might once its data centre was chosen.
+struct Node {
+    peer: Peer,
+    may_coordinate: bool,
+    links: Vec<usize>,
+}
+
+/// The operation in a slot.
+#[derive(Default)]
+struct Slot {
+    draft: Draft,
+    /// The request's envelope, to be sent again where the node has forgotten the statement.
+    envelope: Vec<u8>,
+    start_ns: u64,
+    place: Place,
+    forgotten: u8,
+}
+
+/// Where an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    /// There is none, or it has failed already.
+    #[default]
+    Nowhere,
+    /// Its answer is waited for on this link and stream.
+    Sent(usize, i16),
+    /// It waits on this link for a statement to be prepared again.
+    Waiting(usize, usize),
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let nodes = self.nodes.len();
+        f.debug_struct("Wire").field("nodes", &nodes).finish()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.access.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The protocol's form of a level.
+fn level(of: Level) -> Consistency {
+    match of {
+        Level::Any => Consistency::Any,
+        Level::One => Consistency::One,
+        Level::Two => Consistency::Two,
+        Level::Three => Consistency::Three,
+        Level::Quorum => Consistency::Quorum,
+        Level::All => Consistency::All,
+        Level::LocalQuorum => Consistency::LocalQuorum,
+        Level::EachQuorum => Consistency::EachQuorum,
+        Level::LocalOne => Consistency::LocalOne,
+    }
+}
+
+impl Wire {
+    /// Connects as the plan says; none where `stop` was raised meanwhile.
+    ///
+    /// # Errors
+    /// No node of the plan's endpoints answers, it refuses the credentials, or no node may coordinate.
+    pub(crate) fn connect(
+        plan: &RunPlan,
+        password: Option<String>,
+        tls: Option<Tls>,
+        stop: &Stop,
+    ) -> Result<Option<Self>, EndpointError> {
+        let credentials = plan.credentials.as_ref().zip(password);
+        let access = Arc::new(Access {
+            options: ConnectOptions {
+                timeout: CONNECT_WITHIN,
+                credentials: credentials.map(|(of, password)| Credentials {
+                    username: of.username.clone(),
+                    password: Secret::new(password),
+                }),
+                tls,
+                ..ConnectOptions::default()
+            },
+            statements: Mutex::default(),
+            over: AtomicBool::new(false),
+        });
+        let (tell, told) = channel();
+        let (opener, asked) = (Arc::clone(&access), plan.clone());
+        std::thread::spawn(move || {
+            let _nobody_waits = tell.send(Opening::of(&opener, &asked));
+        });
+        let opening = loop {
+            match told.recv_timeout(Duration::from_millis(20)) {
+                Ok(opening) => break opening?,
+                Err(RecvTimeoutError::Timeout) if stop.reason().is_none() => {}
+                Err(_) => return Ok(None),
+            }
+        };
+        let machinery = |source: io::Error| EndpointError::Connect {
+            endpoints: joined(&plan.endpoints),
+            source: Box::new(source),
+        };
+        let mut wire = Self {
+            consistency: level(plan.consistency),
+            data_centre: plan.local_data_centre.clone(),
+            connections: plan.connections as usize,
+            access,
+            news: channel(),
+            traffic: Traffic::Standard1(Seed(0)),
+            statements: Vec::new(),
+            routes: BTreeMap::new(),
+            nodes: Vec::new(),
+            links: Vec::new(),
+            unsent: Vec::new(),
+            poller: Poller::new().map_err(machinery)?,
+            slots: Vec::new(),
+            failed: Vec::new(),
+            random: 0x9e37_79b9_7f4a_7c15,
+            opening: None,
+        };
+        wire.meet(&opening.map);
+        wire.opening = Some(opening);
+        Ok(Some(wire))
+    }
+
+    /// Takes over who is there; nodes keep their places.
+    fn meet(&mut self, map: &Map) {
+        for node in &mut self.nodes {
+            node.may_coordinate = false;
+        }
+        let mut places = Vec::with_capacity(map.peers.len());
+        for peer in &map.peers {
+            let may_coordinate = may_coordinate(self.data_centre.as_deref(), peer);
+            let known = self.nodes.iter().position(|node| match peer.host {
+                None => node.peer.address == peer.address,
+                host => node.peer.host == host,
+            });
+            let place = known.unwrap_or(self.nodes.len());
+            places.push(place);
+            match self.nodes.get_mut(place) {
+                Some(node) => {
+                    node.peer = peer.clone();
+                    node.may_coordinate = may_coordinate;
+                }
+                None => self.nodes.push(Node {
+                    peer: peer.clone(),
+                    may_coordinate,
+                    links: Vec::new(),
+                }),
+            }
+        }
+        let used = self.statements.iter().filter_map(|s| s.keyspace.as_ref());
+        let used: BTreeSet<&String> = used.collect();
+        let data_centre = self.data_centre.as_deref();
+        self.routes = used
+            .into_iter()
+            .filter_map(|keyspace| {
+                let mut routes = map.routes(keyspace, |peer| may_coordinate(data_centre, peer))?;
+                routes.renumber(|peer| places[peer]);
+                Some((keyspace.clone(), routes))
+            })
+            .collect();
+    }
+
+    /// Takes over a connection to a node.
+    fn take_over(&mut self, node: usize, opened: HandedOver) {
+        let free = self.links.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.links.len());
+        let link = Link::new(node, opened).and_then(|link| {
+            self.poller.add(link.descriptor()?, at)?;
+            Ok(link)
+        });
+        match link {
+            Ok(link) => {
+                if at == self.links.len() {
+                    self.links.push(None);
+                }
+                self.links[at] = Some(link);
+                self.nodes[node].links.push(at);
+            }
+            // It has failed in the very moment: another is opened.
+            Err(_) => self.dial(node),
+        }
+    }
+
+    /// Opens as many connections as a node that may coordinate is to have and has not.
+    fn dial_missing(&self, node: usize) {
+        let Node {
+            links,
+            may_coordinate,
+            ..
+        } = &self.nodes[node];
+        let wanted = if *may_coordinate { self.connections } else { 0 };
+        (links.len()..wanted).for_each(|_| self.dial(node));
+    }
+
+    fn dial(&self, node: usize) {
+        let address = self.nodes[node].peer.address;
+        dialer::keep_dialling(&self.access, (node, address), &self.news.0);
+    }
+
+    /// Takes in what the other threads have to say.
+    fn hear(&mut self) {
+        while let Ok(news) = self.news.1.try_recv() {
+            match news {
+                News::Opened(node, opened) => self.take_over(node, opened),
+                News::Changed(map) => {
+                    let known = self.nodes.len();
+                    self.meet(&map);
+                    let newcomers = known..self.nodes.len();
+                    newcomers.for_each(|node| self.dial_missing(node));
+                }
+            }
+        }
+    }
+
+    /// The link that a request takes: to one of the partition's replicas, else to any node that may coordinate.
+    fn choose(&mut self, routing: Option<(usize, i64)>) -> Option<usize> {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let routes = routing.and_then(|(place, token)| {
+            let keyspace = self.statements[place].keyspace.as_ref()?;
+            Some((self.routes.get(keyspace)?, token))
+        });
+        let replicas = routes.map_or(&[][..], |(routes, token)| routes.of(token));
+        let from = |count: usize| (self.random >> 33) as usize % count.max(1);
+        let turn = |count: usize, at: usize| (from(count) + at) % count;
+        let has_room = |at: &usize| self.links[*at].as_ref().is_some_and(Link::has_room);
+        let link = |node: usize| {
+            let Node { links, .. } = self.nodes.get(node).filter(|node| node.may_coordinate)?;
+            let mut in_turn = (0..links.len()).map(|at| links[turn(links.len(), at)]);
+            in_turn.find(has_room)
+        };
+        let mut of_replicas = (0..replicas.len()).map(|at| replicas[turn(replicas.len(), at)]);
+        let mut of_all = (0..self.nodes.len()).map(|at| turn(self.nodes.len(), at));
+        of_replicas.find_map(link).or_else(|| of_all.find_map(link))
+    }
+
+    /// Makes a slot's request and puts it on a link.
+    fn submit(&mut self, at: usize) -> Result<(), Fault> {
+        let slot = &mut self.slots[at];
+        self.traffic.make(&self.statements, &mut slot.draft)?;
+        let routing = slot.draft.routing(&self.statements);
+        let chosen = self.choose(routing);
+        let link_at = chosen.ok_or_else(fault::of_no_connection)?;
+        let slot = &mut self.slots[at];
+        let version = self.links[link_at]
+            .as_ref()
+            .map_or(Version::V5, |l| l.version);
+        let opcode = match slot.draft.is_batch() {
+            true => Opcode::Batch,
+            false => Opcode::Execute,
+        };
+        envelope(&mut slot.envelope, (version, opcode), |out| {
+            slot.draft
+                .encode(&self.statements, version, self.consistency, out)
+        })
+        .map_err(|error| unsendable(&error))?;
+        self.push(at, link_at);
+        Ok(())
+    }
+
+    /// Puts a slot's envelope on a link.
+    fn push(&mut self, at: usize, link_at: usize) {
+        let slot = &mut self.slots[at];
+        let Some(link) = &mut self.links[link_at] else {
+            return;
+        };
+        if link.pending() == 0 {
+            self.unsent.push(link_at);
+        }
+        // A link without a free stream is never chosen.
+        if let Some(stream) = link.push(&mut slot.envelope, Waits::Slot(at)) {
+            slot.place = Place::Sent(link_at, stream);
+        }
+        if link.pending() >= SENT_AT_ONCE {
+            self.flush(link_at);
+        }
+    }
+
+    fn flush(&mut self, at: usize) {
+        let Some(link) = &mut self.links[at] else {
+            return;
+        };
+        let slots = &mut self.slots;
+        let flushed = link.flush(|slot, now_ns| {
+            // One that is sent again has started already.
+            if slots[slot].start_ns == 0 {
+                slots[slot].start_ns = now_ns;
+            }
+        });
+        let watched = flushed.and_then(|()| {
+            if let Some(wanted) = link.write_interest() {
+                let poller = &self.poller;
+                poller.until_writable(link.descriptor()?, at, wanted)?;
+            }
+            Ok(())
+        });
+        if let Err(lost) = watched {
+            self.lose(at, &lost);
+        }
+    }
+
+    /// Takes in what a link has received.
+    fn receive(&mut self, at: usize, ended: &mut Vec<Ended>) {
+        let mut forgotten = Vec::new();
+        let lost = loop {
+            let Some(link) = &mut self.links[at] else {
+                return;
+            };
+            let more = match link.read() {
+                Ok(Some(more)) => more,
+                Ok(None) => break None,
+                Err(lost) => break Some(lost),
+            };
+            let end_ns = sys::monotonic_ns();
+            let judged = self.judge_all(at, end_ns, (ended, &mut forgotten));
+            match judged {
+                Ok(()) if more => {}
+                Ok(()) => break None,
+                Err(lost) => break Some(lost),
+            }
+        };
+        for (slot, statement) in forgotten {
+            self.prepare_again(at, slot, statement);
+        }
+        if let Some(lost) = lost {
+            self.lose(at, &lost);
+        }
+    }
+
+    /// Judges every answer that is there.
+    fn judge_all(
+        &mut self,
+        at: usize,
+        end_ns: u64,
+        (ended, forgotten): (&mut Vec<Ended>, &mut Vec<(usize, usize)>),
+    ) -> Result<(), Lost> {
+        let Some(link) = &mut self.links[at] else {
+            return Ok(());
+        };
+        let mut prepared = Vec::new();
+        while let Some(view) = link.inbox.next_view()? {
+            if view.header.stream < 0 {
+                // An event: only the watcher's connection asks for them.
+                continue;
+            }
+            let waits = link.streams.answered(view.header.stream)?;
+            let said = answer(&view.header, view.body)?;
+            let slot_at = match waits {
+                Waits::Slot(slot) => slot,
+                Waits::Statement(place) => {
+                    prepared.push((place, is_prepared(said, &self.statements[place])));
+                    continue;
+                }
+                Waits::Abandoned | Waits::Nobody => continue,
+            };
+            let slot = &mut self.slots[slot_at];
+            let said = match said {
+                Ok(Answer::Rows(rows)) => {
+                    learn(&mut self.statements, slot.draft.statement(), &rows);
+                    Ok(Answer::Rows(rows))
+                }
+                Ok(other) => Ok(other),
+                Err(error) => match &error.kind {
+                    ServerErrorKind::Unprepared { id } if slot.forgotten < MOST_FORGOTTEN => {
+                        let place = self.statements.iter().position(|s| s.id == *id);
+                        slot.forgotten += 1;
+                        forgotten.push((slot_at, place.unwrap_or(slot.draft.statement())));
+                        continue;
+                    }
+                    _ => Err(fault::of_server(&error)),
+                },
+            };
+            let (touched, result) = self.traffic.judge(&self.statements, &mut slot.draft, said);
+            slot.place = Place::Nowhere;
+            ended.push(Ended {
+                slot: slot_at,
+                start_ns: slot.start_ns,
+                end_ns,
+                touched,
+                result,
+            });
+        }
+        for (place, known) in prepared {
+            self.go_on(at, place, known, end_ns);
+        }
+        Ok(())
+    }
+
+    /// The node has forgotten a statement: it is prepared again, and the operation waits.
+    fn prepare_again(&mut self, at: usize, slot: usize, statement: usize) {
+        let waits = |other: &Slot| other.place == Place::Waiting(at, statement);
+        let asked = self.slots.iter().any(waits);
+        self.slots[slot].place = Place::Waiting(at, statement);
+        let Some(link) = self.links[at].as_mut().filter(|_| !asked) else {
+            return;
+        };
+        let request = Request::Prepare {
+            cql: self.statements[statement].cql.clone(),
+            keyspace: None,
+        };
+        let mut bytes = Vec::new();
+        let version = link.version;
+        let encoded = envelope(&mut bytes, (version, Opcode::Prepare), |out| {
+            request.encode(version, out)
+        });
+        let sent = encoded.ok().and_then(|()| {
+            if link.pending() == 0 {
+                self.unsent.push(at);
+            }
+            link.push(&mut bytes, Waits::Statement(statement))
+        });
+        if sent.is_none() {
+            let why = Fault {
+                kind: FailureKind::Other,
+                message: "the node has forgotten the statement, and no stream is free".to_owned(),
+            };
+            self.fail(slot, &why, sys::monotonic_ns());
+        }
+    }
+
+    /// Sends again what has waited for a statement, or fails it.
+    fn go_on(&mut self, at: usize, statement: usize, known: Result<(), Fault>, now_ns: u64) {
+        for slot in 0..self.slots.len() {
+            if self.slots[slot].place != Place::Waiting(at, statement) {
+                continue;
+            }
+            match &known {
+                Ok(()) => {
+                    self.slots[slot].place = Place::Nowhere;
+                    self.push(slot, at);
+                    if self.slots[slot].place == Place::Nowhere {
+                        self.fail(slot, &fault::of_no_connection(), now_ns);
+                    }
+                }
+                Err(why) => self.fail(slot, why, now_ns),
+            }
+        }
+    }
+
+    /// Ends a slot's operation without an answer.
+    fn fail(&mut self, at: usize, why: &Fault, now_ns: u64) {
+        let slot = &mut self.slots[at];
+        slot.place = Place::Nowhere;
+        let why = Err(why.clone());
+        let (touched, result) = self.traffic.judge(&self.statements, &mut slot.draft, why);
+        self.failed.push(Ended {
+            slot: at,
+            start_ns: slot.start_ns,
+            end_ns: now_ns,
+            touched,
+            result,
+        });
+    }
+
+    /// A link is gone: all that waited on it fails, and another is opened.
+    fn lose(&mut self, at: usize, lost: &Lost) {
+        let Some(link) = self.links[at].take() else {
+            return;
+        };
+        let now_ns = sys::monotonic_ns();
+        let why = fault::of_loss(self.nodes[link.node].peer.address, lost);
+        for slot in link.streams.slots() {
+            self.fail(slot, &why, now_ns);
+        }
+        for slot in 0..self.slots.len() {
+            if matches!(self.slots[slot].place, Place::Waiting(on, _) if on == at) {
+                self.fail(slot, &why, now_ns);
+            }
+        }
+        self.nodes[link.node].links.retain(|other| *other != at);
+        self.dial(link.node);
+    }
+}
+
+impl Endpoint for Wire {
+    fn prepare(
+        &mut self,
+        workload: &Workload,
+        used: &BTreeSet<String>,
+        data: Seed,
+    ) -> Result<(), EndpointError> {
+        let Some(opening) = self.opening.take() else {
+            return Ok(());
+        };
+        let (mut control, address) = opening.control;
+        (self.traffic, self.statements) =
+            Traffic::prepare(&mut control, (workload, used), data, opening.ring)?;
+        let all = self.statements.iter().map(|s| s.cql.clone()).collect();
+        *self.access.lock_statements() = all;
+        self.meet(&opening.map);
+        for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
+            self.take_over(node, opened);
+        }
+        (0..self.nodes.len()).for_each(|node| self.dial_missing(node));
+        if opening.watched {
+            let watching = (control, address);
+            dialer::watch(&self.access, watching, opening.map, &self.news.0);
+        }
+        Ok(())
+    }
+
+    fn unchecked(&self) -> Vec<Unchecked> {
+        self.traffic.unchecked()
+    }
+
+    fn takes_several(&self) -> bool {
+        self.traffic.takes_several()
+    }
+
+    fn partitions(&self, operation: usize, number: u64) -> u32 {
+        self.traffic.partitions(operation, number)
+    }
+
+    fn begin(&mut self, at: usize, call: Call<'_>) {
+        if self.slots.len() <= at {
+            self.slots.resize_with(at + 1, Slot::default);
+        }
+        let slot = &mut self.slots[at];
+        slot.draft.begin(call);
+        (slot.start_ns, slot.forgotten, slot.place) = (0, 0, Place::Nowhere);
+        if let Err(why) = self.submit(at) {
+            self.fail(at, &why, sys::monotonic_ns());
+        }
+    }
+
+    fn poll(&mut self, until_ns: u64, ended: &mut Vec<Ended>) -> io::Result<()> {
+        while let Some(at) = self.unsent.pop() {
+            self.flush(at);
+        }
+        ended.append(&mut self.failed);
+        let until_ns = match ended.is_empty() {
+            true => until_ns,
+            false if self.links.iter().any(Option::is_some) => 0,
+            // Whoever fails at once tries at once again: there is no need to burn a processor over it.
+            false => until_ns.min(sys::monotonic_ns() + PAUSE_WITHOUT_LINKS_NS),
+        };
+        self.poller.wait(until_ns)?;
+        let mut at = 0;
+        while let Some(ready) = self.poller.ready(at) {
+            if ready.writable {
+                self.flush(ready.key);
+            }
+            if ready.readable {
+                self.receive(ready.key, ended);
+            }
+            at += 1;
+        }
+        self.hear();
+        ended.append(&mut self.failed);
+        Ok(())
+    }
+
+    fn give_up(&mut self, at: usize) -> u64 {
+        let Some(slot) = self.slots.get_mut(at) else {
+            return 0;
+        };
+        if let Place::Sent(link, stream) = std::mem::take(&mut slot.place)
+            && let Some(link) = &mut self.links[link]
+        {
+            link.streams.abandon(stream);
+            link.forget(at);
+        }
+        let given_up = Fault {
+            kind: FailureKind::ClientTimeout,
+            message: String::new(),
+        };
+        let _not_counted = self
+            .traffic
+            .judge(&self.statements, &mut slot.draft, Err(given_up));
+        self.failed.retain(|ended| ended.slot != at);
+        slot.start_ns
+    }
+}

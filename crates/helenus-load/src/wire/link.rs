@@ -1,0 +1,244 @@
+//! One open connection: what goes out together, what waits for its answer by stream, what has come in.
+//! Refuses to know what is asked, and to wait.
+
+use crate::sys;
+use helenus_cql::client::{HandedOver, Stream};
+use helenus_cql::codec::{DecodeError, Inbox, Outbox, Version};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Bytes of room for a read.
+const READ_BYTES: usize = 64 << 10;
+
+/// Streams of a connection: the protocol's own limit.
+const STREAMS: usize = 32_768;
+
+/// Answers that nobody waits for any more, beyond which the connection is given up: the server answers nothing.
+const MOST_ABANDONED: usize = 1024;
+
+/// Where an envelope's stream stands.
+const STREAM_AT: usize = 2;
+
+/// What an answer is waited for by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Nobody: the stream is free.
+    Nobody,
+    /// The operation in a slot.
+    Slot(usize),
+    /// An operation that was given up.
+    Abandoned,
+    /// A statement that the node had forgotten, by its place.
+    Statement(usize),
+}
+
+/// Why a connection is lost.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Lost {
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("the connection failed: {0}")]
+    Io(#[from] io::Error),
+    #[error("the server's answer violates the protocol: {0}")]
+    Protocol(#[from] DecodeError),
+    #[error("the server answered a request that was not sent (stream {0})")]
+    Stranger(i16),
+    #[error("the server has left {0} requests without an answer")]
+    Silent(usize),
+}
+
+/// One connection.
+pub(super) struct Link {
+    /// The node that it leads to.
+    pub(super) node: usize,
+    /// The version that it speaks.
+    pub(super) version: Version,
+    stream: Box<dyn Stream>,
+    pub(super) inbox: Inbox,
+    outbox: Outbox,
+    /// Bytes of the outbox that the system has taken.
+    written: usize,
+    /// Where operations begin in the outbox whose first byte the system has not taken, and their slots.
+    unsent: Vec<(usize, usize)>,
+    pub(super) streams: Streams,
+    waits_to_write: bool,
+}
+
+/// Who waits for which answer.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    waits: Vec<Waits>,
+    free: Vec<i16>,
+    abandoned: usize,
+}
+
+impl Streams {
+    /// A stream for whoever waits; none where all are taken.
+    fn take(&mut self, by: Waits) -> Option<i16> {
+        if let Some(stream) = self.free.pop() {
+            self.waits[stream.unsigned_abs() as usize] = by;
+            return Some(stream);
+        }
+        let next = i16::try_from(self.waits.len()).ok()?;
+        self.waits.push(by);
+        Some(next)
+    }
+
+    /// Who waited for the answer on this stream, which is free again.
+    pub(super) fn answered(&mut self, stream: i16) -> Result<Waits, Lost> {
+        let at = usize::try_from(stream).ok();
+        let waits = at.and_then(|at| self.waits.get_mut(at));
+        match waits.map(|waits| std::mem::replace(waits, Waits::Nobody)) {
+            None | Some(Waits::Nobody) => Err(Lost::Stranger(stream)),
+            Some(waits) => {
+                self.abandoned -= usize::from(waits == Waits::Abandoned);
+                self.free.push(stream);
+                Ok(waits)
+            }
+        }
+    }
+
+    /// The answer on this stream does not count any more.
+    pub(super) fn abandon(&mut self, stream: i16) {
+        self.waits[stream.unsigned_abs() as usize] = Waits::Abandoned;
+        self.abandoned += 1;
+    }
+
+    /// Slots whose answer is waited for.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> {
+        self.waits.iter().filter_map(|waits| match waits {
+            Waits::Slot(slot) => Some(*slot),
+            _ => None,
+        })
+    }
+}
+
+impl Link {
+    /// Takes a connection over from the blocking client that opened it.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    pub(super) fn new(node: usize, opened: HandedOver) -> io::Result<Self> {
+        let HandedOver {
+            mut stream,
+            version,
+            inbox,
+        } = opened;
+        stream.stop_waiting()?;
+        let mut outbox = Outbox::new();
+        if version >= Version::V5 {
+            outbox.frame_from_here();
+        }
+        Ok(Self {
+            node,
+            version,
+            stream,
+            inbox,
+            outbox,
+            written: 0,
+            unsent: Vec::new(),
+            streams: Streams::default(),
+            waits_to_write: false,
+        })
+    }
+
+    /// The descriptor to wait for.
+    ///
+    /// # Errors
+    /// The stream has none.
+    pub(super) fn descriptor(&self) -> io::Result<BorrowedFd<'_>> {
+        let descriptor = self.stream.descriptor();
+        descriptor.ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// Whether another request finds a stream.
+    pub(super) fn has_room(&self) -> bool {
+        !self.streams.free.is_empty() || self.streams.waits.len() < STREAMS
+    }
+
+    /// Appends a request's envelope, whose stream is written into it; none where every stream is taken.
+    pub(super) fn push(&mut self, envelope: &mut [u8], waits: Waits) -> Option<i16> {
+        let stream = self.streams.take(waits)?;
+        envelope[STREAM_AT..STREAM_AT + 2].copy_from_slice(&stream.to_be_bytes());
+        if let Waits::Slot(slot) = waits {
+            self.unsent.push((self.outbox.bytes().len(), slot));
+        }
+        self.outbox.push(envelope);
+        Some(stream)
+    }
+
+    /// Bytes that wait to be sent.
+    pub(super) fn pending(&self) -> usize {
+        self.outbox.bytes().len() - self.written
+    }
+
+    /// The start of this slot's operation is of no interest any more.
+    pub(super) fn forget(&mut self, slot: usize) {
+        self.unsent.retain(|(_, waiting)| *waiting != slot);
+    }
+
+    /// Hands over as many bytes as the system takes, and says of each operation whose first byte is among them when
+    /// that was.
+    pub(super) fn flush(&mut self, mut started: impl FnMut(usize, u64)) -> Result<(), Lost> {
+        self.outbox.seal();
+        if self.stream.holds_back() {
+            match self.stream.flush() {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        while self.written < self.outbox.bytes().len() {
+            let now_ns = sys::monotonic_ns();
+            match self.stream.write(&self.outbox.bytes()[self.written..]) {
+                // Not even the encryption's own memory takes more.
+                Ok(0) => return Ok(()),
+                Ok(count) => {
+                    self.written += count;
+                    let sent = |(begins, _): &(usize, usize)| *begins < self.written;
+                    let count = self.unsent.iter().take_while(|one| sent(one)).count();
+                    for (_, slot) in self.unsent.drain(..count) {
+                        started(slot, now_ns);
+                    }
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return Ok(()),
+                    io::ErrorKind::Interrupted => {}
+                    _ => return Err(error.into()),
+                },
+            }
+        }
+        self.outbox.clear();
+        self.written = 0;
+        Ok(())
+    }
+
+    /// Whether it is to be waited for until bytes can be written, where that has changed.
+    pub(super) fn write_interest(&mut self) -> Option<bool> {
+        let wanted = self.pending() > 0 || self.stream.holds_back();
+        (std::mem::replace(&mut self.waits_to_write, wanted) != wanted).then_some(wanted)
+    }
+
+    /// Reads once: whether more may be there, or none where nothing was.
+    pub(super) fn read(&mut self) -> Result<Option<bool>, Lost> {
+        if self.streams.abandoned > MOST_ABANDONED {
+            return Err(Lost::Silent(self.streams.abandoned));
+        }
+        loop {
+            let room = self.inbox.space(READ_BYTES);
+            let most = room.len();
+            match self.stream.read(room) {
+                Ok(0) => return Err(Lost::Closed),
+                Ok(count) => {
+                    self.inbox.filled(count);
+                    return Ok(Some(count == most || !self.stream.is_plain()));
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return Ok(None),
+                    io::ErrorKind::Interrupted => {}
+                    _ => return Err(error.into()),
+                },
+            }
+        }
+    }
+}

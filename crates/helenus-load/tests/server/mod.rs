@@ -1,0 +1,170 @@
+//! A server that says what a script says to EXECUTE and BATCH, and behaves otherwise.
+//! Refuses data: reads find nothing.
+
+use helenus_cql::codec::envelope::{Header, Opcode};
+use helenus_cql::codec::{
+    Envelope, Inbox, Outbox, QueryResult, Request, Response, ServerError, ServerErrorKind, Version,
+};
+use helenus_load::null;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+/// What the server does with a request.
+pub(crate) enum Reply {
+    /// It answers.
+    Says(Response),
+    /// It sends these bytes in place of an answer.
+    Sends(fn(&Header) -> Vec<u8>),
+    /// It closes the connection.
+    Closes,
+    /// It answers nothing.
+    Nothing,
+}
+
+/// An answer to a write.
+pub(crate) fn done() -> Reply {
+    Reply::Says(Response::Result(QueryResult::Void))
+}
+
+/// An ERROR.
+pub(crate) fn refuses(kind: ServerErrorKind, message: &str) -> Reply {
+    Reply::Says(Response::Error(ServerError {
+        message: message.to_owned(),
+        kind,
+    }))
+}
+
+/// What is asked: the number of the execution over all connections, and the statement's id.
+pub(crate) type Script = dyn Fn(u64) -> Reply + Send + Sync;
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    /// Executions of statements that the connection knew.
+    pub(crate) executed: Arc<AtomicU64>,
+    /// Connections that were accepted.
+    pub(crate) accepted: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // Lets the listener look.
+        let _gone = TcpStream::connect(self.address);
+    }
+}
+
+impl Server {
+    /// A server that speaks `version` and older, and forgets a connection's statements after so many executions.
+    pub(crate) fn start(version: Version, forgets_after: u64, script: Box<Script>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let server = Self {
+            address: listener.local_addr().expect("an address"),
+            executed: Arc::default(),
+            accepted: Arc::default(),
+            over: Arc::default(),
+        };
+        let (over, accepted) = (Arc::clone(&server.over), Arc::clone(&server.accepted));
+        let shared = Arc::new(Shared {
+            version,
+            forgets_after,
+            script,
+            executed: Arc::clone(&server.executed),
+        });
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                accepted.fetch_add(1, Ordering::SeqCst);
+                let shared = Arc::clone(&shared);
+                let stream = stream.expect("a connection");
+                thread::spawn(move || serve(&shared, stream));
+            }
+        });
+        server
+    }
+}
+
+struct Shared {
+    version: Version,
+    forgets_after: u64,
+    script: Box<Script>,
+    executed: Arc<AtomicU64>,
+}
+
+fn serve(shared: &Shared, mut stream: TcpStream) {
+    let (mut inbox, mut framed) = (Inbox::new(), false);
+    let mut known = BTreeSet::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(count @ 1..) = stream.read(&mut buffer) else {
+            return;
+        };
+        inbox.push(&buffer[..count]);
+        let mut outbox = Outbox::new();
+        if framed {
+            outbox.frame_from_here();
+        }
+        let mut closes = false;
+        let mut raw = Vec::new();
+        while let Some(envelope) = inbox.pop().expect("a request") {
+            let header = envelope.header;
+            let version = header.version.min(shared.version);
+            let of = |version| Header { version, ..header };
+            let reply = match header.version > shared.version {
+                true => refuses(ServerErrorKind::Protocol, "unsupported protocol version"),
+                false => answer(shared, &mut known, &envelope),
+            };
+            match reply {
+                Reply::Says(response) => outbox.push(&null::encoded(&of(version), &response)),
+                Reply::Sends(bytes) => raw = bytes(&header),
+                Reply::Closes => closes = true,
+                Reply::Nothing => {}
+            }
+            if header.opcode == Opcode::Startup && version == Version::V5 {
+                // The answer to STARTUP is the last that is not in a frame.
+                outbox.seal();
+                stream.write_all(outbox.bytes()).expect("sends");
+                framed = true;
+                outbox = Outbox::new();
+                outbox.frame_from_here();
+                inbox.expect_frames();
+            }
+        }
+        outbox.seal();
+        let sent = stream.write_all(outbox.bytes());
+        if sent.and_then(|()| stream.write_all(&raw)).is_err() || closes {
+            return;
+        }
+    }
+}
+
+fn answer(shared: &Shared, known: &mut BTreeSet<Vec<u8>>, envelope: &Envelope) -> Reply {
+    let Header {
+        opcode, version, ..
+    } = envelope.header;
+    if opcode == Opcode::Execute {
+        let request = Request::decode(version, opcode, &envelope.body).expect("a request");
+        let Request::Execute { id, .. } = request else {
+            panic!("{request:?}");
+        };
+        if !known.contains(&id) {
+            return refuses(ServerErrorKind::Unprepared { id }, "who is that?");
+        }
+        let number = shared.executed.fetch_add(1, Ordering::SeqCst);
+        if (number + 1).is_multiple_of(shared.forgets_after) {
+            known.clear();
+        }
+        return (shared.script)(number);
+    }
+    let said = null::answer(&envelope.header, &envelope.body).expect("a request");
+    if let Response::Result(QueryResult::Prepared(prepared)) = &said {
+        known.insert(prepared.id.clone());
+    }
+    Reply::Says(said)
+}
