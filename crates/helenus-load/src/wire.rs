@@ -423,8 +423,9 @@ impl Wire {
                 // An event: only the watcher's connection asks for them.
                 continue;
             }
-            let waits = link.streams.answered(view.header.stream)?;
+            // Read before its stream is free: whoever waits on it fails with the connection where it cannot be read.
             let said = answer(&view.header, view.body)?;
+            let waits = link.streams.answered(view.header.stream)?;
             let slot_at = match waits {
                 Waits::Slot(slot) => slot,
                 Waits::Statement(place) => {

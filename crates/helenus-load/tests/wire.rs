@@ -203,21 +203,20 @@ fn what_is_not_the_protocol_ends_the_connection_with_its_reason() {
 
 #[test]
 fn half_a_frame_and_silence_are_client_time_outs() {
-    for reply in [
-        || Reply::Nothing,
-        || {
-            Reply::Sends(|header| {
-                let response = Response::Result(QueryResult::Void);
-                let mut bytes = encoded(header, &response);
-                bytes.truncate(5);
-                bytes
-            })
-        },
-    ] {
+    let half: fn(&Header) -> Vec<u8> = |header| {
+        let mut bytes = encoded(header, &Response::Result(QueryResult::Void));
+        bytes.truncate(5);
+        bytes
+    };
+    for halves in [false, true] {
         let server = Server::start(
             Version::V4,
             NEVER,
-            Box::new(move |number| if number >= 400 { reply() } else { done() }),
+            Box::new(move |number| match number {
+                0..400 => done(),
+                400 if halves => Reply::Sends(half),
+                _ => Reply::Nothing,
+            }),
         );
         let mut plan = plan(server.address, writes());
         plan.operation_timeout_ms = 150;

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 /// Who may use whom inside the workspace. The drawing of ARCHITECTURE.md is this list.
 const EDGES: &[(&str, &[&str])] = &[
+    ("bare-loop", &["helenus-cql", "helenus-model"]),
     (
         "helenus",
         &[
@@ -118,7 +119,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["helenus-model"]),
     // The protocol's checksums.
     ("crc32fast", &["helenus-cql"]),
-    // TLS; the driver takes its configuration from here.
+    // TLS; the generator takes its configuration from here.
     ("rustls", &["helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.
     (
@@ -136,6 +137,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
+            "bare-loop",
             "helenus",
             "helenus-cluster",
             "helenus-fake-node",
