@@ -10,6 +10,7 @@ mod kubectl;
 mod operated;
 mod pods;
 mod ring;
+mod tls;
 
 pub use apply::{ApplyError, Owned, apply, begin, form, owned, remove};
 pub use ask::{AskError, cql, facts};
@@ -20,6 +21,7 @@ pub use kubectl::{Kubectl, KubectlError};
 pub use operated::{Operated, OperatedError, operators, wait_operated};
 pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
+pub use tls::new_secrets;
 
 use crate::attach::random_password;
 use crate::error::{Class, Problem};
@@ -171,6 +173,11 @@ impl KubeClusters {
         }
     }
 
+    /// What is kept of a cluster beside its state.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.json"))
     }
@@ -227,11 +234,13 @@ impl KubeClusters {
     /// Forgets a cluster.
     ///
     /// # Errors
-    /// The file cannot be deleted.
+    /// Its files cannot be deleted.
     pub fn forget(&self, name: &str) -> io::Result<()> {
-        match fs::remove_file(self.file(name)) {
+        let gone = |deleted: io::Result<()>| match deleted {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
-        }
+        };
+        gone(fs::remove_dir_all(self.folder(name)))?;
+        gone(fs::remove_file(self.file(name)))
     }
 }

@@ -206,15 +206,16 @@ fn password(reference: &SecretReference) -> Result<String, ClientError> {
 /// As [`options`].
 pub fn tls(reference: &TlsReference) -> Result<Tls, ClientError> {
     let ca = read(&reference.ca)?;
+    let name = reference.name.as_deref();
     let Some(client) = &reference.client else {
-        return Tls::new(&ca, None).map_err(|error| key(&reference.ca, error));
+        return Tls::of(&ca, name, None).map_err(|error| key(&reference.ca, error));
     };
     let certificate = read(&client.certificate)?;
     let identity = Identity {
         certificate: &certificate,
         key: &private(&client.key)?,
     };
-    Tls::new(&ca, Some(identity)).map_err(|error| key(&client.certificate, error))
+    Tls::of(&ca, name, Some(identity)).map_err(|error| key(&client.certificate, error))
 }
 
 /// A file that only its owner can read.

@@ -13,6 +13,7 @@ use helenus_cql::client::ClientError;
 use helenus_model::access::{Access, CREDENTIALS_FOLDER, TLS_FOLDER};
 use helenus_model::plan::{ClusterPlan, KEYSTORE_PASSWORD_MARK, NodePlan};
 use std::io::{self, Write as _};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 const PASSWORD_BYTES: usize = 32;
 
 /// The keystores' password in the folder of certificates.
-const KEYSTORE_PASSWORD: &str = "keystore.password";
+pub(crate) const KEYSTORE_PASSWORD: &str = "keystore.password";
 
 /// Why a cluster could not be secured.
 #[derive(Debug, thiserror::Error)]
@@ -106,14 +107,17 @@ impl Problem for SecureError {
 pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
     let folder = Path::new(&plan.folder);
     if plan.security.tls {
-        whole(&folder.join(TLS_FOLDER), "the certificates", |into| {
-            let password = random_word()?;
-            let made = Certificates::make(plan, &password)?;
-            let mut files = made.files;
-            files.push((KEYSTORE_PASSWORD.to_owned(), line(&password)));
-            write_all(into, files, "the certificates")
-        })?;
-        provide_newcomers(plan)?;
+        let server = |node: &NodePlan| Server {
+            name: node.name.clone(),
+            dns: Vec::new(),
+            addresses: vec![node.address, Ipv4Addr::LOCALHOST],
+        };
+        let parties = Parties {
+            cluster: &plan.name,
+            servers: plan.nodes.iter().map(server).collect(),
+            client_auth: plan.security.client_auth,
+        };
+        provide_certificates(&folder.join(TLS_FOLDER), parties)?;
     }
     if !plan.security.is_open() {
         whole(
@@ -133,30 +137,75 @@ pub fn provide(plan: &ClusterPlan) -> Result<(), SecureError> {
     Ok(())
 }
 
-/// Makes the keystores of nodes that joined after the authority was made.
-fn provide_newcomers(plan: &ClusterPlan) -> Result<(), SecureError> {
-    let folder = Path::new(&plan.folder).join(TLS_FOLDER);
-    let what = "the certificates";
-    let failed = |source| SecureError::Io { what, source };
-    for node in &plan.nodes {
-        if folder.join(format!("{}.p12", node.name)).exists() {
-            continue;
-        }
-        let key = match fs::read_to_string(folder.join(certificates::CA_KEY)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(SecureError::NoAuthority {
-                    cluster: plan.name.clone(),
-                    node: node.name.clone(),
-                });
-            }
-            key => key.map_err(failed)?,
-        };
-        let ca = fs::read_to_string(folder.join(certificates::CA)).map_err(failed)?;
-        let password = fs::read_to_string(folder.join(KEYSTORE_PASSWORD)).map_err(failed)?;
-        let store = Certificates::add(plan, node, (&ca, &key), password.trim_end())?;
-        write_all(&folder, vec![store], what)?;
+/// Those of a cluster who need certificates.
+pub(crate) struct Parties<'a> {
+    /// Name of the cluster.
+    pub(crate) cluster: &'a str,
+    /// Its nodes.
+    pub(crate) servers: Vec<Server>,
+    /// Whether clients show one, too.
+    pub(crate) client_auth: bool,
+}
+
+/// A node, or nodes that share a certificate.
+pub(crate) struct Server {
+    /// What the keystore is called by.
+    pub(crate) name: String,
+    /// Names that it is found by, beside localhost.
+    pub(crate) dns: Vec<String>,
+    /// Its addresses.
+    pub(crate) addresses: Vec<Ipv4Addr>,
+}
+
+impl Server {
+    /// File name of its keystore.
+    pub(crate) fn keystore(&self) -> String {
+        format!("{}.p12", self.name)
     }
-    Ok(())
+}
+
+/// Makes what is missing of the certificates in this folder; what is there stays.
+///
+/// # Errors
+/// The folder cannot be written, or the authority's key is gone and somebody needs it.
+pub(crate) fn provide_certificates(folder: &Path, parties: Parties<'_>) -> Result<(), SecureError> {
+    let what = "the certificates";
+    whole(folder, what, |into| {
+        let password = random_word()?;
+        let mut files = Certificates::make(&parties, &password)?.files;
+        files.push((KEYSTORE_PASSWORD.to_owned(), line(&password)));
+        write_all(into, files, what)
+    })?;
+    let has = |file: &str| folder.join(file).exists();
+    let Parties {
+        cluster,
+        mut servers,
+        client_auth,
+    } = parties;
+    servers.retain(|server| !has(&server.keystore()));
+    let newcomers = Parties {
+        cluster,
+        servers,
+        client_auth: client_auth && !has(certificates::CLIENT),
+    };
+    let first = newcomers.servers.first().map(|server| &server.name);
+    let Some(first) = first.map_or(newcomers.client_auth.then_some("a client"), |n| Some(n)) else {
+        return Ok(());
+    };
+    let failed = |source| SecureError::Io { what, source };
+    let key = match fs::read_to_string(folder.join(certificates::CA_KEY)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(SecureError::NoAuthority {
+                cluster: cluster.to_owned(),
+                node: first.to_owned(),
+            });
+        }
+        key => key.map_err(failed)?,
+    };
+    let ca = fs::read_to_string(folder.join(certificates::CA)).map_err(failed)?;
+    let password = fs::read_to_string(folder.join(KEYSTORE_PASSWORD)).map_err(failed)?;
+    let made = Certificates::add(&newcomers, (&ca, &key), password.trim_end())?;
+    write_all(folder, made.files, what)
 }
 
 /// The configuration with which a real cqlsh gets in: `cqlsh --cqlshrc=FILE`; none where an open cluster needs none.

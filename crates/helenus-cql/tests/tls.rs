@@ -35,7 +35,10 @@ impl Authority {
 
     fn sign(&self, address: Ipv4Addr) -> (Certificate, KeyPair) {
         let mut params = CertificateParams::default();
-        params.subject_alt_names = vec![SanType::IpAddress(IpAddr::V4(address))];
+        params.subject_alt_names = vec![
+            SanType::IpAddress(IpAddr::V4(address)),
+            SanType::DnsName("demo".try_into().expect("a name")),
+        ];
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("signed");
         (certificate, key)
@@ -109,6 +112,26 @@ fn who_trusts_another_authority_or_dialled_another_address_does_not() {
         assert!(matches!(error, ClientError::Tls { .. }), "{error:?}");
         assert!(error.hint().is_some_and(|hint| hint.contains("authority")));
     }
+}
+
+#[test]
+fn where_a_name_is_expected_the_address_does_not_count_and_the_authority_does() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    // Its certificate is for another address than the one that is dialled, and for the name.
+    let server = authority.server(Ipv4Addr::new(127, 9, 9, 9), false);
+    let named = |authority: &Authority, name: &str| {
+        let pem = authority.certificate.pem();
+        let tls = Tls::named(pem.as_bytes(), name, None).expect("trust");
+        Client::connect(server.addr, &options(Some(tls), Version::V5))
+    };
+    named(&authority, "demo").expect("gets in");
+    for refused in [named(&authority, "demo2"), named(&other, "demo")] {
+        let error = refused.expect_err("not trusted");
+        assert!(matches!(error, ClientError::Tls { .. }), "{error:?}");
+    }
+    let pem = authority.certificate.pem();
+    let error = Tls::named(pem.as_bytes(), "no name", None).expect_err("no name");
+    assert!(matches!(error, TlsError::Unusable { .. }), "{error:?}");
 }
 
 #[test]

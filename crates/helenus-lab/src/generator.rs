@@ -8,6 +8,7 @@ use helenus_cluster::context::Context;
 use helenus_cluster::kube::KubeJob;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
+use helenus_cql::input;
 use helenus_model::access::Access;
 use helenus_model::network::client_of;
 use helenus_model::result::{Beside, RunResult};
@@ -34,6 +35,9 @@ pub enum GeneratorError {
     /// The secret could not be read.
     #[error("cannot read the password from {0}")]
     Secret(String),
+    /// A certificate or its key could not be read.
+    #[error("cannot read {0}, which the generators need for TLS")]
+    Certificate(String),
 }
 
 /// Where generators stand.
@@ -204,8 +208,18 @@ fn start_in_pod(
 
 /// The values of the plan's references, by their names: files of this machine are not there.
 fn values(plan: &RunPlan) -> Result<BTreeMap<String, String>, GeneratorError> {
+    let mut values = BTreeMap::new();
+    if let Some(tls) = &plan.tls {
+        let client = tls.client.iter();
+        let files = client.flat_map(|client| [&client.certificate, &client.key]);
+        for path in files.chain([&tls.ca]) {
+            let text = input::text(Path::new(path));
+            let text = text.map_err(|_| GeneratorError::Certificate(path.clone()))?;
+            values.insert(path.clone(), text);
+        }
+    }
     let Some(credentials) = &plan.credentials else {
-        return Ok(BTreeMap::new());
+        return Ok(values);
     };
     let (SecretReference::Variable(name) | SecretReference::File(name)) = &credentials.password;
     let access = Access {
@@ -216,7 +230,8 @@ fn values(plan: &RunPlan) -> Result<BTreeMap<String, String>, GeneratorError> {
     let found = options.ok().and_then(|options| options.credentials);
     let found = found.ok_or_else(|| GeneratorError::Secret(name.clone()))?;
     let value = found.password.expose().to_owned();
-    Ok(BTreeMap::from([(name.clone(), value)]))
+    values.insert(name.clone(), value);
+    Ok(values)
 }
 
 /// The generator where it reaches the nodes: of a cluster with a network of its own, where a client of that data centre

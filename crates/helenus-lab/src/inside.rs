@@ -31,16 +31,12 @@ pub enum InsideError {
     /// A node that does not say what it sees.
     #[error("the nodes of {0} do not say what they see")]
     NoView(String),
-    /// Generators would need its certificates.
-    #[error("{0} speaks TLS, which generators in pods cannot yet")]
-    Tls(String),
 }
 
 impl Problem for InsideError {
     fn class(&self) -> Class {
         match self {
             Self::NotReady(..) | Self::NoView(_) => Class::Cluster,
-            Self::Tls(_) => Class::Usage,
         }
     }
 
@@ -50,7 +46,6 @@ impl Problem for InsideError {
                 Some(format!("helenus kube wait {name} says what they wait for"))
             }
             Self::NoView(_) => None,
-            Self::Tls(_) => Some("measure one without --tls".to_owned()),
         }
     }
 }
@@ -85,10 +80,12 @@ impl KubeTarget {
     /// # Errors
     /// There is none of that name, its context leads elsewhere now, or a pod of it does not serve.
     pub fn look(context: &Context, name: &str, access: Access) -> Result<Self, ClusterError> {
-        let state = KubeClusters::of(&context.paths.state).load(name)?;
-        if state.plan.security.tls {
-            return Err(InsideError::Tls(name.to_owned()).into());
-        }
+        let clusters = KubeClusters::of(&context.paths.state);
+        let state = clusters.load(name)?;
+        let access = Access {
+            tls: clusters.tls(&state),
+            ..access
+        };
         let kubectl = state.kubectl()?;
         let plan = state.rendered()?;
         let mut pods = kube::pods(&kubectl, &state)?;

@@ -200,9 +200,9 @@ pub fn kube(context: &Context, name: &str, given: &Given) -> Result<Target, Targ
         data_center: nodes.first().map(|node| node.data_center.clone()),
         nodes: nodes.len(),
         cluster: None,
+        access: there.access.clone(),
         kube: Some(there),
         endpoints: nodes.iter().map(|node| node.address).collect(),
-        access: given.access.clone(),
         owned: true,
         foreign: None,
     })

@@ -71,9 +71,14 @@ impl Secrets {
             .map_err(|_quotes_the_text| SecretError::Shape)
     }
 
+    /// What came for this variable or file.
+    pub(crate) fn handed_over(&self, name: &str) -> Option<&String> {
+        self.0.get(name)
+    }
+
     pub(crate) fn value(&self, reference: &SecretReference) -> Result<String, SecretError> {
         let (SecretReference::Variable(name) | SecretReference::File(name)) = reference;
-        if let Some(value) = self.0.get(name) {
+        if let Some(value) = self.handed_over(name) {
             return Ok(value.clone());
         }
         match reference {
@@ -85,7 +90,7 @@ impl Secrets {
     }
 }
 
-pub(crate) fn read_private(path: &str) -> Result<String, SecretError> {
+fn read_private(path: &str) -> Result<String, SecretError> {
     let failed = |source| SecretError::File {
         path: path.to_owned(),
         source,

@@ -145,8 +145,8 @@ fn run_on_cluster(
         None => None,
         Some(credentials) => Some(secrets.value(&credentials.password)?),
     };
-    let tls = plan.tls.as_ref().map(trust::tls).transpose()?;
-    match Wire::connect(plan, password, tls, stop)? {
+    let tls = plan.tls.as_ref().map(|tls| trust::tls(tls, secrets));
+    match Wire::connect(plan, password, tls.transpose()?, stop)? {
         None => Ok(ServeEnd::Stopped),
         Some(wire) => run(plan, wire, lines, (stop, moments)),
     }

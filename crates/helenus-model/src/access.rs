@@ -48,6 +48,9 @@ pub struct TlsReference {
     /// What the client shows of itself; none where it stays unnamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCertificate>,
+    /// The name for which the nodes' certificates are; none where each is for its node's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A client's certificate and its key.
@@ -99,6 +102,7 @@ impl Access {
                 certificate: format!("{folder}/{TLS_FOLDER}/client.pem"),
                 key: format!("{folder}/{TLS_FOLDER}/client.key"),
             }),
+            name: None,
         });
         Self { credentials, tls }
     }

@@ -2,11 +2,13 @@
 //! Refuses what exists already without the cluster's id, and keeps volumes unless they were asked for.
 
 use super::kubectl::{has_id, items};
-use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError};
+use super::{KubeClusters, KubeState, KubeStateError, Kubectl, KubectlError, tls};
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
+use crate::secure::SecureError;
 use helenus_model::kube::options::Form;
 use helenus_model::kube::{ID, KubePlan};
+use helenus_model::yaml::document::Mapping;
 use serde::Serialize;
 use serde_json::Value;
 use std::io;
@@ -50,6 +52,9 @@ pub enum ApplyError {
     /// Its state.
     #[error(transparent)]
     State(#[from] KubeStateError),
+    /// Its certificates.
+    #[error(transparent)]
+    Secure(#[from] SecureError),
     /// Its file.
     #[error("the state of the cluster cannot be kept")]
     Io(#[from] io::Error),
@@ -67,6 +72,7 @@ impl Problem for ApplyError {
             Self::Foreign(_) | Self::NoNamespace(_) => Class::Usage,
             Self::Kubectl(error) => error.class(),
             Self::State(error) => error.class(),
+            Self::Secure(error) => error.class(),
             Self::Io(_) => Class::Environment,
             Self::Stays(_) => Class::Cluster,
             Self::Interrupted => Class::Interrupted,
@@ -82,6 +88,7 @@ impl Problem for ApplyError {
             Self::NoNamespace(name) => Some(format!("kubectl create namespace {name}")),
             Self::Kubectl(error) => error.hint(),
             Self::State(error) => error.hint(),
+            Self::Secure(error) => error.hint(),
             Self::Io(_) => Some("set HELENUS_HOME to a writable folder".to_owned()),
             Self::Stays(_) => Some(
                 "its worker may be gone: kubectl get nodes; then `helenus kube rm` again"
@@ -145,7 +152,7 @@ pub fn begin(
             return Err(ApplyError::NoNamespace(named.clone()));
         }
     }
-    let manifests = plan.stream();
+    let manifests = plan.stream_with(tls::heads(&plan, &state.options));
     let words = ["get", "--ignore-not-found", "-f", "-"];
     let found = kubectl.json(&words, &manifests)?;
     let foreign = items(&found).into_iter();
@@ -159,12 +166,20 @@ pub fn begin(
     }
 }
 
-/// Applies all manifests, and counts the objects.
+/// Applies all manifests, with the Secrets of their keystores, and counts the objects.
 ///
 /// # Errors
 /// What the API server refuses; what was applied before that stays, and [`remove`] knows it.
-pub fn apply(kubectl: &Kubectl, state: &KubeState) -> Result<usize, ApplyError> {
-    let text = kubectl.apply(&state.rendered()?.stream())?;
+pub fn apply(
+    kubectl: &Kubectl,
+    clusters: &KubeClusters,
+    state: &KubeState,
+) -> Result<usize, ApplyError> {
+    let plan = state.rendered()?;
+    let folder = clusters.folder(state.name());
+    let secrets = tls::secrets(&folder, &state.plan, &state.options, &plan)?;
+    let secrets = secrets.iter().map(Mapping::render).collect();
+    let text = kubectl.apply(&plan.stream_with(secrets))?;
     Ok(text.lines().count())
 }
 

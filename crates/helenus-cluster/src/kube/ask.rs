@@ -52,7 +52,7 @@ impl Problem for AskError {
                 Some(OTHER_IMAGE.to_owned())
             }
             Self::Refused { said, .. } if wants_password(said) => {
-                Some("give --user and --password-from".to_owned())
+                Some("give --user and --password-from (kube cql: --password-env)".to_owned())
             }
             Self::Refused { .. } => None,
         }

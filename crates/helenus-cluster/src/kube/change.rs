@@ -98,7 +98,7 @@ pub fn scale(
         };
         state.options.replicas.insert(set.name.clone(), replicas);
         clusters.save(state)?;
-        apply(kubectl, state)?;
+        apply(kubectl, clusters, state)?;
         if let Scaling::Remove(set) = step {
             let name = step.pod();
             until_gone(kubectl, state, &name, within, cancel)?;

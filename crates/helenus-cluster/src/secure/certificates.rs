@@ -2,10 +2,9 @@
 //! Refuses to sign for anybody but the cluster's nodes and clients: its key stays in the cluster's folder, for nodes
 //! that join later.
 
-use super::SecureError;
+use super::{Parties, SecureError, Server};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use helenus_model::plan::{ClusterPlan, NodePlan};
 use p12_keystore::{
     Certificate as StoredCertificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain,
 };
@@ -13,7 +12,7 @@ use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Certificates hold for ten years: a cluster for tests does not die of them, and no clock is that wrong.
@@ -47,41 +46,38 @@ struct Holder {
 
 impl Certificates {
     /// All that a cluster needs, its keystores closed with `password`.
-    pub(super) fn make(plan: &ClusterPlan, password: &str) -> Result<Self, SecureError> {
-        let (authority, pem) = Authority::new(&plan.name)?;
+    pub(super) fn make(parties: &Parties<'_>, password: &str) -> Result<Self, SecureError> {
+        let (authority, pem) = Authority::new(parties.cluster)?;
         let mut files = vec![
             (CA.to_owned(), pem.into_bytes()),
             (CA_KEY.to_owned(), authority.key()),
             ("truststore.p12".to_owned(), authority.truststore(password)?),
         ];
-        for node in &plan.nodes {
-            files.push(authority.of_node(plan, node, password)?);
+        for server in &parties.servers {
+            files.push(authority.of_server(parties.cluster, server, password)?);
         }
-        if plan.security.client_auth {
-            let name = format!("client of {}", plan.name);
-            let client = authority.sign(&name, &[], &BOTH[1..])?;
-            let store = authority.keystore("client", &client, password)?;
-            files.push(("client.p12".to_owned(), store));
-            files.push((
-                "client.pem".to_owned(),
-                client.certificate.pem().into_bytes(),
-            ));
-            files.push((
-                "client.key".to_owned(),
-                client.key.serialize_pem().into_bytes(),
-            ));
+        if parties.client_auth {
+            files.extend(authority.of_client(parties.cluster, password)?);
         }
         Ok(Self { files })
     }
 
-    /// The keystore of a node that joins a cluster whose authority is there already: its certificate and key as PEM.
+    /// The keystores of nodes that join a cluster whose authority is there already (its certificate and key as PEM), and
+    /// what a client shows where none was made.
     pub(super) fn add(
-        plan: &ClusterPlan,
-        node: &NodePlan,
+        parties: &Parties<'_>,
         (ca, key): (&str, &str),
         password: &str,
-    ) -> Result<(String, Vec<u8>), SecureError> {
-        Authority::known(&plan.name, ca, key)?.of_node(plan, node, password)
+    ) -> Result<Self, SecureError> {
+        let authority = Authority::known(parties.cluster, ca, key)?;
+        let servers = parties.servers.iter();
+        let mut files = servers
+            .map(|server| authority.of_server(parties.cluster, server, password))
+            .collect::<Result<Vec<_>, _>>()?;
+        if parties.client_auth {
+            files.extend(authority.of_client(parties.cluster, password)?);
+        }
+        Ok(Self { files })
     }
 }
 
@@ -90,6 +86,9 @@ pub(super) const CA: &str = "ca.pem";
 
 /// The authority's key, for nodes that join later.
 pub(super) const CA_KEY: &str = "ca.key";
+
+/// What a client shows.
+pub(super) const CLIENT: &str = "client.pem";
 
 /// What a node's certificate is for: it is a client of its peers.
 const BOTH: [ExtendedKeyUsagePurpose; 2] = [
@@ -148,22 +147,41 @@ impl Authority {
     }
 
     /// The name and contents of a node's keystore.
-    fn of_node(
+    fn of_server(
         &self,
-        plan: &ClusterPlan,
-        node: &NodePlan,
+        cluster: &str,
+        server: &Server,
         password: &str,
     ) -> Result<(String, Vec<u8>), SecureError> {
-        let name = format!("{}/{}", plan.name, node.name);
-        let holder = self.sign(&name, &[node.address, Ipv4Addr::LOCALHOST], &BOTH)?;
-        let store = self.keystore(&node.name, &holder, password)?;
-        Ok((format!("{}.p12", node.name), store))
+        let name = format!("{cluster}/{}", server.name);
+        let holder = self.sign(&name, Some(server), &BOTH)?;
+        let store = self.keystore(&server.name, &holder, password)?;
+        Ok((server.keystore(), store))
+    }
+
+    /// What a client shows, as a keystore and as PEM.
+    fn of_client(
+        &self,
+        cluster: &str,
+        password: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, SecureError> {
+        let name = format!("client of {cluster}");
+        let client = self.sign(&name, None, &BOTH[1..])?;
+        let store = self.keystore("client", &client, password)?;
+        Ok(vec![
+            ("client.p12".to_owned(), store),
+            (CLIENT.to_owned(), client.certificate.pem().into_bytes()),
+            (
+                "client.key".to_owned(),
+                client.key.serialize_pem().into_bytes(),
+            ),
+        ])
     }
 
     fn sign(
         &self,
         name: &str,
-        addresses: &[Ipv4Addr],
+        server: Option<&Server>,
         purposes: &[ExtendedKeyUsagePurpose],
     ) -> Result<Holder, SecureError> {
         let failed = |source| SecureError::Certificate {
@@ -175,12 +193,14 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = purposes.to_vec();
-        if !addresses.is_empty() {
-            let localhost = "localhost".try_into().map_err(failed)?;
-            params.subject_alt_names = vec![SanType::DnsName(localhost)];
-            let ips = addresses
-                .iter()
-                .map(|ip| SanType::IpAddress(IpAddr::V4(*ip)));
+        if let Some(server) = server {
+            let localhost = ["localhost".to_owned()];
+            for name in localhost.iter().chain(&server.dns) {
+                let name = name.as_str().try_into().map_err(failed)?;
+                params.subject_alt_names.push(SanType::DnsName(name));
+            }
+            let ips = server.addresses.iter();
+            let ips = ips.map(|ip| SanType::IpAddress(IpAddr::V4(*ip)));
             params.subject_alt_names.extend(ips);
         }
         let key = KeyPair::generate().map_err(failed)?;

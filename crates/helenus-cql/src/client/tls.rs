@@ -3,14 +3,14 @@
 
 use super::dial::{Stream, cut_short};
 use super::error::ClientError;
-use rustls::client::WantsClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WantsClientCert, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, RootCertStore,
-    SignatureScheme, StreamOwned,
+    SignatureScheme, StreamOwned, WantsVerifier,
 };
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -82,28 +82,46 @@ impl Tls {
     /// # Errors
     /// A text is not PEM, or what stands in it cannot be used.
     pub fn new(ca: &[u8], identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
-        const AUTHORITY: &str = "authority's certificate";
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(ca, AUTHORITY)? {
-            roots
-                .add(certificate)
-                .map_err(|source| TlsError::Unusable {
-                    what: AUTHORITY,
-                    source,
-                })?;
-        }
-        if roots.is_empty() {
-            return Err(TlsError::Empty);
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|source| TlsError::Unusable {
-                what: AUTHORITY,
-                source,
-            })?
-            .with_root_certificates(roots);
+        let builder = builder(AUTHORITY)?.with_root_certificates(roots(ca)?);
         Self::showing(builder, identity)
+    }
+
+    /// As [`Self::new`], for servers whose certificates are all for `name`, whatever address is dialled: in pods those
+    /// change, and only servers of that name have a certificate of the authority.
+    ///
+    /// # Errors
+    /// As [`Self::new`], or `name` is no name of a host.
+    pub fn named(ca: &[u8], name: &str, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
+        let unusable = |source| TlsError::Unusable {
+            what: AUTHORITY,
+            source,
+        };
+        let expected = ServerName::try_from(name.to_owned())
+            .map_err(|error| unusable(rustls::Error::General(error.to_string())))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(ca)?), provider)
+            .build()
+            .map_err(|error| unusable(rustls::Error::General(error.to_string())))?;
+        let verifier = Arc::new(Named { verifier, expected });
+        let builder = builder(AUTHORITY)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
+        Self::showing(builder, identity)
+    }
+
+    /// [`Self::named`] where there is a name, else [`Self::new`].
+    ///
+    /// # Errors
+    /// As those.
+    pub fn of(
+        ca: &[u8],
+        name: Option<&str>,
+        identity: Option<Identity<'_>>,
+    ) -> Result<Self, TlsError> {
+        match name {
+            Some(name) => Self::named(ca, name, identity),
+            None => Self::new(ca, identity),
+        }
     }
 
     /// Takes whatever certificate the server shows, and shows `identity` to one that asks: for a probe that runs beside
@@ -113,13 +131,8 @@ impl Tls {
     /// The identity is not PEM, or cannot be used.
     pub fn unverified(identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let anybody = Arc::new(Anybody(Arc::clone(&provider)));
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|source| TlsError::Unusable {
-                what: CLIENT,
-                source,
-            })?
+        let anybody = Arc::new(Anybody(provider));
+        let builder = builder(CLIENT)?
             .dangerous()
             .with_custom_certificate_verifier(anybody);
         Self::showing(builder, identity)
@@ -200,6 +213,77 @@ impl Tls {
 
 /// What a client shows.
 const CLIENT: &str = "client's certificate or key";
+
+/// Whom it trusts.
+const AUTHORITY: &str = "authority's certificate";
+
+fn builder(what: &'static str) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|source| TlsError::Unusable { what, source })
+}
+
+fn roots(ca: &[u8]) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(ca, AUTHORITY)? {
+        roots
+            .add(certificate)
+            .map_err(|source| TlsError::Unusable {
+                what: AUTHORITY,
+                source,
+            })?;
+    }
+    match roots.is_empty() {
+        true => Err(TlsError::Empty),
+        false => Ok(roots),
+    }
+}
+
+/// Wants certificates of the authority for one name, whatever was dialled.
+#[derive(Debug)]
+struct Named {
+    verifier: Arc<WebPkiServerVerifier>,
+    expected: ServerName<'static>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        _dialled: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verifier
+            .verify_server_cert(certificate, between, &self.expected, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
 
 /// Believes a server that it has the key of its certificate, whatever that says.
 #[derive(Debug)]

@@ -76,7 +76,11 @@ impl BenchError {
             Self::Generator(GeneratorError::Read(ReadError::Failed(failed))) => {
                 failed.stage != Stage::Run
             }
-            Self::Generator(GeneratorError::Start(_) | GeneratorError::Secret(_)) => true,
+            Self::Generator(
+                GeneratorError::Start(_)
+                | GeneratorError::Secret(_)
+                | GeneratorError::Certificate(_),
+            ) => true,
             _ => false,
         }
     }

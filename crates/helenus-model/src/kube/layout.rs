@@ -13,6 +13,9 @@ use crate::yaml;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The domain that clusters have where nobody chose another.
+const DOMAIN: &str = "cluster.local";
+
 /// A data centre.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Center {
@@ -177,6 +180,23 @@ impl Layout {
     pub(super) fn peer_names(&self) -> Vec<String> {
         let of = |center: &Center| format!("{}.{}.svc", center.service, center.namespace);
         self.centers.iter().map(of).collect()
+    }
+
+    /// The names for which the certificate of the pods in a namespace is. The first is the cluster's: who dials a pod by
+    /// its address, which nobody knew before, asks for that one.
+    pub(super) fn certificate_names(&self, namespace: &str) -> Vec<String> {
+        let mut names = vec![self.label.clone()];
+        let own = self.centers.iter().filter(|c| c.namespace == namespace);
+        for center in own {
+            let name = |service: &str| format!("{service}.{namespace}.svc");
+            let clients = &center.clients;
+            names.extend([clients.clone(), format!("{clients}.{namespace}")]);
+            let pods = format!("*.{}", name(&center.service));
+            for name in [name(clients), name(&center.service), pods] {
+                names.extend([format!("{name}.{DOMAIN}"), name]);
+            }
+        }
+        names
     }
 
     /// How many pods there are.

@@ -24,6 +24,9 @@ pub(super) const TIER: &str = "helenus.io/tier";
 /// Label by which Helenus knows what it applied.
 pub const ID: &str = "helenus.io/id";
 
+/// The file of the namespaces.
+pub(super) const NAMESPACES: &str = "0-namespaces.yaml";
+
 /// What the renderers of one cluster share.
 pub(super) struct Cluster<'a> {
     pub(super) plan: &'a ClusterPlan,
@@ -34,11 +37,7 @@ pub(super) struct Cluster<'a> {
 impl Cluster<'_> {
     /// Labels of everything.
     pub(super) fn labels(&self) -> Mapping {
-        Mapping::new()
-            .set("app.kubernetes.io/name", "cassandra")
-            .set(INSTANCE, self.layout.label.as_str())
-            .set("app.kubernetes.io/managed-by", "helenus")
-            .maybe(ID, self.options.id.as_deref())
+        labels(&self.layout.label, self.options.id.as_deref())
     }
 
     /// Labels of what belongs to a data centre.
@@ -72,7 +71,7 @@ impl Cluster<'_> {
                 .collect::<Vec<_>>()
         };
         vec![
-            ("0-namespaces.yaml", "namespaces", self.namespaces()),
+            (NAMESPACES, "namespaces", self.namespaces()),
             (
                 "1-configmaps.yaml",
                 "cassandra.yaml, JVM flags, seeds and tokens of each StatefulSet",
@@ -242,6 +241,15 @@ impl Cluster<'_> {
         )
         .set("spec", spec)
     }
+}
+
+/// Labels of everything of the cluster whose label is `instance`.
+pub(super) fn labels(instance: &str, id: Option<&str>) -> Mapping {
+    Mapping::new()
+        .set("app.kubernetes.io/name", "cassandra")
+        .set(INSTANCE, instance)
+        .set("app.kubernetes.io/managed-by", "helenus")
+        .maybe(ID, id)
 }
 
 /// The head of a resource.

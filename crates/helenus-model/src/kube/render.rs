@@ -3,7 +3,8 @@
 
 use super::layout::Layout;
 use super::options::{Form, KubeError, Options};
-use super::plain::Cluster;
+use super::plain::{Cluster, NAMESPACES};
+use super::secret::TlsSecret;
 use super::stateful::tls_secret;
 use crate::format::Format;
 use crate::plan::ClusterPlan;
@@ -32,6 +33,9 @@ pub struct KubePlan {
     pub sets: Vec<PodSet>,
     /// The files, in the order in which they are applied.
     pub files: Vec<ManifestFile>,
+    /// Secrets with keystores, which no file has: one per namespace of a cluster with TLS.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<TlsSecret>,
     /// What a person does beside applying them, in order: a command, or a sentence.
     pub steps: Vec<String>,
     /// What to know before it is applied.
@@ -98,9 +102,17 @@ impl KubePlan {
 
     /// All files as one stream of documents, each file with its name in a comment.
     pub fn stream(&self) -> String {
-        let files = self.files.iter();
+        self.stream_with(Vec::new())
+    }
+
+    /// The same with documents of somebody else's behind the namespaces.
+    pub fn stream_with(&self, more: Vec<String>) -> String {
         let text = |file: &ManifestFile| format!("# {}\n{}", file.path, file.text);
-        files.map(text).collect::<Vec<_>>().join("---\n")
+        let (spaces, others): (Vec<_>, Vec<_>) =
+            self.files.iter().partition(|file| file.path == NAMESPACES);
+        let all = spaces.into_iter().map(text).chain(more);
+        let all: Vec<String> = all.chain(others.into_iter().map(text)).collect();
+        all.join("---\n")
     }
 }
 
@@ -161,6 +173,7 @@ pub fn render(plan: &ClusterPlan, options: &Options) -> Result<KubePlan, KubeErr
             Form::Plain | Form::Kustomize => sets(&cluster),
             Form::K8ssandra | Form::CassOperator | Form::HelmValues => Vec::new(),
         },
+        secrets: secrets(&cluster, &namespaces),
         steps: steps(&cluster, &namespaces),
         cautions: cautions(&cluster),
         namespaces,
@@ -181,6 +194,21 @@ fn sets(cluster: &Cluster<'_>) -> Vec<PodSet> {
             replicas: cluster.replicas(set),
             clients: center.clients.clone(),
         }
+    })
+    .collect()
+}
+
+/// The Secrets with keystores that the pods of these namespaces mount.
+fn secrets(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<TlsSecret> {
+    let stores = match cluster.options.form {
+        Form::Plain | Form::Kustomize | Form::K8ssandra => cluster.plan.security.tls,
+        Form::CassOperator | Form::HelmValues => false,
+    };
+    let own = namespaces.iter().filter(|_| stores);
+    own.map(|namespace| TlsSecret {
+        name: tls_secret(&cluster.layout.label),
+        namespace: namespace.clone(),
+        dns: cluster.layout.certificate_names(namespace),
     })
     .collect()
 }
@@ -264,12 +292,13 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
                 medusa.secret
             ));
         }
-        if plan.security.tls {
-            steps.push(format!(
-                "a Secret {} in {namespace} with keystore and truststore (keystore.p12, truststore.p12, keystore.password)",
-                tls_secret(&cluster.layout.label)
-            ));
-        }
+    }
+    // Pods wait for it; its namespace must be there.
+    let tls = plan.security.tls.then(|| {
+        "helenus kube secret tls …the same flags… -o tls.yaml && kubectl apply --server-side -f tls.yaml".to_owned()
+    });
+    if !made_by_us {
+        steps.extend(tls.clone());
     }
     steps.extend(match options.form {
         Form::Plain | Form::Kustomize => {
@@ -285,6 +314,7 @@ fn steps(cluster: &Cluster<'_>, namespaces: &[String]) -> Vec<String> {
             let formed = "render again with --formed, and apply that: from then on a pod whose volume is empty joins";
             let formed = (!options.formed).then(|| formed.to_owned());
             std::iter::once(apply.to_owned())
+                .chain(tls.filter(|_| made_by_us))
                 .chain(wait)
                 .chain(formed)
                 .collect::<Vec<_>>()

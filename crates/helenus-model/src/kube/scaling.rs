@@ -92,6 +92,7 @@ mod tests {
             namespaces: vec!["c".to_owned()],
             sets: sets.iter().map(set).collect(),
             files: Vec::new(),
+            secrets: Vec::new(),
             steps: Vec::new(),
             cautions: Vec::new(),
         }

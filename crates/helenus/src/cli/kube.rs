@@ -4,7 +4,7 @@
 use super::cluster::{NodeFlags, PresetArg};
 use super::topology;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use helenus_model::kube::options::{Form, Spread};
 use helenus_model::units::Bytes;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub(crate) enum KubeWhat {
     Render(Box<Render>),
     /// The configuration of a kind cluster that a topology fits
     Kind(Kind),
-    /// A Secret as a manifest: the superuser's, or that of Medusa's bucket
+    /// A Secret as a manifest: the superuser's, that of Medusa's bucket, or keystores for TLS
     Secret(Secret),
     /// The image that plain pods run, made without a container engine
     Image(image::Image),
@@ -96,6 +96,9 @@ pub(crate) struct KubeCluster {
     pub(crate) preset: Option<PresetArg>,
     #[command(flatten)]
     pub(crate) node: NodeFlags,
+    /// Require a certificate of each client, too
+    #[arg(long, requires = "tls")]
+    pub(crate) client_auth: bool,
     /// Hard limit of each pod's processors, such as 0.5; the JVM and Cassandra see that many
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<f64>,
@@ -236,28 +239,67 @@ pub(crate) struct Kind {
     pub(crate) no_ports: bool,
 }
 
-/// Whose Secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SecretOf {
-    /// Name and password of Cassandra's superuser
-    Superuser,
-    /// Medusa's credentials, for k8ssandra-operator
-    Bucket,
-    /// Medusa's credentials, for the 1.x chart
-    BucketOfChart,
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus kube secret superuser --name demo-superuser --user admin --password-env PASSWORD -o superuser.yaml
   helenus kube secret bucket --name medusa-bucket-key --user-env AWS_ACCESS_KEY_ID \\
                 --password-env AWS_SECRET_ACCESS_KEY -o bucket.yaml
+  helenus kube secret tls wan.toml -o tls.yaml
 
 Values come from the environment or from files, and go into a file that only you can read.")]
 pub(crate) struct Secret {
-    /// Whose
-    #[arg(value_enum)]
+    #[command(subcommand)]
     pub(crate) of: SecretOf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretOf {
+    /// Name and password of Cassandra's superuser
+    #[command(after_help = "Examples:
+  helenus kube secret superuser --name demo-superuser --user admin --password-env PASSWORD -o superuser.yaml")]
+    Superuser(SecretValues),
+    /// Medusa's credentials, for k8ssandra-operator
+    #[command(after_help = "Examples:
+  helenus kube secret bucket --name medusa-bucket-key --user-env AWS_ACCESS_KEY_ID \\
+                --password-env AWS_SECRET_ACCESS_KEY -o bucket.yaml")]
+    Bucket(SecretValues),
+    /// Medusa's credentials, for the 1.x chart
+    #[command(after_help = "Examples:
+  helenus kube secret bucket-of-chart --name medusa-bucket-key --user-env AWS_ACCESS_KEY_ID \\
+                --password-env AWS_SECRET_ACCESS_KEY -o bucket.yaml")]
+    BucketOfChart(SecretValues),
+    /// Keystores of the pods of a cluster with TLS, for manifests that you apply yourself
+    Tls(Box<TlsStores>),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus kube secret tls wan.toml -o tls.yaml
+  helenus kube secret tls -n 3 --name demo --client-auth -o tls.yaml
+
+Give it the flags of `kube render`. It makes an authority of the cluster's own, and a certificate per
+namespace that it signs; its key is kept nowhere, and the next call makes another authority. `kube up` makes
+and applies such Secrets by itself.")]
+pub(crate) struct TlsStores {
+    /// Who reads them: plain, kustomize, k8ssandra
+    #[arg(long = "as", value_name = "FORM", default_value = "plain", value_parser = form())]
+    pub(crate) form: Form,
+    /// The one namespace of all [default: one per data centre]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// File to write, for your eyes only
+    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show the manifest without its values, write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) cluster: KubeCluster,
+}
+
+/// Values of a Secret, and where they come from.
+#[derive(Debug, Args)]
+pub(crate) struct SecretValues {
     /// Name of the Secret
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,

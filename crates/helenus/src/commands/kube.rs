@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &Kube, context: &Context, ui: &Ui) -> Result<u8, Comman
         KubeWhat::Rm(flags) => rm::run(flags, context, ui),
         KubeWhat::Render(flags) => render::run(flags, context, ui),
         KubeWhat::Kind(flags) => kind::run(flags, context, ui),
-        KubeWhat::Secret(flags) => secret::run(flags, ui),
+        KubeWhat::Secret(flags) => secret::run(flags, context, ui),
         KubeWhat::Image(flags) => image::run(flags, context, ui),
     }
 }
@@ -192,7 +192,7 @@ fn planned(
         security: Security {
             auth: flags.node.auth,
             tls: flags.node.tls,
-            client_auth: false,
+            client_auth: flags.client_auth,
         },
         machine: Machine {
             cores: flags.worker_cpus,

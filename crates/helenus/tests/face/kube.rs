@@ -109,6 +109,54 @@ fn a_secret_is_written_for_its_owner_and_shown_to_nobody() {
 }
 
 #[test]
+fn keystores_of_a_cluster_are_written_for_their_owner_and_shown_to_nobody() {
+    let lab = TestLab::new();
+    let file = lab.path("tls.yaml");
+    let to = file.display().to_string();
+    let words = [
+        "kube", "secret", "tls", "--dc", "a=2", "--dc", "b=1", "--name", "demo",
+    ];
+    let written = [&words[..], &["--client-auth", "--tls", "-o", &to]].concat();
+    assert_eq!(
+        lab.done(&written),
+        "secret demo-tls written to [LAB]/tls.yaml, which only you can read: kubectl apply --server-side -f [LAB]/tls.yaml\n"
+    );
+    let mode = fs_err::metadata(&file)
+        .expect("a file")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = fs_err::read_to_string(&file).expect("text");
+    let documents: Vec<&str> = text.split("---\n").collect();
+    assert_eq!(documents.len(), 2, "a Secret per namespace");
+    let value = |document: &str, key: &str| {
+        let line = document
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(key));
+        line.unwrap_or_else(|| panic!("no {key} in {document}"))
+            .to_owned()
+    };
+    let of = |key: &str| [value(documents[0], key), value(documents[1], key)];
+    let [ours, theirs] = of("ca.pem:");
+    assert_eq!(ours, theirs, "one authority");
+    let [ours, theirs] = of("keystore.p12:");
+    assert_ne!(ours, theirs, "a certificate each");
+    assert_eq!(of("namespace:"), [" demo-a", " demo-b"]);
+    assert!(value(documents[1], "client.key:").len() > 100);
+    let dry = lab.done(&[&words[..], &["--dry-run"]].concat());
+    assert!(
+        dry.contains("keystore.p12: \"***\"") && !dry.contains("client.key"),
+        "{dry}"
+    );
+    shot!(lab.run(&["kube", "secret", "tls", "-n3", "--as", "cass-operator", "-o", &to]), @"
+    exit code: 2
+    --- standard error
+    error: cass-operator mounts no keystores from a Secret
+    hint: use --as plain or --as k8ssandra
+    ");
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_cure() {
     let lab = TestLab::new();
     shot!(lab.run(&["kube", "render", "-n", "3", "--as", "helm-values"]), @"

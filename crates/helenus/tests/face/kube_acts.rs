@@ -2,6 +2,7 @@
 //! that a test can tell what to say. A real Kubernetes is `cargo xtask prove kube`.
 
 use crate::lab::{PATIENCE, TestLab, look};
+use std::os::unix::fs::PermissionsExt as _;
 
 /// Answers from files beside it, remembers its words, and puts the cluster's id where an answer has `@ID@`.
 const KUBECTL: &str = r#"#!/bin/sh
@@ -133,6 +134,72 @@ fn a_cluster_is_applied_with_an_id_and_formed_once_it_serves() {
     let waited = lab.done(&["kube", "wait", "demo"]);
     assert!(waited.contains(STATUS.trim()), "{waited}");
     assert!(waited.contains("cluster demo: Cassandra 5.0.9, 2 of 2 pods ready after "));
+}
+
+#[test]
+fn keystores_are_made_once_and_go_to_kubectl_s_standard_input_only() {
+    let lab = lab();
+    let secured = [&UP[..], &["--tls", "--client-auth"]].concat();
+    lab.done(&secured);
+    let secret = |applied: &str| {
+        let documents = applied.split("---\n");
+        let mut own = documents.filter(|text| text.contains("kind: Secret"));
+        own.next().expect("a Secret").to_owned()
+    };
+    let applied = read(&lab, "applied");
+    let first = secret(&applied);
+    assert!(
+        first.contains("name: demo-tls") && first.contains("helenus.io/id: "),
+        "{first}"
+    );
+    for key in [
+        "keystore.p12",
+        "truststore.p12",
+        "keystore.password",
+        "ca.pem",
+        "client.key",
+    ] {
+        assert!(first.contains(&format!("  {key}: ")), "{key}");
+    }
+    let (space, others) = (
+        applied.find("kind: Namespace"),
+        applied.find("kind: StatefulSet"),
+    );
+    let at = applied.find("kind: Secret");
+    assert!(
+        space < at && at < others,
+        "behind its namespace, before the pods that mount it"
+    );
+    assert!(
+        read(&lab, "asked").contains("kind: Secret"),
+        "one of somebody else is not touched"
+    );
+    assert!(!read(&lab, "asked").contains("keystore.p12: "));
+    // Kept as those of local nodes are.
+    let folder = lab.path("home/state/kube/demo/tls");
+    let mode = |path: &std::path::Path| {
+        fs_err::metadata(path).expect("there").permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&folder), 0o700);
+    let files: Vec<_> = fs_err::read_dir(&folder)
+        .expect("files")
+        .flatten()
+        .collect();
+    assert!(
+        files.len() == 8 && files.iter().all(|file| mode(&file.path()) == 0o600),
+        "{files:?}"
+    );
+    fs_err::remove_file(lab.path("kube/applied")).expect("deleted");
+    let again = [&secured[..], &["--preset", "dev"]].concat();
+    lab.done(&again);
+    assert_eq!(
+        secret(&read(&lab, "applied")),
+        first,
+        "the same keys, or no pod would trust another"
+    );
+    lab.write("kube/pods", NOBODY);
+    lab.done(&["kube", "rm", "demo"]);
+    assert!(!lab.path("home/state/kube/demo").exists());
 }
 
 #[test]

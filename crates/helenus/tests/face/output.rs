@@ -30,6 +30,7 @@ const PRINTS: &[&str] = &[
     "kube render -n 3 --dry-run",
     "kube kind -n 3 --memory 64G",
     "kube secret superuser --name s --dry-run",
+    "kube secret tls -n 3 --dry-run",
     "logs c",
     "kill c --dry-run",
     "pause c --dry-run",

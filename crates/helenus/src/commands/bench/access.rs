@@ -61,6 +61,7 @@ pub(super) fn tls_of(doors: &Doors) -> Option<TlsReference> {
             certificate: text(certificate),
             key: text(key),
         }),
+        name: None,
     })
 }
 

@@ -62,7 +62,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         kube::operators(&kubectl, flags.form).map_err(ClusterError::from)?;
     }
     kube::begin(&kubectl, &all, &state).map_err(ClusterError::from)?;
-    let applied = kube::apply(&kubectl, &state).map_err(|error| {
+    let applied = kube::apply(&kubectl, &all, &state).map_err(|error| {
         let hint = format!(
             "helenus kube rm {} takes back what was applied",
             state.name()
