@@ -23,12 +23,11 @@ pub struct FillingBook {
 }
 
 impl FillingBook {
-    /// Opens the book of a cluster.
+    /// Opens the book of a cluster, which lies in the folder of its state.
     ///
     /// # Errors
     /// Another process fills it now, or the folder cannot be written.
-    pub fn open(context: &Context, cluster: &str) -> Result<Self, ClusterError> {
-        let folder = context.clusters.folder(cluster);
+    pub fn open(folder: &Path, cluster: &str) -> Result<Self, ClusterError> {
         let lock = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -73,9 +72,8 @@ impl FillingBook {
 ///
 /// # Errors
 /// It cannot be read, or is of a later version.
-pub fn look(context: &Context, cluster: &str) -> Result<Option<Journal>, ClusterError> {
-    let path = context.clusters.folder(cluster).join(FILE);
-    read(&path).map_err(ClusterError::io("the journal of the populate"))
+pub fn look(folder: &Path) -> Result<Option<Journal>, ClusterError> {
+    read(&folder.join(FILE)).map_err(ClusterError::io("the journal of the populate"))
 }
 
 /// Forgets what was filled: it no longer describes the rows.

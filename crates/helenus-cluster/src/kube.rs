@@ -10,6 +10,7 @@ mod kubectl;
 mod operated;
 mod pods;
 mod ring;
+mod settle;
 mod tls;
 
 pub use apply::{ApplyError, Owned, apply, begin, form, owned, remove};
@@ -21,6 +22,7 @@ pub use kubectl::{Kubectl, KubectlError};
 pub use operated::{Operated, OperatedError, operators, wait_operated};
 pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
+pub use settle::settle;
 pub use tls::new_secrets;
 
 use crate::attach::random_password;

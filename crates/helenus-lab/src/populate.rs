@@ -1,5 +1,6 @@
 //! `populate`: a cluster of ours is filled, goes on where it was cut off, comes to rest, and is read back.
 //! Refuses clusters of others, and to call anything there that was not read back.
+//! One on Kubernetes is filled from a pod beside it; its nodes' settings stay as they are.
 
 mod verify;
 
@@ -8,12 +9,14 @@ pub use verify::Verified;
 use crate::bench::{BenchError, has_data_centre};
 use crate::generator::{self, Stand};
 use crate::serving::{self, Asked};
-use crate::target::{self, Target};
+use crate::target::{self, Given, Target};
+use fs_err as fs;
 use helenus_cluster::baseline::{self, BaselineEvent};
 use helenus_cluster::care::{self, RaisedSetting};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
-use helenus_cluster::filling::FillingBook;
+use helenus_cluster::filling::{self, FillingBook};
+use helenus_cluster::kube::{self, KubeClusters, KubeJob};
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::settings::PutBack;
 use helenus_cluster::state::ClusterState;
@@ -27,6 +30,7 @@ use helenus_model::samples::ReadError;
 use helenus_model::workload::ReplicationFactor;
 use helenus_model::workload::expected::ExpectedError;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often what is acknowledged is remembered, in milliseconds: what comes after is sent again after a crash.
@@ -37,6 +41,8 @@ const REMEMBER_MS: u64 = 250;
 pub struct PopulateRequest {
     /// Cluster of this user.
     pub cluster: String,
+    /// How one gets into it, where it is one on Kubernetes.
+    pub kube: Option<Given>,
     /// What is to be there.
     pub filling: Filling,
     /// Partitions a second; none is as fast as the slots allow.
@@ -66,6 +72,8 @@ pub enum PopulateStep {
     Look,
     /// Create keyspace and tables.
     Prepare,
+    /// Start the generator, where it is a pod.
+    Generator,
     /// Raise settings.
     Care,
     /// Write.
@@ -124,6 +132,9 @@ pub struct Populated {
     pub format: Format,
     /// Cluster.
     pub cluster: String,
+    /// Where the generator was, where it was a pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// The workload's name.
     pub workload: String,
     /// Partitions that are there.
@@ -239,13 +250,42 @@ impl PopulateError {
     }
 }
 
+/// Where the nodes are, and with them the generator.
+enum Place {
+    /// On this machine.
+    Here(ClusterState),
+    /// In pods; the generator's is made when it is needed.
+    Pods(Option<KubeJob>),
+}
+
+impl Place {
+    fn stand<'a>(&'a self, context: &'a Context) -> Stand<'a> {
+        match self {
+            Self::Here(state) => Stand::of(context, Some(state), None),
+            Self::Pods(job) => Stand::of(context, None, job.as_ref()),
+        }
+    }
+}
+
+/// Where a cluster's book lies.
+fn folder(context: &Context, request: &PopulateRequest) -> Result<PathBuf, ClusterError> {
+    let name = &request.cluster;
+    if request.kube.is_none() {
+        context.clusters.load(name)?;
+        return Ok(context.clusters.folder(name));
+    }
+    let clusters = KubeClusters::of(&context.paths.state);
+    clusters.load(name)?;
+    Ok(clusters.folder(name))
+}
+
 /// One populate under way.
 struct Populate<'a> {
     context: &'a Context,
     request: &'a PopulateRequest,
     events: &'a mut dyn FnMut(PopulateEvent<'_>),
     target: Target,
-    state: ClusterState,
+    place: Place,
     book: FillingBook,
     journal: Journal,
     told: Populated,
@@ -259,13 +299,19 @@ pub fn look(
     context: &Context,
     request: &PopulateRequest,
 ) -> Result<(Beginning, bool), PopulateError> {
-    let state = context
-        .clusters
-        .load(&request.cluster)
-        .map_err(ClusterError::from)?;
-    let remembered = helenus_cluster::filling::look(context, &request.cluster)?;
+    let remembered = filling::look(&folder(context, request)?)?;
     let beginning = beginning(remembered.as_ref(), request)?;
-    Ok((beginning, care::is_raised(context, &state)))
+    let raised = match request.kube {
+        Some(_) => false,
+        None => care::is_raised(
+            context,
+            &context
+                .clusters
+                .load(&request.cluster)
+                .map_err(ClusterError::from)?,
+        ),
+    };
+    Ok((beginning, raised))
 }
 
 fn beginning(
@@ -284,7 +330,7 @@ fn beginning(
 /// No such cluster, or a node does not answer.
 pub fn put_back(context: &Context, cluster: &str) -> Result<Vec<PutBack>, ClusterError> {
     let state = context.clusters.load(cluster)?;
-    let _book = FillingBook::open(context, cluster)?;
+    let _book = FillingBook::open(&context.clusters.folder(cluster), cluster)?;
     care::put_back(context, &state)
 }
 
@@ -299,16 +345,25 @@ pub fn populate(
     events: &mut dyn FnMut(PopulateEvent<'_>),
 ) -> Result<Populated, PopulateError> {
     events(PopulateEvent::Step(PopulateStep::Look));
-    let state = context
-        .clusters
-        .load(&request.cluster)
-        .map_err(ClusterError::from)?;
-    let book = FillingBook::open(context, &request.cluster)?;
-    let target = target::ours(context, &state).map_err(BenchError::from)?;
-    // What a load that was cut off has left goes back even where this one is refused.
-    for left in care::put_back(context, &state)? {
-        events(PopulateEvent::Left(&left));
-    }
+    let folder = folder(context, request)?;
+    fs::create_dir_all(&folder).map_err(ClusterError::io("the cluster's folder"))?;
+    let book = FillingBook::open(&folder, &request.cluster)?;
+    let (target, place) = match &request.kube {
+        Some(given) => (
+            target::kube(context, &request.cluster, given).map_err(BenchError::from)?,
+            Place::Pods(None),
+        ),
+        None => {
+            let state = context.clusters.load(&request.cluster);
+            let state = state.map_err(ClusterError::from)?;
+            let target = target::ours(context, &state).map_err(BenchError::from)?;
+            // What a load that was cut off has left goes back even where this one is refused.
+            for left in care::put_back(context, &state)? {
+                events(PopulateEvent::Left(&left));
+            }
+            (target, Place::Here(state))
+        }
+    };
     let remembered = book.read()?;
     let beginning = beginning(remembered.as_ref(), request)?;
     let journal = match (beginning, remembered) {
@@ -318,6 +373,7 @@ pub fn populate(
     let told = Populated {
         format: Format::new("populated", 1),
         cluster: request.cluster.clone(),
+        on: None,
         workload: journal.workload.clone(),
         partitions: journal.partitions,
         seed: journal.seed.0,
@@ -336,12 +392,18 @@ pub fn populate(
         request,
         events,
         target,
-        state,
+        place,
         book,
         journal,
         told,
     };
-    own.all(beginning)?;
+    let all = own.all(beginning);
+    if let Place::Pods(Some(job)) = own.place
+        && let Err(error) = job.end()
+    {
+        tracing::error!(%error, "the generator is still there");
+    }
+    all?;
     Ok(own.told)
 }
 
@@ -394,10 +456,25 @@ impl Populate<'_> {
         Ok(())
     }
 
+    /// Makes the generator, where it is a pod and not there yet.
+    fn generator(&mut self) -> Result<(), ClusterError> {
+        let (Place::Pods(job @ None), Some(kube)) = (&mut self.place, &self.target.kube) else {
+            return Ok(());
+        };
+        (self.events)(PopulateEvent::Step(PopulateStep::Generator));
+        let made = kube.generators(None, 1, &self.context.cancel)?;
+        self.told.on = Some(kube.place(&made));
+        *job = Some(made);
+        Ok(())
+    }
+
     fn with_care(&mut self, beginning: Beginning) -> Result<(), PopulateError> {
-        if self.request.care {
+        self.generator()?;
+        if let Place::Here(state) = &self.place
+            && self.request.care
+        {
             (self.events)(PopulateEvent::Step(PopulateStep::Care));
-            self.told.raised = care::raise(self.context, &self.state)?;
+            self.told.raised = care::raise(self.context, state)?;
         }
         let first = match beginning {
             Beginning::From(first) => {
@@ -412,27 +489,41 @@ impl Populate<'_> {
         self.told.load_s = begin.elapsed().as_secs_f64();
         loaded?;
         (self.events)(PopulateEvent::Step(PopulateStep::Settle));
-        let events = &mut self.events;
-        let settled = baseline::settle(
-            self.context,
-            &self.state,
-            self.request.settle_within,
-            &mut |event| {
-                if let BaselineEvent::Step(baseline::Step::Settle { tasks }) = event {
-                    events(PopulateEvent::Compactions(tasks));
-                }
-            },
-        )?;
-        self.told.settle_s = settled.seconds;
+        self.told.settle_s = self.settle()?;
         Ok(())
     }
 
+    /// How long it takes until the nodes rest, in seconds.
+    fn settle(&mut self) -> Result<f64, ClusterError> {
+        let (events, within) = (&mut self.events, self.request.settle_within);
+        let mut see = |tasks| events(PopulateEvent::Compactions(tasks));
+        match (&self.place, &self.target.kube) {
+            (Place::Here(state), _) => {
+                let settled = baseline::settle(self.context, state, within, &mut |event| {
+                    if let BaselineEvent::Step(baseline::Step::Settle { tasks }) = event {
+                        see(tasks);
+                    }
+                })?;
+                Ok(settled.seconds)
+            }
+            (Place::Pods(_), Some(there)) => {
+                let patience = (within, &self.context.cancel);
+                let took = kube::settle(&there.kubectl, &there.pods, patience, &mut see)?;
+                Ok(took.as_secs_f64())
+            }
+            (Place::Pods(_), None) => Ok(0.0),
+        }
+    }
+
     fn put_back(&mut self) -> Result<(), PopulateError> {
-        if !care::is_raised(self.context, &self.state) {
+        let Place::Here(state) = &self.place else {
+            return Ok(());
+        };
+        if !care::is_raised(self.context, state) {
             return Ok(());
         }
         (self.events)(PopulateEvent::Step(PopulateStep::PutBack));
-        self.told.put_back = care::put_back(self.context, &self.state)?;
+        self.told.put_back = care::put_back(self.context, state)?;
         Ok(())
     }
 
@@ -445,7 +536,8 @@ impl Populate<'_> {
         let (journal, book, events) = (&mut self.journal, &self.book, &mut self.events);
         let told = &mut self.told;
         let mut forgotten = None;
-        let ended = run(self.context, Some(&self.state), &plan, &mut |line| {
+        let stand = self.place.stand(self.context);
+        let ended = run(stand, self.context, &plan, &mut |line| {
             match line {
                 SampleLine::Interval(interval) => {
                     told.sent += interval.operations.values().map(|o| o.started).sum::<u64>();
@@ -536,16 +628,12 @@ impl Populate<'_> {
 
 /// Runs a plan of one phase; each line is seen as it comes.
 fn run(
+    stand: Stand<'_>,
     context: &Context,
-    cluster: Option<&ClusterState>,
     plan: &RunPlan,
     see: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<PhaseResult, BenchError> {
-    let here = Stand::Here {
-        helenus: &context.helenus,
-        cluster,
-    };
-    let mut result = generator::result(here, plan, &context.cancel, see)?;
+    let mut result = generator::result(stand, plan, &context.cancel, see)?;
     match result.phases.pop() {
         Some(phase) => Ok(phase),
         None => Err(ClusterError::from(ReadyError::Interrupted).into()),

@@ -119,7 +119,9 @@ fn killed(
 ) -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     loop {
-        if filling::look(&rig.context, NAME)?.is_some_and(|journal| far_enough(&journal)) {
+        if filling::look(&rig.context.clusters.folder(NAME))?
+            .is_some_and(|journal| far_enough(&journal))
+        {
             child.kill()?;
             child.wait()?;
             return Ok(());

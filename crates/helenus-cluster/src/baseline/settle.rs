@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Looks in a row that must find nothing pending and nothing active.
-const LOOKS: u32 = 3;
+pub(crate) const LOOKS: u32 = 3;
 /// Between two looks: a compaction that follows another is submitted at once, long before.
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -255,7 +255,7 @@ impl Node<'_> {
 
 /// Pending and active compactions in the words of `compactionstats`: up to 4.1 `pending tasks: 2`, from 5.0
 /// `pending tasks   2`, with a line for each active one below a head that starts with `id`.
-fn tasks_of(text: &str) -> Option<u64> {
+pub(crate) fn tasks_of(text: &str) -> Option<u64> {
     let pending = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("pending tasks"))?;

@@ -81,6 +81,7 @@ pub fn shape(up: &UpRequest, populate: &PopulateRequest) -> String {
         consistency,
         // How fast, how patiently, how often.
         cluster: _,
+        kube: _,
         rate_per_s: _,
         in_flight: _,
         tries: _,

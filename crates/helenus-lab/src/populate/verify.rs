@@ -1,7 +1,7 @@
 //! Everything that a populate wrote, read back: what is missing, what is wrong, and the checksum of the content.
 //! Refuses to be content with counts: each row is compared.
 
-use super::{Populate, PopulateError, PopulateEvent, PopulateStep, run};
+use super::{Place, Populate, PopulateError, PopulateEvent, PopulateStep, run};
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::scan::check::{CheckRequest, POSITIONS_MOST, check, lacks};
@@ -53,21 +53,23 @@ impl Verified {
 }
 
 impl Populate<'_> {
-    /// Reads everything back and compares it: by one scan of the ring, or position by position where a stand-in
-    /// cannot be scanned.
+    /// Reads everything back and compares it: by one scan of the ring, or position by position where the ring cannot be
+    /// scanned from here: a stand-in, or nodes in pods.
     pub(super) fn verify(&mut self) -> Result<(), PopulateError> {
         (self.events)(PopulateEvent::Step(PopulateStep::Verify));
-        self.told.verified = match self.state.runtime.fake {
-            None => Some(self.scanned()?),
-            Some(_) => self.read_back()?,
+        self.told.verified = match &self.place {
+            Place::Here(state) if state.runtime.fake.is_none() => {
+                let place = ScanPlace::ours(state)?;
+                Some(self.scanned(&place)?)
+            }
+            Place::Here(_) | Place::Pods(_) => self.read_back()?,
         };
         Ok(())
     }
 
-    fn scanned(&mut self) -> Result<Verified, PopulateError> {
+    fn scanned(&mut self, place: &ScanPlace) -> Result<Verified, PopulateError> {
         let filling = &self.request.filling;
         let tables = Expected::tables(&filling.workload, data_seed(filling.seed))?;
-        let place = ScanPlace::ours(&self.state)?;
         let request = CheckRequest {
             population: filling.partitions,
             keep: 1,
@@ -83,7 +85,7 @@ impl Populate<'_> {
         let events = &mut self.events;
         for expected in &tables {
             let of = expected.table();
-            let table = look(&place, &format!("\"{}\".\"{}\"", of.keyspace, of.name))?;
+            let table = look(place, &format!("\"{}\".\"{}\"", of.keyspace, of.name))?;
             if let Some(column) = lacks(&table, expected) {
                 return Err(PopulateError::OtherTable {
                     table: table.name(),
@@ -91,7 +93,7 @@ impl Populate<'_> {
                 });
             }
             let cancel = &self.context.cancel;
-            let report = check(&place, &table, expected, &request, cancel, &mut |event| {
+            let report = check(place, &table, expected, &request, cancel, &mut |event| {
                 events(match event {
                     ScanEvent::Keys { done, total } => PopulateEvent::Keys { done, of: total },
                     ScanEvent::Progress(at) => PopulateEvent::Scanned {
@@ -117,11 +119,13 @@ impl Populate<'_> {
         let Some(phase) = self.request.filling.reading(self.request.in_flight) else {
             return Ok(None);
         };
+        self.generator()?;
         let plan = self.plan(phase);
         let of = self.journal.partitions;
         let events = &mut self.events;
         let mut done = 0;
-        let phase = run(self.context, Some(&self.state), &plan, &mut |line| {
+        let stand = self.place.stand(self.context);
+        let phase = run(stand, self.context, &plan, &mut |line| {
             if let SampleLine::Interval(interval) = line {
                 let ended = interval.operations.values();
                 done += ended.map(|o| o.completed + o.failures()).sum::<u64>();

@@ -158,7 +158,7 @@ impl Merger {
             }
             SampleLine::Failure(failure) => self.fail(failure),
             // Marks are of phases that one process does alone.
-            SampleLine::Mark(_) => Vec::new(),
+            SampleLine::Mark(mark) => vec![SampleLine::Mark(mark)],
         }
     }
 

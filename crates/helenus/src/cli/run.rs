@@ -106,19 +106,34 @@ pub(crate) struct RunLoad {
   helenus populate standard1 --rows 1000000 --cluster c --seed 7
                                          the same command again resumes it
   helenus populate users.yaml --partitions 20k --rate 5000 --cluster c
+  helenus populate standard1 --rows 100k --on kube:demo
   helenus populate --put-back --cluster c
                                          restores only the nodes' settings, after a crash
 
 Each partition is written once and whole. While it loads, the nodes get a longer write time-out,
-more compactors and a higher compaction throughput; this is undone, also after a crash.
-At the end everything is flushed, compactions have finished, and every row is read back.")]
+more compactors and a higher compaction throughput; this is undone, also after a crash. Nodes in pods keep
+their settings. At the end everything is flushed, compactions have finished, and every row is read back.")]
 pub(crate) struct Populate {
     /// A built-in workload (`helenus workload list`), or profiles: FILE.yaml[,FILE2.yaml]
     #[arg(value_name = "WORKLOAD", required_unless_present = "put_back")]
     pub(crate) workload: Option<String>,
     /// Your cluster, which is filled
-    #[arg(long, value_name = "NAME", env = "HELENUS_CLUSTER")]
-    pub(crate) cluster: String,
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "HELENUS_CLUSTER",
+        required_unless_present = "on"
+    )]
+    pub(crate) cluster: Option<String>,
+    /// Your cluster on Kubernetes (`helenus kube up`), which is filled: the load generator is a pod beside it
+    #[arg(long, value_name = "kube:NAME", value_parser = super::parse_on)]
+    pub(crate) on: Option<String>,
+    /// User of --on; the password comes from --password-from
+    #[arg(long, value_name = "USER", requires = "password_from", requires = "on")]
+    pub(crate) user: Option<String>,
+    /// Where the password is: an environment variable, or the path of a 0600 file
+    #[arg(long, value_name = "VARIABLE|FILE", requires = "user")]
+    pub(crate) password_from: Option<String>,
     /// Rows, such as 1000000 or 1m, in as many partitions as that takes
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "partitions", required_unless_present_any = ["partitions", "put_back"])]
     pub(crate) rows: Option<u64>,

@@ -1,10 +1,11 @@
 //! `helenus populate`: flags into a filling, the load live, what is there in the end.
 //! Refuses clusters that are not this user's: it changes nodes' settings and relies on what it remembers.
 
+use crate::cli::doors::Doors;
 use crate::cli::run::Populate;
 use crate::commands::bench::{self, render};
 use crate::commands::disturb;
-use crate::commands::run::{Chosen, choose_on, live_table};
+use crate::commands::run::{self, Chosen, choose_on, live_table};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Progress, Ui};
@@ -18,6 +19,7 @@ use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
 use helenus_model::seed::Seed;
 use helenus_model::units::thousands;
 use serde::Serialize;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 pub(crate) fn run(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
@@ -28,7 +30,10 @@ pub(crate) fn run(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, Co
     if flags.dry_run {
         return dry_run(&request, context, ui);
     }
-    let _held = disturb::hold(context, &flags.cluster);
+    let _held = match request.kube {
+        None => disturb::hold(context, &request.cluster),
+        Some(_) => None,
+    };
     let mut live = Live::new(ui);
     let told = populate::populate(context, &request, &mut |event| live.see(&event));
     drop(live);
@@ -67,18 +72,48 @@ fn goes_on(context: &Context, request: &PopulateRequest) -> Option<String> {
 }
 
 fn request(flags: &Populate, context: &Context) -> Result<PopulateRequest, CommandError> {
+    let mut flags = flags.clone();
+    // A cluster that the environment names gives way to one that a flag names.
+    if flags.on.is_some() && flags.cluster.as_deref().map(OsStr::new) == context.env.var(CLUSTER) {
+        flags.cluster = None;
+    }
     let words = flags.workload.as_deref().unwrap_or_default();
-    let look = |keyspace: &str, table: &str| live_table(context, &flags.cluster, keyspace, table);
-    let mut chosen = choose_on(words, &flags.params, None, Some(&look))?;
+    let cluster = flags.cluster.as_deref();
+    let look = |keyspace: &str, table: &str| {
+        live_table(context, cluster.unwrap_or_default(), keyspace, table)
+    };
+    let live = cluster.is_some().then_some(&look as run::Live<'_>);
+    let mut chosen = choose_on(words, &flags.params, None, live)?;
     chosen.with_table_options(&flags.table_options)?;
-    request_of(flags, &chosen)
+    request_of(&flags, &chosen)
 }
+
+/// The variable that names a cluster.
+const CLUSTER: &str = "HELENUS_CLUSTER";
 
 /// What the flags ask for of a workload that is chosen.
 pub(crate) fn request_of(
     flags: &Populate,
     chosen: &Chosen,
 ) -> Result<PopulateRequest, CommandError> {
+    let cluster = match (&flags.cluster, &flags.on) {
+        (Some(name), None) | (None, Some(name)) => name.clone(),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(
+                CommandError::new(code::USAGE, "--cluster and --on each name a cluster")
+                    .hint("leave one of them out".to_owned()),
+            );
+        }
+    };
+    let kube = flags.on.is_some().then(|| {
+        bench::given(&Doors {
+            user: flags.user.clone(),
+            password_from: flags.password_from.clone(),
+            tls_ca: None,
+            tls_cert: None,
+            tls_key: None,
+        })
+    });
     let partitions = match (flags.partitions, flags.rows) {
         (Some(partitions), _) => partitions,
         (None, rows) => partitions_for(rows.unwrap_or(1), &chosen.workload),
@@ -86,14 +121,15 @@ pub(crate) fn request_of(
     let filling = Filling::new(&chosen.workload, partitions, Seed(flags.seed))
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
     Ok(PopulateRequest {
-        cluster: flags.cluster.clone(),
+        cluster,
+        kube: kube.transpose()?,
         filling,
         rate_per_s: flags.rate,
         in_flight: flags.in_flight,
         consistency: bench::level(flags.cl),
         replication_factor: flags.replication_factor.clone(),
         tries: flags.tries,
-        care: !flags.no_care,
+        care: !flags.no_care && flags.on.is_none(),
         verify: !flags.no_verify,
         anew: flags.anew,
         settle_within: flags.settle_within,
@@ -133,8 +169,13 @@ fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandE
             }
         }
     }
+    if flags.on.is_some() {
+        let text = "nodes in pods keep their settings: there is nothing to restore";
+        return Err(CommandError::new(code::USAGE, text).hint("leave --put-back out".to_owned()));
+    }
+    let cluster = flags.cluster.as_deref().unwrap_or_default();
     if flags.dry_run {
-        let state = context.clusters.load(&flags.cluster)?;
+        let state = context.clusters.load(cluster)?;
         let waits = helenus_cluster::care::is_raised(context, &state);
         ui.note(if waits {
             "settings that a load has raised would be restored (--dry-run)"
@@ -145,8 +186,8 @@ fn put_back(flags: &Populate, context: &Context, ui: &Ui) -> Result<u8, CommandE
     }
     let told = Told {
         format: Format::new("put-back", 1),
-        cluster: flags.cluster.clone(),
-        put_back: populate::put_back(context, &flags.cluster)?,
+        cluster: cluster.to_owned(),
+        put_back: populate::put_back(context, cluster)?,
     };
     ui.result(&told, || match &told.put_back[..] {
         [] => told.answer() + "\n",
@@ -291,6 +332,9 @@ fn text(told: &Populated) -> String {
     let mut line = |words: String| {
         let _infallible = writeln!(text, "{words}");
     };
+    if let Some(on) = &told.on {
+        line(format!("from inside: {on}"));
+    }
     if told.from > 0 {
         line(format!(
             "resumed at partition {}; those before it were acknowledged",
@@ -397,6 +441,7 @@ impl<'a> Live<'a> {
         let words = match step {
             PopulateStep::Look => "checking the cluster",
             PopulateStep::Prepare => "creating keyspace and tables",
+            PopulateStep::Generator => "starting the generator",
             PopulateStep::Care => "raising the nodes' settings",
             PopulateStep::Load => "writing",
             PopulateStep::Settle => "flushing, and waiting for compactions",

@@ -203,6 +203,50 @@ fn keystores_are_made_once_and_go_to_kubectl_s_standard_input_only() {
 }
 
 #[test]
+fn a_cluster_in_pods_is_filled_by_its_name() {
+    let mut lab = lab();
+    lab.done(&UP);
+    let fill = ["populate", "standard1", "--rows", "1k", "--on", "kube:demo"];
+    let dry = [&fill[..], &["--dry-run"]].concat();
+    shot!(lab.run(&dry), @"
+    exit code: 0
+    --- standard output
+    standard1 into demo: 1,000 partitions, about 1,000 rows, seed 1
+    as fast as --in-flight allows, 64 in flight, from partition 0
+    everything is read back
+    nothing was started (--dry-run)
+    ");
+    shot!(lab.run(&[&dry[..], &["--cluster", "c"]].concat()), @"
+    exit code: 2
+    --- standard error
+    error: --cluster and --on each name a cluster
+    hint: leave one of them out
+    ");
+    shot!(lab.run(&["populate", "--put-back", "--on", "kube:demo"]), @"
+    exit code: 2
+    --- standard error
+    error: nodes in pods keep their settings: there is nothing to restore
+    hint: leave --put-back out
+    ");
+    shot!(lab.run(&["populate", "standard1", "--rows", "1k", "--on", "kube:dem", "--dry-run"]), @r#"
+    exit code: 2
+    --- standard error
+    error: no cluster "dem" was applied to Kubernetes
+    hint: did you mean demo?
+    "#);
+    // Another cluster may be the one of all other commands.
+    lab.set("HELENUS_CLUSTER", "c");
+    lab.done(&dry);
+    lab.write("kube/pods", &pod(r#"{"conditions": []}"#));
+    shot!(lab.run(&fill), @"
+    exit code: 4
+    --- standard error
+    error: 1 of demo not ready: demo/demo-datacenter1-rack1-0
+    hint: helenus kube wait demo says what they wait for
+    ");
+}
+
+#[test]
 fn what_exists_and_is_another_s_is_not_touched() {
     let lab = lab();
     lab.write(
