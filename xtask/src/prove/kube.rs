@@ -1,11 +1,13 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, spread.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
 mod forms;
 mod inside;
 mod lab;
+mod mask;
 mod named;
 mod running;
+mod secured;
 mod sheet;
 mod spread;
 mod start;
@@ -18,7 +20,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -36,7 +38,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run.
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     Part {
         name: "forms",
         about: forms::ABOUT,
@@ -68,6 +70,12 @@ const PARTS: [Part; 6] = [
         run: inside::run,
     },
     Part {
+        name: "secured",
+        about: secured::ABOUT,
+        quick: false,
+        run: secured::run,
+    },
+    Part {
         name: "spread",
         about: spread::ABOUT,
         quick: false,
@@ -92,8 +100,11 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
         println!("\n{}: {}", part.name, part.about);
         let mut sheet = Sheet::open(&lab, part.name)?;
         if let Err(error) = (part.run)(&lab, &mut sheet) {
-            let said = error.to_string().replace(&*root.to_string_lossy(), "...");
-            sheet.told("the part ran to its end", Verdict::Fails, &said)?;
+            sheet.told(
+                "the part ran to its end",
+                Verdict::Fails,
+                &error.to_string(),
+            )?;
         }
         sheets.push(sheet);
     }
@@ -135,7 +146,9 @@ mod tests {
         };
         assert_eq!(
             names(&[]).unwrap(),
-            ["forms", "wan", "named", "start", "inside", "spread"]
+            [
+                "forms", "wan", "named", "start", "inside", "secured", "spread"
+            ]
         );
         assert_eq!(
             names(&["start", "forms", "start"]).unwrap(),
@@ -143,11 +156,11 @@ mod tests {
         );
         assert_eq!(
             names(&["star"]).unwrap_err(),
-            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, spread"
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, spread"
+            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, spread"
         );
     }
 }

@@ -3,6 +3,7 @@
 
 use super::super::host::Host;
 use super::super::rig;
+use super::mask::Mask;
 use super::running::{Ran, Running};
 use helenus_model::kube::ID;
 use serde_json::Value;
@@ -28,7 +29,9 @@ pub(super) struct Lab {
     /// The binary.
     pub(super) helenus: PathBuf,
     /// Its home.
-    home: PathBuf,
+    pub(super) home: PathBuf,
+    /// What raw files do not say of it.
+    pub(super) mask: Mask,
     /// This machine.
     pub(super) host: Host,
     /// Version of the API server.
@@ -47,12 +50,16 @@ impl Lab {
         let server = version["serverVersion"]["gitVersion"].as_str();
         let workers = kubectl(&["get", "nodes", "-o", "name"], None)??;
         let workers = workers.lines().map(|line| line.trim_start_matches("node/"));
+        let context = kubectl(&["config", "current-context"], None)??;
+        let address = "jsonpath={.clusters[0].cluster.server}";
+        let address = kubectl(&["config", "view", "--minify", "-o", address], None)??;
         Ok(Self {
             root: root.to_owned(),
             helenus: target
                 .join(if quick { "release" } else { "debug" })
                 .join("helenus"),
             home: target.join("prove/kube-home"),
+            mask: Mask::new(&context, &address, root, &std::env::temp_dir()),
             host: Host::read(String::new(), root),
             server: server.unwrap_or("?").to_owned(),
             workers: workers.map(str::to_owned).collect(),
@@ -62,9 +69,14 @@ impl Lab {
 
     /// Starts helenus with these words.
     pub(super) fn start(&self, words: &[&str]) -> Result<Running, Box<dyn Error>> {
+        Running::start(self.command(words))
+    }
+
+    /// The command of helenus with these words.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.helenus);
         command.args(words).env("HELENUS_HOME", &self.home);
-        Running::start(command)
+        command
     }
 
     /// Runs helenus to its end.

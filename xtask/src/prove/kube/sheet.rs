@@ -4,6 +4,7 @@
 use super::super::host::{self, Host, Pressure, Watch};
 use super::super::journal;
 use super::lab::Lab;
+use super::mask::Mask;
 use serde::Serialize;
 use serde_json::Value;
 use std::error::Error;
@@ -79,6 +80,7 @@ enum Line<'a> {
 pub(super) struct Sheet {
     part: String,
     path: PathBuf,
+    mask: Mask,
     rows: Vec<(String, Verdict, String)>,
 }
 
@@ -90,6 +92,7 @@ impl Sheet {
         let sheet = Self {
             part: part.to_owned(),
             path: journal::unused(&folder, &format!("kube-{part}"), &lab.host.hash),
+            mask: lab.mask.clone(),
             rows: Vec::new(),
         };
         sheet.write(&Line::Sitting {
@@ -138,7 +141,7 @@ impl Sheet {
     }
 
     fn write(&self, line: &Line<'_>) -> Result<(), Box<dyn Error>> {
-        let mut text = serde_json::to_string(line)?;
+        let mut text = self.mask.line(&serde_json::to_string(line)?);
         text.push('\n');
         let mut file = fs_err::OpenOptions::new()
             .create(true)
@@ -187,6 +190,7 @@ mod tests {
         let sheet = |verdicts: &[Verdict]| Sheet {
             part: "p".into(),
             path: "p.jsonl".into(),
+            mask: Mask::default(),
             rows: verdicts
                 .iter()
                 .map(|v| ("a".to_owned(), *v, "b".to_owned()))
