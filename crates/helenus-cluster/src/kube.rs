@@ -7,6 +7,7 @@ mod change;
 mod fault;
 mod job;
 mod kubectl;
+mod lent;
 mod operated;
 mod pods;
 mod ring;
@@ -19,6 +20,7 @@ pub use change::{ChangeError, restart, scale};
 pub use fault::{Cut, FaultError, cut, drain, heal, kill};
 pub use job::{Generator, JobError, KubeJob};
 pub use kubectl::{Kubectl, KubectlError};
+pub use lent::{Lent, put_back, renew};
 pub use operated::{Operated, OperatedError, operators, wait_operated};
 pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
@@ -31,7 +33,7 @@ use fs_err as fs;
 use helenus_model::format::Format;
 use helenus_model::kube::options::Options;
 use helenus_model::kube::{KubePlan, render};
-use helenus_model::plan::ClusterPlan;
+use helenus_model::plan::{ClusterPlan, PlanRequest};
 use helenus_model::topology::name_hint;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
@@ -56,6 +58,12 @@ pub struct KubeState {
     /// Workers that were drained for it, until it is healed.
     #[serde(default)]
     pub drained: Vec<String>,
+    /// What Cassandra's part was planned from; absent where it was that of another cluster, and of an older Helenus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<PlanRequest>>,
+    /// How it was before an experiment took it; absent unless one has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lent: Option<Box<Lent>>,
 }
 
 impl KubeState {
@@ -63,7 +71,11 @@ impl KubeState {
     ///
     /// # Errors
     /// The kernel gives no random bytes.
-    pub fn new(kubectl: &Kubectl, plan: ClusterPlan, mut options: Options) -> io::Result<Self> {
+    pub fn new(
+        kubectl: &Kubectl,
+        (plan, asked): (ClusterPlan, Option<PlanRequest>),
+        mut options: Options,
+    ) -> io::Result<Self> {
         options.id = Some(random_password()?.chars().take(12).collect());
         Ok(Self {
             format: Format::new("kube-state", KUBE_STATE_VERSION),
@@ -72,6 +84,8 @@ impl KubeState {
             plan,
             options,
             drained: Vec::new(),
+            asked: asked.map(Box::new),
+            lent: None,
         })
     }
 

@@ -140,6 +140,25 @@ impl LiveSetting {
         })
     }
 
+    /// The words of nodetool that set it in a node; none of what is of the machine, and of caches, whose sizes it sets
+    /// only all at once.
+    pub fn nodetool(&self) -> Option<Vec<String>> {
+        let Self::Node { key, value } = self else {
+            return None;
+        };
+        let (_, way) = KEYS.iter().find(|(known, _)| known == key)?;
+        let words: Vec<&str> = match way {
+            Way::Stage(stage) => vec!["setconcurrency", stage],
+            Way::Count(_) => vec!["setconcurrentcompactors"],
+            Way::MibPerS(_) => vec!["setcompactionthroughput"],
+            Way::Millis(attribute) => vec!["settimeout", timeout(attribute)],
+            Way::CacheMib(_) => return None,
+        };
+        let value = value.to_string();
+        let words = words.into_iter().chain([value.as_str()]);
+        Some(words.map(str::to_owned).collect())
+    }
+
     /// Sets it in one node.
     fn set(key: &str, value: u64, mbeans: &Mbeans) -> Result<(), ClusterError> {
         let way = KEYS.iter().find(|(known, _)| *known == key);
@@ -157,6 +176,17 @@ impl LiveSetting {
             None => {}
         }
         Ok(())
+    }
+}
+
+/// What nodetool calls the timeout of this attribute.
+fn timeout(attribute: &str) -> &'static str {
+    match attribute {
+        "ReadRpcTimeout" => "read",
+        "RangeRpcTimeout" => "range",
+        "WriteRpcTimeout" => "write",
+        "CounterWriteRpcTimeout" => "counterwrite",
+        _ => "misc",
     }
 }
 
@@ -225,6 +255,23 @@ mod tests {
         assert_eq!(read("compaction_throughput=64MiB/s"), Ok(64));
         assert_eq!(read("read_request_timeout=5s"), Ok(5000));
         assert_eq!(read("key_cache_size=100MiB"), Ok(100));
+    }
+
+    #[test]
+    fn nodetool_sets_what_it_can_set_alone() {
+        let words = |text: &str| {
+            let setting = LiveSetting::parse(text).expect("a live setting");
+            setting.nodetool().map(|words| words.join(" "))
+        };
+        let some = |words: &str| Some(words.to_owned());
+        assert_eq!(words("concurrent_reads=6"), some("setconcurrency ReadStage 6"));
+        assert_eq!(words("concurrent_compactors=2"), some("setconcurrentcompactors 2"));
+        let throughput = words("compaction_throughput=64MiB/s");
+        assert_eq!(throughput, some("setcompactionthroughput 64"));
+        assert_eq!(words("read_request_timeout=5s"), some("settimeout read 5000"));
+        assert_eq!(words("request_timeout=5s"), some("settimeout misc 5000"));
+        assert_eq!(words("key_cache_size=100MiB"), None);
+        assert_eq!(LiveSetting::ReadAhead(None).nodetool(), None);
     }
 
     #[test]

@@ -4,13 +4,15 @@
 mod again;
 mod dataset;
 mod pairs;
+mod pods;
 mod restart;
 
 pub use again::{facts, lengthen};
 pub use dataset::shape;
 pub use pairs::{Compared, comparable, compared, find_rate};
+pub use pods::{Pods, may_begin, put_back};
 
-use crate::bench::{BenchError, BenchRequest, Finished, LabEvent, Where};
+use crate::bench::{BenchError, BenchRequest, Finished, LabEvent};
 use crate::compare::{history_file, wall_ns};
 use crate::populate::{PopulateError, PopulateEvent, PopulateRequest};
 use helenus_cluster::context::Context;
@@ -30,8 +32,10 @@ use helenus_record::{ExperimentBeginning, ExperimentId, History, HistoryError, P
 /// What one combination is run with.
 #[derive(Debug, Clone)]
 pub struct Combination {
-    /// The run; its place is a cluster made for it.
+    /// The run; its place is a cluster made for it, or one on Kubernetes.
     pub bench: BenchRequest,
+    /// What the pods of that one are given; none where a cluster is made.
+    pub pods: Option<Pods>,
     /// The load that each life of its nodes starts with; none where the first run starts it.
     pub warm: Option<BenchRequest>,
     /// Until when that load is repeated; none where once is enough.
@@ -79,6 +83,12 @@ pub enum ExperimentEvent<'a> {
     },
     /// A cluster that an earlier, interrupted run of it left was removed.
     Left(&'a str),
+    /// What is waited for while pods start anew.
+    Pods(&'a str),
+    /// The pods of this cluster start as they were before.
+    PutsBack(&'a str),
+    /// They did not, and the experiment ended for another reason.
+    NotPutBack(&'a ExperimentError),
     /// A run starts.
     Run {
         /// The run.
@@ -171,6 +181,14 @@ pub enum ExperimentError {
     /// A person's cluster has the name that its restarts would have.
     #[error("your cluster {0} has the name that this experiment needs for its own")]
     NameTaken(String),
+    /// The pods of a cluster are not as they were.
+    #[error("the nodes of {name} still have settings of the experiment")]
+    NotPutBack {
+        /// The cluster.
+        name: String,
+        /// Why.
+        source: ClusterError,
+    },
     /// Another command changed the cluster of a run.
     #[error("`{0}` changed the cluster of a run, which is not counted")]
     Disturbed(String),
@@ -276,7 +294,11 @@ pub fn sit(
     own.clean_up()?;
     let ended = own.all();
     let interrupted = context.cancel.is_set();
-    match ended {
+    let back = own.put_back();
+    if let (Err(_), Err(error)) = (&ended, &back) {
+        (own.events)(ExperimentEvent::NotPutBack(error));
+    }
+    match ended.and(back) {
         Err(error) if !interrupted => Err(error),
         ended => Ok(Sat {
             id,
@@ -317,7 +339,7 @@ impl Sitting<'_> {
                 (self.events)(ExperimentEvent::Left(&name));
             }
         }
-        Ok(())
+        self.put_back_others()
     }
 
     fn all(&mut self) -> Result<(), ExperimentError> {
@@ -384,10 +406,3 @@ impl Sitting<'_> {
     }
 }
 
-/// The cluster that a combination's restart is brought up with.
-fn up_of(combination: &Combination) -> Option<&helenus_cluster::lifecycle::UpRequest> {
-    match &combination.bench.place {
-        Where::Ephemeral(up) => Some(up),
-        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => None,
-    }
-}

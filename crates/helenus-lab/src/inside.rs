@@ -10,10 +10,11 @@ use helenus_cluster::pod::facts::PodFacts;
 use helenus_cluster::reach;
 use helenus_cluster::telemetry::monotonic_ns;
 use helenus_model::access::Access;
+use helenus_model::guard::is_system_keyspace;
 use helenus_model::sample::clock_shift;
 use helenus_model::status::ClusterView;
 use helenus_model::telemetry::{NodeSample, Reading, Seen};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -161,6 +162,33 @@ impl KubeTarget {
         view.ok_or_else(|| InsideError::NoView(self.state.name().to_owned()).into())
     }
 
+    /// Its keyspaces, without Cassandra's own.
+    ///
+    /// # Errors
+    /// As [`Self::cql`].
+    pub fn keyspaces(&self) -> Result<Vec<String>, ClusterError> {
+        let asked = "SELECT keyspace_name FROM system_schema.keyspaces".to_owned();
+        let answers = self.cql(vec![asked])?.answers;
+        let rows = answers.into_iter().flat_map(|answer| answer.rows);
+        let mut names: Vec<String> = rows.filter_map(|row| row.into_iter().flatten().next()).collect();
+        names.retain(|name| !is_system_keyspace(name));
+        names.sort();
+        Ok(names)
+    }
+
+    /// Runs nodetool with these words in each of its pods.
+    ///
+    /// # Errors
+    /// It fails in one of them.
+    pub fn nodetool(&self, words: &[String]) -> Result<(), ClusterError> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let words = [&["nodetool"], &words[..]].concat();
+        for pod in &self.pods {
+            self.kubectl.exec(pod.at(), &words, "")?;
+        }
+        Ok(())
+    }
+
     fn ask(&self, asked: PodCql) -> Result<PodAnswer, ClusterError> {
         let options = reach::options(&self.access, AT_ONCE)
             .map_err(|source| ClusterError::silent("the cluster", source))?;
@@ -195,14 +223,28 @@ impl KubeTarget {
             1 => "1 generator pod".to_owned(),
             n => format!("{n} generator pods"),
         };
-        let mut workers: Vec<&str> = job.generators().iter().map(|g| g.worker.as_str()).collect();
-        workers.sort_unstable();
-        workers.dedup();
+        let each = |workers: &mut dyn Iterator<Item = &str>| {
+            let workers: BTreeSet<String> = workers.map(str::to_owned).collect();
+            workers.into_iter().collect::<Vec<_>>().join(", ")
+        };
         format!(
-            "kube:{name}, context {}, {count} on {}",
+            "kube:{name}, context {}, {} on {}, {count} on {}",
             self.state.context,
-            workers.join(", ")
+            match self.pods.len() {
+                1 => "1 node".to_owned(),
+                n => format!("{n} nodes"),
+            },
+            each(&mut self.pods.iter().map(|pod| pod.worker.as_str())),
+            each(&mut job.generators().iter().map(|g| g.worker.as_str()))
         )
+    }
+
+    /// What its pods are limited to, as a run keeps it; where they differ, the least.
+    pub fn limits(&self) -> Option<serde_json::Value> {
+        let sets = self.state.rendered().ok()?.sets;
+        let least = sets.iter().map(|set| set.memory_limit.0).min()?;
+        let cpus = self.state.plan.limits.as_ref().and_then(|own| own.cpus);
+        Some(serde_json::json!({"by": "Kubernetes", "memory_bytes": least, "cpus": cpus}))
     }
 
     /// What distinguishes this life of its nodes from every other.

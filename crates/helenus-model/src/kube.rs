@@ -4,6 +4,7 @@
 pub mod image;
 pub mod job;
 pub mod kind;
+pub mod lent;
 pub mod names;
 pub mod operated;
 pub mod options;

@@ -74,7 +74,7 @@ impl Ports {
 }
 
 /// What a person asked for, with the facts that a plan needs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanRequest {
     /// Name of the cluster, to Helenus and to Cassandra.
     pub name: String,
@@ -129,7 +129,7 @@ pub struct PlanRequest {
 }
 
 /// What one node is given for itself: a preset, checked settings, flags, the size of its disk.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NodeWords {
     /// Preset in place of the cluster's.
     pub preset: Option<PresetName>,

@@ -316,7 +316,7 @@ pub fn remove(
 }
 
 /// Waits until no pod of the cluster is left.
-fn gone(
+pub(super) fn gone(
     kubectl: &Kubectl,
     state: &KubeState,
     plan: &KubePlan,

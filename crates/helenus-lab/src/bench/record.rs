@@ -25,10 +25,13 @@ impl Bench<'_> {
         if let Some(limits) = cluster.and_then(|c| c.limits.as_ref()) {
             machine["limits"] = limits.facts();
         }
+        let kube = self.target.as_ref().and_then(|target| target.kube.as_ref());
+        if let Some(limits) = kube.and_then(KubeTarget::limits) {
+            machine["limits"] = limits;
+        }
         if let Some(used) = self.archive_used {
             machine[CLASS_ARCHIVE_KEY] = used.into();
         }
-        let kube = self.target.as_ref().and_then(|target| target.kube.as_ref());
         let own = self.target.as_ref().and_then(Target::plan);
         let own = own.or_else(|| cluster.map(|c| &c.plan));
         let cluster_plan = own.and_then(|p| serde_json::to_value(p.without_secrets()).ok());

@@ -271,7 +271,12 @@ impl Sitting<'_> {
             planned,
             of: self.runs.len(),
         });
-        let mut bench = self.request.combinations[planned.combination].bench.clone();
+        let combination = &self.request.combinations[planned.combination];
+        let mut bench = combination.bench.clone();
+        let renewed = match &combination.pods {
+            Some(pods) => self.renew(pods),
+            None => Ok(()),
+        };
         if let Where::Ephemeral(up) = &mut bench.place {
             up.name = self.cluster();
         }
@@ -287,7 +292,8 @@ impl Sitting<'_> {
         });
         let events = &mut self.events;
         let mut see = |event: LabEvent<'_>| events(ExperimentEvent::Bench(event));
-        let finished = match bench::run(self.context, &bench, &mut see) {
+        let ran = renewed.map_err(BenchError::from);
+        let finished = match ran.and_then(|()| bench::run(self.context, &bench, &mut see)) {
             Ok(finished) if !finished.interrupted => finished,
             Err(error) if !self.context.cancel.is_set() => {
                 self.end(place, RunState::Interrupted, None, None)?;

@@ -1,13 +1,14 @@
 //! One restart of an experiment: a cluster brought up, its data restored, its runs one after the other, its end.
 //! Refuses to leave a cluster behind, whatever became of its runs.
 
-use super::{ExperimentError, ExperimentEvent, Sitting, dataset, up_of};
+use super::{Combination, ExperimentError, ExperimentEvent, Sitting, dataset};
 use crate::bench::{self, BenchError, BenchRequest, LabEvent, Where};
 use crate::generator::GeneratorError;
 use crate::populate::PopulateError;
 use crate::target::TargetError;
 use helenus_cluster::error::{Class, ClusterError, with_causes};
 use helenus_cluster::in_use;
+use helenus_cluster::kube::JobError;
 use helenus_cluster::lifecycle::{StartError, UpRequest};
 use helenus_cluster::live_settings;
 use helenus_cluster::ready;
@@ -48,24 +49,16 @@ impl Sitting<'_> {
             return Ok(());
         };
         let first = self.runs[place].planned;
-        let Some(up) = up_of(&self.request.combinations[first.combination]) else {
-            return Ok(());
-        };
-        let up = UpRequest {
-            name: self.cluster(),
-            ..up.clone()
-        };
         // The first run begins with its nodes: what kills them kills it.
         self.begin(place)?;
         (self.events)(ExperimentEvent::Run {
             planned: first,
             of: self.runs.len(),
         });
-        let nodes = up.topology.nodes();
-        let up = self.up(&up, first);
+        let up = self.up(first);
         let came_up = up.is_ok();
         let ended = up.and_then(|()| self.runs_of(&places));
-        let ended = ended.map_err(|error| self.or_no_space(error, nodes));
+        let ended = ended.map_err(|error| self.or_no_space(error, first));
         let ended = self.or_disturbed(ended);
         let removed = self.remove();
         if self.context.cancel.is_set() {
@@ -99,9 +92,10 @@ impl Sitting<'_> {
     }
 
     /// The error; where nodes died of it and there is no room for them, that there is none: the next ones would die, too.
-    fn or_no_space(&self, error: ExperimentError, nodes: usize) -> ExperimentError {
-        match own_fault(&error) {
-            Some(_) => match self.context.check_disk(nodes) {
+    fn or_no_space(&self, error: ExperimentError, first: Planned) -> ExperimentError {
+        let up = own_cluster(&self.request.combinations[first.combination]);
+        match own_fault(&error).and(up) {
+            Some(up) => match self.context.check_disk(up.topology.nodes()) {
                 Err(full) if matches!(full.find(), Some(StartError::NoSpace { .. })) => full.into(),
                 _ => error,
             },
@@ -128,12 +122,32 @@ impl Sitting<'_> {
         blocks.len()
     }
 
-    fn up(&mut self, up: &UpRequest, first: Planned) -> Result<(), ExperimentError> {
+    /// The nodes of a restart: those of a cluster made for it, with its data, or pods that are started anew.
+    fn up(&mut self, first: Planned) -> Result<(), ExperimentError> {
         let combination = &self.request.combinations[first.combination];
-        if combination.populate.is_some() {
-            return dataset::restored(self, up, combination);
+        if let Some(pods) = &combination.pods {
+            return Ok(self.renew(pods)?);
         }
-        bring_up(self, up)
+        let Some(up) = own_cluster(combination) else {
+            return Ok(());
+        };
+        let up = UpRequest {
+            name: self.cluster(),
+            ..up.clone()
+        };
+        if combination.populate.is_some() {
+            return dataset::restored(self, &up, combination);
+        }
+        bring_up(self, &up)
+    }
+
+    /// Whether the nodes are still there: a generator outlives those that its load has killed.
+    fn still_there(&self) -> Result<(), ClusterError> {
+        let own = self.request.combinations.first();
+        if own.is_some_and(|own| own.pods.is_some()) {
+            return self.pods_serve();
+        }
+        ready::still_there(&self.context.clusters.load(&self.cluster())?)
     }
 
     /// A number of these nodes' life that no other life of the same restart has: how often its runs were started so far.
@@ -209,8 +223,7 @@ impl Sitting<'_> {
         let warmed = bench::run(self.context, bench, &mut |e| {
             events(ExperimentEvent::Bench(e))
         })?;
-        let state = self.context.clusters.load(&self.cluster());
-        ready::still_there(&state.map_err(ClusterError::from)?)?;
+        self.still_there()?;
         Ok(warmed.result)
     }
 
@@ -220,7 +233,10 @@ impl Sitting<'_> {
         let seed = self.request.seed;
         let populated = &self.request.combinations[planned.combination].populate;
         BenchRequest {
-            place: Where::Cluster(self.cluster()),
+            place: match &bench.place {
+                Where::Ephemeral(_) => Where::Cluster(self.cluster()),
+                there => there.clone(),
+            },
             seed: match populated {
                 Some(_) => bench.seed,
                 None => seed.derive(&format!("block/{}", planned.block)),
@@ -232,7 +248,9 @@ impl Sitting<'_> {
     fn one(&mut self, place: usize, life: u32) -> Result<(), ExperimentError> {
         let planned = self.runs[place].planned;
         let combination = &self.request.combinations[planned.combination];
-        if !combination.live.is_empty() {
+        if combination.pods.is_some() {
+            self.set_live(&combination.live)?;
+        } else if !combination.live.is_empty() {
             let state = self.context.clusters.load(&self.cluster());
             let state = state.map_err(ClusterError::from)?;
             live_settings::apply(self.context, &state, &combination.live)?;
@@ -257,9 +275,7 @@ impl Sitting<'_> {
             return Err(ExperimentError::NotRecorded(error));
         }
         self.or_disturbed(Ok(()))?;
-        // A generator outlives the nodes that its load has killed.
-        let state = self.context.clusters.load(&self.cluster());
-        ready::still_there(&state.map_err(ClusterError::from)?)?;
+        self.still_there()?;
         self.end(place, RunState::Done, finished.run, None)?;
         (self.events)(ExperimentEvent::Ended {
             planned,
@@ -299,6 +315,14 @@ impl Sitting<'_> {
     }
 }
 
+/// The cluster that is made for a restart; none where it goes to one that is there.
+fn own_cluster(combination: &Combination) -> Option<&UpRequest> {
+    match &combination.bench.place {
+        Where::Ephemeral(up) => Some(up),
+        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => None,
+    }
+}
+
 /// Operations that ended well in all phases.
 fn completed(result: &RunResult) -> u64 {
     let phases = result.phases.iter();
@@ -320,7 +344,9 @@ fn own_fault(error: &ExperimentError) -> Option<String> {
         let log = error.lines();
         let mut words = vec![with_causes(error)];
         words.extend_from_slice(&log[log.len().saturating_sub(LOG_LINES)..]);
-        (error.class() == Class::Cluster).then(|| words.join("\n"))
+        // Generators are no nodes.
+        let of_nodes = error.find::<JobError>().is_none() && error.class() == Class::Cluster;
+        of_nodes.then(|| words.join("\n"))
     };
     let of_bench = |error: &BenchError| match error {
         BenchError::Cluster(error) | BenchError::Target(TargetError::Cluster(error)) => {

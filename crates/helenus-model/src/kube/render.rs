@@ -8,6 +8,7 @@ use super::secret::TlsSecret;
 use super::stateful::tls_secret;
 use crate::format::Format;
 use crate::plan::ClusterPlan;
+use crate::units::Bytes;
 use crate::yaml::document::Mapping;
 use serde::Serialize;
 
@@ -59,6 +60,8 @@ pub struct PodSet {
     pub replicas: u32,
     /// Service of the clients of its data centre.
     pub clients: String,
+    /// Memory above which each pod is killed.
+    pub memory_limit: Bytes,
 }
 
 /// One file.
@@ -193,6 +196,7 @@ fn sets(cluster: &Cluster<'_>) -> Vec<PodSet> {
             coordinator: set.coordinator,
             replicas: cluster.replicas(set),
             clients: center.clients.clone(),
+            memory_limit: set.memory_limit(cluster.options.page_cache),
         }
     })
     .collect()

@@ -72,6 +72,7 @@ mod tests {
     use super::*;
     use crate::format::Format;
     use crate::kube::options::Form;
+    use crate::units::Bytes;
 
     fn plan(sets: &[(&str, &str, u32)]) -> KubePlan {
         let set = |(data_center, rack, replicas): &(&str, &str, u32)| PodSet {
@@ -82,6 +83,7 @@ mod tests {
             coordinator: *rack == "gate",
             replicas: *replicas,
             clients: String::new(),
+            memory_limit: Bytes::mib(300),
         };
         KubePlan {
             format: Format::new("kube-plan", 1),

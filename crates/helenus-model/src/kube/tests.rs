@@ -57,7 +57,7 @@ fn request(data_centers: Vec<DataCenter>) -> PlanRequest {
     }
 }
 
-fn one(nodes: u32) -> PlanRequest {
+pub(super) fn one(nodes: u32) -> PlanRequest {
     request(vec![DataCenter::new("datacenter1", nodes, 1)])
 }
 

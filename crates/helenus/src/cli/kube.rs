@@ -46,7 +46,7 @@ pub(crate) enum KubeWhat {
     Restart(acts::Restart),
     /// Kill a pod, drain a worker, cut data centres
     Fault(acts::Fault),
-    /// End the faults of a cluster
+    /// End the faults of a cluster, and put back what an experiment that was killed has left
     Heal(acts::Heal),
     /// Delete a cluster; volumes only when asked
     Rm(acts::Rm),

@@ -514,6 +514,15 @@ impl<'a> Live<'a> {
         }
     }
 
+    /// Says what is waited for before the next step.
+    pub(crate) fn waits(&mut self, words: &str) {
+        let words = format!("{}{words}", self.prefix);
+        match &self.progress {
+            Some(progress) => progress.say(words),
+            None => self.progress = Some(self.ui.progress(&words)),
+        }
+    }
+
     /// Sets what precedes the words of each line from now on.
     pub(crate) fn prefix(&mut self, words: String) {
         self.prefix = words;

@@ -5,6 +5,7 @@ mod cells;
 pub(crate) mod live;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+mod pods;
 mod report;
 mod status;
 
@@ -216,6 +217,7 @@ fn begin(file: &File, anew: bool, context: &Context, ui: &Ui) -> Result<u8, Comm
         folder: file.folder.display().to_string(),
         command: command(),
     };
+    experiment::may_begin(context, &request).map_err(failure)?;
     start(&request, context, ui)
 }
 
@@ -326,6 +328,10 @@ pub(crate) fn failure(error: ExperimentError) -> CommandError {
         ExperimentError::NameTaken(ref name) => {
             let hint = format!("`helenus rm {name}`, or another HELENUS_HOME for the experiment");
             CommandError::of(code::USAGE, &error).hint(hint)
+        }
+        ExperimentError::NotPutBack { ref name, .. } => {
+            let hint = format!("`helenus kube heal {name}` puts them back");
+            CommandError::of(code::CLUSTER, &error).hint(hint)
         }
         ExperimentError::Disturbed(_) => CommandError::of(code::CLUSTER, &error)
             .hint("`helenus experiment resume` runs it again, and continues".to_owned()),

@@ -60,6 +60,12 @@ fn known(name: &str, context: &Context, ui: &Ui) -> Result<(KubeState, Kubectl),
     let kubectl = state.kubectl().map_err(ClusterError::from)?;
     let plan = state.rendered().map_err(ClusterError::from)?;
     say_where(&kubectl, &plan.namespaces, ui);
+    if let Some(lent) = &state.lent {
+        ui.caution(&format!(
+            "{name} has settings of experiment {}; they are put back when that ends, or by `helenus kube heal {name}`",
+            lent.by
+        ));
+    }
     Ok((state, kubectl))
 }
 
@@ -98,8 +104,11 @@ fn say_where(kubectl: &Kubectl, namespaces: &[String], ui: &Ui) {
 /// More memory than any plan wants: whether it fits is a question of the workers.
 const ANY_MEMORY: Bytes = Bytes(1 << 50);
 
+/// A planned cluster, and what it was planned from where that is not the plan of another one.
+type Asked = (ClusterPlan, Option<PlanRequest>);
+
 /// The plan of the cluster that the flags name or describe.
-fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<ClusterPlan, CommandError> {
+fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<Asked, CommandError> {
     let Some(what) = &flags.what else {
         return of_flags(flags, ui);
     };
@@ -118,10 +127,10 @@ fn asked(flags: &KubeCluster, context: &Context, ui: &Ui) -> Result<ClusterPlan,
     if let Some(name) = &flags.name {
         plan.name.clone_from(name);
     }
-    Ok(plan)
+    Ok((plan, None))
 }
 
-fn of_flags(flags: &KubeCluster, ui: &Ui) -> Result<ClusterPlan, CommandError> {
+fn of_flags(flags: &KubeCluster, ui: &Ui) -> Result<Asked, CommandError> {
     let Nodes { text, .. } = &flags.nodes;
     let said = TopologyFlags {
         nodes: Some(text.clone()),
@@ -145,7 +154,7 @@ fn planned(
     file: TopologyFile,
     stem: Option<&str>,
     ui: &Ui,
-) -> Result<ClusterPlan, CommandError> {
+) -> Result<Asked, CommandError> {
     let name = flags.name.as_deref().or(stem).unwrap_or("cassandra");
     check_cluster_name(name).map_err(|e| shape::usage(&e))?;
     let release = flags.cassandra.as_deref().or(file.cassandra.as_deref());
@@ -215,7 +224,8 @@ fn planned(
         network: None,
         topology,
     };
-    plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))
+    let plan = plan(&request).map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))?;
+    Ok((plan, Some(request)))
 }
 
 /// Addresses that stand for those of pods, from the block for documentation; a rendering has none of them.

@@ -254,7 +254,9 @@ pub(crate) enum FaultWhat {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   helenus kube heal wan
-  helenus kube heal wan --dry-run")]
+  helenus kube heal wan --dry-run
+
+Cuts and drains end. Nodes that an experiment was killed with start as they were before it.")]
 pub(crate) struct Heal {
     /// Name of the cluster
     pub(crate) name: String,

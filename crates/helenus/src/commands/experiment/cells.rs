@@ -1,6 +1,7 @@
 //! The combinations of an experiment as requests: keys become the flags of `run` and `populate`.
 //! Refuses a key of another section or kind, with its line and where it belongs.
 
+use super::pods;
 use crate::cli::run::{Populate, Run};
 use crate::cli::{Bench, CLUSTER_FLAGS, Cli, Verb};
 use crate::commands::{bench, keys, populate, run};
@@ -8,12 +9,13 @@ use crate::error::{CommandError, code};
 use crate::ui::Ui;
 use clap::{Arg, Parser as _};
 use helenus_cluster::context::Context;
+use helenus_cluster::kube::KubeState;
 use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::live_settings::{LiveSetting, NotLive};
 use helenus_cluster::machine;
 use helenus_lab::BenchRequest;
 use helenus_lab::bench::Where;
-use helenus_lab::experiment::{Combination, shape};
+use helenus_lab::experiment::{Combination, Pods, shape};
 use helenus_lab::populate::PopulateRequest;
 use helenus_model::experiment::{Experiment, Kind, OF_WARM, Setting};
 use helenus_model::nearest::nearest;
@@ -60,7 +62,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn wrong(&self, line: usize, text: &str) -> CommandError {
+    pub(super) fn wrong(&self, line: usize, text: &str) -> CommandError {
         CommandError::new(code::USAGE, format!("{}:{line}: {text}", self.file))
     }
 }
@@ -86,15 +88,20 @@ impl Section {
 }
 
 /// Whether a flag of `run` belongs to the cluster.
-fn of_cluster(arg: &Arg) -> bool {
+pub(super) fn of_cluster(arg: &Arg) -> bool {
     let id = arg.get_id().as_str();
-    id == RTT || CLUSTER_FLAGS.contains(&id)
+    id == RTT || CLUSTER_FLAGS.contains(&id) || is_place(arg)
+}
+
+/// Whether it says where a cluster is that is there already.
+fn is_place(arg: &Arg) -> bool {
+    pods::OF_PLACE.contains(&arg.get_long().unwrap_or_default())
 }
 
 /// Whether a flag may stand in a section.
 fn may(section: Section, arg: &Arg) -> bool {
     let long = arg.get_long().unwrap_or_default();
-    let place = arg.get_help_heading() == Some("Where");
+    let place = arg.get_help_heading() == Some("Where") && !is_place(arg);
     !place && !NOT_HERE.contains(&long) && of_cluster(arg) == (section == Section::Cluster)
 }
 
@@ -124,6 +131,9 @@ pub(super) fn all(
             fits_kind(&verbs[0], factor.kind, setting, place)?;
         }
     }
+    if pods::is_place(of) {
+        pods::check(of, &verbs[0], place)?;
+    }
     let mut datasets: Vec<String> = Vec::new();
     let mut fits: Vec<(Vec<usize>, Option<String>)> = Vec::new();
     let mut combinations = Vec::new();
@@ -147,27 +157,39 @@ pub(super) fn all(
             }
         };
         let bench = bench.map_err(within)?;
-        let Where::Ephemeral(up) = &bench.place else {
-            return Err(CommandError::new(
-                code::USAGE,
-                "an experiment makes its own clusters",
-            ));
-        };
-        let whole = of.whole_levels(levels);
-        let unfit = match fits.iter().find(|(known, _)| *known == whole) {
-            Some((_, unfit)) => unfit.clone(),
-            // A side that does not fit says so when it starts.
-            None if of.pairs.is_some() => None,
-            None => unfit(context, up).map_err(within)?,
-        };
-        fits.push((whole, unfit.clone()));
         let live = cell.live()?;
-        let unfit = unfit.or_else(|| live.iter().find_map(|one| unsettable(context, up, one)));
+        let whole = of.whole_levels(levels);
+        let known = fits.iter().find(|(known, _)| *known == whole);
+        let known = known.map(|(_, unfit)| unfit.clone());
+        let mut own_pods = None;
+        let (up, unfit) = match &bench.place {
+            Where::Ephemeral(up) => {
+                let unfit = match known {
+                    Some(known) => known,
+                    // A side that does not fit says so when it starts.
+                    None if of.pairs.is_some() => None,
+                    None => unfit(context, up).map_err(within)?,
+                };
+                fits.push((whole, unfit.clone()));
+                let unsettable = || live.iter().find_map(|one| unsettable(context, up, one));
+                (Some(up), unfit.or_else(unsettable))
+            }
+            Where::Kube { name, .. } => {
+                let state = pods::cluster(name, context)?;
+                let (of_pods, unfit) = cell.pods(&state, tell)?;
+                own_pods = Some(of_pods);
+                (None, unfit)
+            }
+            Where::Cluster(_) | Where::Hosts { .. } => {
+                let text = "an experiment makes its own clusters, or is `on` one on Kubernetes";
+                return Err(CommandError::new(code::USAGE, text));
+            }
+        };
         let warm = cell.warm()?;
         let warm = warm.map(|flags| run::request(&flags, context, &hushed));
         let warm = warm.transpose().map_err(within)?;
         let populate = cell.populate()?;
-        let shape = populate.as_ref().map(|wanted| shape(up, wanted));
+        let shape = up.zip(populate.as_ref()).map(|(up, wanted)| shape(up, wanted));
         let shape = shape.unwrap_or_default();
         let dataset = datasets.iter().position(|known| *known == shape);
         let dataset = dataset.unwrap_or_else(|| {
@@ -181,6 +203,7 @@ pub(super) fn all(
         };
         combinations.push(Combination {
             bench: seeded(bench),
+            pods: own_pods,
             warm: warm.map(seeded),
             warm_until: of.warm_until,
             populate,
@@ -291,6 +314,12 @@ fn fits_kind(
     place: &Place<'_>,
 ) -> Result<(), CommandError> {
     let key = setting.key.as_str();
+    if pods::OF_PLACE.contains(&key) {
+        let text = format!("{key} cannot be a factor: all runs have one place");
+        return Err(place
+            .wrong(setting.line, &text)
+            .hint("write it in [cluster]".to_owned()));
+    }
     let cluster = keys::find(verb, key, &|arg: &&Arg| may(Section::Cluster, arg)).is_ok();
     let own = if key == RTT {
         Kind::Phase
@@ -332,7 +361,7 @@ fn fits_kind(
 }
 
 /// The texts of a value, which may be a list of them.
-fn texts(value: &toml::Value) -> impl Iterator<Item = &str> {
+pub(super) fn texts(value: &toml::Value) -> impl Iterator<Item = &str> {
     let each: Vec<&toml::Value> = match value {
         toml::Value::Array(list) => list.iter().collect(),
         one => vec![one],
@@ -444,11 +473,29 @@ impl Cell<'_> {
 
     fn load(&self, workload: Vec<Setting>, kinds: &[Kind]) -> Result<Verb, CommandError> {
         let settings = [self.of.cluster.clone(), workload].concat();
-        let settings = self.of.settings(&settings, self.levels, kinds);
+        let mut settings = self.of.settings(&settings, self.levels, kinds);
+        if pods::is_place(self.of) {
+            settings = pods::of_run(&self.verbs[0], settings);
+        }
         let mut words = vec!["helenus".to_owned(), self.verbs[0].get_name().to_owned()];
         words.extend(self.workload(&settings));
         self.flags(&self.verbs[0], &settings, &mut words)?;
         self.parse(&words, &settings)
+    }
+
+    /// What the pods of a cluster that is there are given, read as the flags of a run that would make one.
+    fn pods(&self, state: &KubeState, ui: &Ui) -> Result<(Pods, Option<String>), CommandError> {
+        let kinds = [Kind::Restart];
+        let settings = self.of.settings(&self.of.cluster, self.levels, &kinds);
+        let verb = keys::verb(RUN);
+        let settings = pods::of_pods(&verb, &settings);
+        let mut words = vec!["helenus".to_owned(), RUN.to_owned(), WORKLOAD.to_owned()];
+        self.flags(&verb, &settings, &mut words)?;
+        let Verb::Run(flags) = self.parse(&words, &settings)? else {
+            return Err(CommandError::new(code::USAGE, "pods are those of a run"));
+        };
+        let pods = pods::pods(state, (&flags, &settings), ui);
+        pods.map_err(|error| error.within(&self.shown()))
     }
 
     /// Whether there is something between data centres that a factor can set.

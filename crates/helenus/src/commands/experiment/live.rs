@@ -4,8 +4,8 @@
 use super::plan::timing;
 use crate::commands::{bench, populate};
 use crate::ui::Ui;
+use helenus_cluster::error::with_causes;
 use helenus_lab::Finished;
-use helenus_lab::bench::Where;
 use helenus_lab::experiment::{ExperimentEvent, ExperimentRequest};
 use helenus_model::comparison::Stopping;
 use helenus_model::doubt::Verdict;
@@ -28,13 +28,7 @@ pub(crate) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(crate) fn new(ui: &'a Ui, request: &'a ExperimentRequest) -> Self {
-        let nodes = request
-            .combinations
-            .iter()
-            .map(|one| match &one.bench.place {
-                Where::Ephemeral(up) => up.topology.nodes(),
-                Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
-            });
+        let nodes = request.combinations.iter().map(super::plan::nodes);
         Self {
             ui,
             request,
@@ -70,6 +64,16 @@ impl<'a> Live<'a> {
                 "removed {cluster}, left by an earlier, interrupted run of it"
             )),
             ExperimentEvent::Run { planned, of } => self.begins(*planned, *of),
+            ExperimentEvent::Pods(words) => self.within.waits(words),
+            ExperimentEvent::PutsBack(cluster) => {
+                self.within.prefix(String::new());
+                self.ui.note(&format!(
+                    "starting the nodes of {cluster} as they were before"
+                ));
+            }
+            ExperimentEvent::NotPutBack(error) => {
+                self.ui.caution(&with_causes(error));
+            }
             ExperimentEvent::Dataset => self.ui.note("making the data"),
             ExperimentEvent::Populate(event) => self.populate.see(event),
             ExperimentEvent::Restored(cache) => {

@@ -2,6 +2,7 @@
 //! Refuses to start anything.
 
 use super::{File, combinations, seed};
+use crate::commands::up::plural;
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -14,6 +15,7 @@ use helenus_model::experiment::{
     Experiment, Kind, Making, Planned, RunState, Stage, Timing, VERSION, Whole,
 };
 use helenus_model::format::Format;
+use helenus_model::plan::ClusterPlan;
 use helenus_model::units::{Bytes, human_duration};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -23,6 +25,11 @@ use std::time::Duration;
 /// of `tiny` was ready in 4 to 7 s (docs/experiments/tiny.md), three in 6.4 s (docs/start.md).
 const RESTART: Duration = Duration::from_secs(6);
 const FURTHER_NODE: Duration = Duration::from_secs(4);
+
+/// The same of pods: all end, all start together; and what a live setting or a Job of generators takes besides a run.
+const POD_RESTART: Duration = Duration::from_secs(30);
+const FURTHER_POD: Duration = Duration::from_secs(4);
+const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(8);
 
 /// A stand-in for Cassandra is there at once.
 const FAKE_RESTART: Duration = Duration::from_secs(1);
@@ -51,6 +58,8 @@ struct Shown<'a> {
     format: Format,
     /// Its name.
     name: &'a str,
+    /// The cluster on Kubernetes whose nodes it starts anew, in words; none where it makes clusters here.
+    on: Option<String>,
     /// The factors.
     factors: Vec<ShownFactor<'a>>,
     /// Combinations of levels.
@@ -240,7 +249,11 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
             let further = up.topology.nodes().saturating_sub(1);
             RESTART + FURTHER_NODE * u32::try_from(further).unwrap_or(u32::MAX)
         }
-        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => RESTART,
+        Where::Kube { .. } => {
+            let further = nodes(one).saturating_sub(1);
+            POD_RESTART + FURTHER_POD * u32::try_from(further).unwrap_or(u32::MAX)
+        }
+        Where::Cluster(_) | Where::Hosts { .. } => RESTART,
     });
     let up = up.max().unwrap_or(RESTART);
     // With a dataset the nodes start twice: to make the tables, and with the data.
@@ -251,7 +264,10 @@ pub(crate) fn timing(combinations: &[Combination]) -> Timing {
     };
     let warm = combinations.iter().filter_map(warming).max();
     let warm = warm.unwrap_or_default();
-    let runs = combinations.iter().map(|one| run(&one.bench));
+    let runs = combinations.iter().map(|one| match one.pods {
+        Some(_) => run(&one.bench) + AROUND_A_RUN_IN_PODS,
+        None => run(&one.bench),
+    });
     Timing {
         restart: up * starts + warm,
         runs: runs.collect(),
@@ -313,7 +329,7 @@ fn rows(of: &Combination) -> u64 {
 
 /// Disk of the largest cluster, and of all datasets.
 fn disk(combinations: &[Combination]) -> Bytes {
-    let largest = combinations.iter().map(nodes).max().unwrap_or(1);
+    let largest = combinations.iter().map(nodes).max().unwrap_or(1) as u64;
     // A node that compacts its data holds it twice.
     let data: Vec<u64> = distinct(combinations).map(data).collect();
     let beside = data.iter().max().copied().unwrap_or_default();
@@ -342,14 +358,16 @@ fn too_small(of: &Experiment, combinations: &[Combination], context: &Context) -
 
 /// Disk that the rows of a dataset take on all nodes.
 fn data(of: &Combination) -> u64 {
-    let copies = nodes(of).clamp(1, 3);
+    let copies = nodes(of).clamp(1, 3) as u64;
     rows(of).saturating_mul(ROW_BYTES).saturating_mul(copies)
 }
 
-fn nodes(of: &Combination) -> u64 {
-    match &of.bench.place {
-        Where::Ephemeral(up) => up.topology.nodes() as u64,
-        Where::Cluster(_) | Where::Hosts { .. } | Where::Kube { .. } => 1,
+/// Nodes of its cluster.
+pub(super) fn nodes(of: &Combination) -> usize {
+    match (&of.bench.place, &of.pods) {
+        (Where::Ephemeral(up), _) => up.topology.nodes(),
+        (_, Some(pods)) => pods.plan.nodes.len(),
+        (_, None) => 1,
     }
 }
 
@@ -358,6 +376,10 @@ fn memory(combinations: &[Combination], context: &Context) -> Bytes {
     let mut seen: Vec<(Option<Bytes>, usize)> = Vec::new();
     let each = combinations.iter().filter(|one| one.unfit.is_none());
     let each = each.filter_map(|one| {
+        let whole = |plan: &ClusterPlan| Some(plan.memory?.total().0 * plan.nodes.len() as u64);
+        if let Some(pods) = &one.pods {
+            return whole(&pods.plan);
+        }
         let Where::Ephemeral(up) = &one.bench.place else {
             return None;
         };
@@ -366,10 +388,21 @@ fn memory(combinations: &[Combination], context: &Context) -> Bytes {
             return None;
         }
         seen.push(key);
-        let plan = context.dry_run(up).ok()?;
-        Some(plan.memory?.total().0 * plan.nodes.len() as u64)
+        whole(&context.dry_run(up).ok()?)
     });
     Bytes(each.max().unwrap_or_default())
+}
+
+/// What becomes of the cluster on Kubernetes on which all runs are.
+fn on(combinations: &[Combination]) -> Option<String> {
+    let first = combinations.first()?;
+    let Where::Kube { name, .. } = &first.bench.place else {
+        return None;
+    };
+    let nodes = plural(nodes(first), "node");
+    Some(format!(
+        "on kube:{name}: each restart starts its {nodes} anew, without data; at the end they start as they were before"
+    ))
 }
 
 fn shown<'a>(
@@ -389,6 +422,7 @@ fn shown<'a>(
         given: factor.given,
         levels: factor.levels.iter().map(|l| l.label.as_str()).collect(),
     });
+    let on = on(combinations);
     let each = all.iter().zip(combinations);
     let combinations = each.map(|(levels, one)| ShownCombination {
         label: of.label(levels),
@@ -397,6 +431,7 @@ fn shown<'a>(
     Shown {
         format: Format::new("experiment", VERSION),
         name: &of.name,
+        on,
         factors: factors.collect(),
         combinations: combinations.collect(),
         restarts_a_block: wholes.len() + usize::from(twice.is_some()),
@@ -422,6 +457,9 @@ fn text(shown: &Shown<'_>) -> String {
         let _infallible = writeln!(text, "{words}");
     };
     line(shown.block());
+    if let Some(on) = &shown.on {
+        line(on.clone());
+    }
     if let Some(resolution) = shown.resolution {
         line(match resolution {
             3 => "resolution III: effects are confounded with interactions of two other factors".into(),

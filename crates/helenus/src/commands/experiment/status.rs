@@ -147,13 +147,17 @@ pub(super) fn one(name: &str, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let history = open(context)?;
     let (stored, file) = stored(&history, name)?;
     let runs = history.planned_runs(stored.id)?;
-    let timing = timing(&combinations(&file, context, &ui.hushed())?);
-    let left = left(&runs, &timing);
+    let progress = Progress::of(&states(&runs));
+    // Where nothing is left, a cluster that it ran on may be gone, too.
+    let left = match progress.left {
+        0 => Duration::ZERO,
+        _ => left(&runs, &timing(&combinations(&file, context, &ui.hushed())?)),
+    };
     let of_file = &file.experiment;
     let all = of_file.combinations();
     let status = Status {
         format: Format::new("experiment-status", VERSION),
-        one: of(stored, Progress::of(&states(&runs))),
+        one: of(stored, progress),
         left_s: left.as_secs(),
         runs: runs
             .into_iter()

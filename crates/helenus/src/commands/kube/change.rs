@@ -9,6 +9,8 @@ use crate::ui::{Answers, Ui};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::{self, Pod};
+use helenus_cluster::queue::{self, Ahead, Turn};
+use helenus_lab::experiment;
 use helenus_model::format::Format;
 use helenus_model::kube::scaling::{Scaling, scaling};
 use serde::Serialize;
@@ -184,7 +186,17 @@ pub(super) fn fault(flags: &Fault, context: &Context, ui: &Ui) -> Result<u8, Com
 
 pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let (mut state, kubectl) = known(&flags.name, context, ui)?;
-    let changes = match flags.dry_run {
+    let all = clusters(context);
+    let turn = match state.lent.is_some() && !flags.dry_run {
+        true => Some(no_experiment(&flags.name, context, ui)?),
+        false => None,
+    };
+    if turn.is_some() {
+        state = all.load(&flags.name).map_err(ClusterError::from)?;
+    }
+    let lent = state.lent.as_ref();
+    let lent = lent.map(|lent| format!("nodes started as before experiment {}", lent.by));
+    let mut changes: Vec<String> = match flags.dry_run {
         true => {
             let drained = state
                 .drained
@@ -195,8 +207,23 @@ pub(super) fn heal(flags: &Heal, context: &Context, ui: &Ui) -> Result<u8, Comma
                 .collect()
         }
         false => {
-            kube::heal(&kubectl, &clusters(context), &mut state).map_err(ClusterError::from)?
+            let done = kube::heal(&kubectl, &all, &mut state).map_err(ClusterError::from)?;
+            let progress = ui.progress("healing");
+            experiment::put_back(&all, &mut state, &mut |words| progress.say(words))?;
+            done
         }
     };
+    changes.extend(lent);
     Ok(Change::new(&flags.name, flags.dry_run, changes).show(ui))
+}
+
+/// Waits until no experiment runs, which may have the cluster.
+fn no_experiment(name: &str, context: &Context, ui: &Ui) -> Result<Turn, CommandError> {
+    let mut told = |ahead: &Ahead| {
+        ui.note(&format!(
+            "waiting for experiment {} (process {}), which may have the cluster",
+            ahead.what, ahead.pid
+        ));
+    };
+    Ok(queue::wait(context, &format!("heal {name}"), &mut told)?)
 }

@@ -31,7 +31,7 @@ impl Answers for KindConfig {
 }
 
 pub(super) fn run(flags: &Kind, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let plan = asked(&flags.cluster, context, ui)?;
+    let (plan, _) = asked(&flags.cluster, context, ui)?;
     let pods = plan.nodes.iter().filter_map(|node| plan.memory_of(node));
     let places = plan.nodes.iter().map(|node| Worker {
         data_center: node.data_center.clone(),

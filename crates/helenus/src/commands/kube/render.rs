@@ -27,7 +27,7 @@ impl Answers for KubePlan {
 }
 
 pub(super) fn run(flags: &Render, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let planned = asked(&flags.cluster, context, ui)?;
+    let (planned, _) = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
     let options = options(flags.form, what, &planned.release);
     let plan = render(&planned, &options).map_err(|e| refused(&e))?;

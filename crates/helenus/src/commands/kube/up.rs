@@ -3,7 +3,7 @@
 
 use super::render::{files, options, refused};
 use super::view::{KubeStatus, caution_gone};
-use super::{asked, clusters, failed, known, say_where};
+use super::{Asked, asked, clusters, failed, known, say_where};
 use crate::cli::kube::acts::{Up, Wait};
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
@@ -25,7 +25,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     }
     let began = Instant::now();
-    let planned = asked(&flags.cluster, context, ui)?;
+    let (planned, asked) = asked(&flags.cluster, context, ui)?;
     let what = (&flags.cluster, &flags.place, &flags.stack);
     let options = options(flags.form, what, &planned.release);
     // What it is to be in the end: it has formed then.
@@ -44,9 +44,9 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
     let named = named.or(old.as_ref().map(|old| old.context.as_str()));
     let kubectl = Kubectl::find(named).map_err(ClusterError::from)?;
     let mut state = match old {
-        None => KubeState::new(&kubectl, planned, options)
+        None => KubeState::new(&kubectl, (planned, asked), options)
             .map_err(|e| CommandError::of(code::ENVIRONMENT, &e))?,
-        Some(old) => again(old, &kubectl, planned, options)?,
+        Some(old) => again(old, &kubectl, (planned, asked), options)?,
     };
     say_where(&kubectl, &rendered.namespaces, ui);
     for caution in &rendered.cautions {
@@ -89,7 +89,7 @@ pub(super) fn run(flags: &Up, context: &Context, ui: &Ui) -> Result<u8, CommandE
 fn again(
     old: KubeState,
     kubectl: &Kubectl,
-    plan: helenus_model::plan::ClusterPlan,
+    (plan, asked): Asked,
     options: Options,
 ) -> Result<KubeState, CommandError> {
     if (&old.context, &old.server) != (&kubectl.context, &kubectl.server) {
@@ -101,16 +101,19 @@ fn again(
         let hint = format!("helenus kube rm {}, or give another --name", old.name());
         return Err(CommandError::new(code::USAGE, text).hint(hint));
     }
-    let formed = old.options.formed || options.formed;
+    // What an experiment has left is no longer of interest.
+    let (_, before) = old.own();
     let options = Options {
-        id: old.options.id.clone(),
-        replicas: old.options.replicas.clone(),
-        formed,
+        id: before.id.clone(),
+        replicas: before.replicas.clone(),
+        formed: before.formed || options.formed,
         ..options
     };
     Ok(KubeState {
         plan,
         options,
+        asked: asked.map(Box::new),
+        lent: None,
         ..old
     })
 }
