@@ -264,11 +264,20 @@ mod tests {
             setting.nodetool().map(|words| words.join(" "))
         };
         let some = |words: &str| Some(words.to_owned());
-        assert_eq!(words("concurrent_reads=6"), some("setconcurrency ReadStage 6"));
-        assert_eq!(words("concurrent_compactors=2"), some("setconcurrentcompactors 2"));
+        assert_eq!(
+            words("concurrent_reads=6"),
+            some("setconcurrency ReadStage 6")
+        );
+        assert_eq!(
+            words("concurrent_compactors=2"),
+            some("setconcurrentcompactors 2")
+        );
         let throughput = words("compaction_throughput=64MiB/s");
         assert_eq!(throughput, some("setcompactionthroughput 64"));
-        assert_eq!(words("read_request_timeout=5s"), some("settimeout read 5000"));
+        assert_eq!(
+            words("read_request_timeout=5s"),
+            some("settimeout read 5000")
+        );
         assert_eq!(words("request_timeout=5s"), some("settimeout misc 5000"));
         assert_eq!(words("key_cache_size=100MiB"), None);
         assert_eq!(LiveSetting::ReadAhead(None).nodetool(), None);

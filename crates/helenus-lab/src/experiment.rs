@@ -405,4 +405,3 @@ impl Sitting<'_> {
         Ok(())
     }
 }
-

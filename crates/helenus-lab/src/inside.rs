@@ -170,7 +170,9 @@ impl KubeTarget {
         let asked = "SELECT keyspace_name FROM system_schema.keyspaces".to_owned();
         let answers = self.cql(vec![asked])?.answers;
         let rows = answers.into_iter().flat_map(|answer| answer.rows);
-        let mut names: Vec<String> = rows.filter_map(|row| row.into_iter().flatten().next()).collect();
+        let mut names: Vec<String> = rows
+            .filter_map(|row| row.into_iter().flatten().next())
+            .collect();
         names.retain(|name| !is_system_keyspace(name));
         names.sort();
         Ok(names)

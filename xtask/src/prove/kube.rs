@@ -1,6 +1,7 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, spread.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, experiment, secured, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
+mod experiment;
 mod forms;
 mod inside;
 mod lab;
@@ -20,7 +21,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, experiment, secured, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -38,7 +39,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part {
         name: "forms",
         about: forms::ABOUT,
@@ -76,6 +77,12 @@ const PARTS: [Part; 7] = [
         run: secured::run,
     },
     Part {
+        name: "experiment",
+        about: experiment::ABOUT,
+        quick: false,
+        run: experiment::run,
+    },
+    Part {
         name: "spread",
         about: spread::ABOUT,
         quick: false,
@@ -87,7 +94,7 @@ const PARTS: [Part; 7] = [
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<bool, Box<dyn Error>> {
     if words == ["--list"] {
         for part in &PARTS {
-            println!("{:<8} {}", part.name, part.about);
+            println!("{:<10} {}", part.name, part.about);
         }
         return Ok(true);
     }
@@ -147,7 +154,14 @@ mod tests {
         assert_eq!(
             names(&[]).unwrap(),
             [
-                "forms", "wan", "named", "start", "inside", "secured", "spread"
+                "forms",
+                "wan",
+                "named",
+                "start",
+                "inside",
+                "experiment",
+                "secured",
+                "spread"
             ]
         );
         assert_eq!(
@@ -156,11 +170,11 @@ mod tests {
         );
         assert_eq!(
             names(&["star"]).unwrap_err(),
-            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, spread"
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, experiment, secured, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, spread"
+            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, experiment, secured, spread"
         );
     }
 }

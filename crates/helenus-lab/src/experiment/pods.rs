@@ -77,7 +77,10 @@ pub fn may_begin(context: &Context, request: &ExperimentRequest) -> Result<(), E
     };
     let state = KubeClusters::of(&context.paths.state).load(name);
     let state = state.map_err(ClusterError::from)?;
-    state.lendable().map_err(PodsError::from).map_err(ClusterError::from)?;
+    state
+        .lendable()
+        .map_err(PodsError::from)
+        .map_err(ClusterError::from)?;
     // One that another experiment has is looked at when it was put back.
     if state.lent.is_none() {
         is_empty(context, name, given)?;
@@ -121,7 +124,14 @@ impl Sitting<'_> {
         let waits = (pods.ready_within, &self.context.cancel);
         let events = &mut self.events;
         let mut see = |words: &str| events(ExperimentEvent::Pods(words));
-        kube::renew(&state.kubectl()?, &clusters, &mut state, (&by, plan), waits, &mut see)?;
+        kube::renew(
+            &state.kubectl()?,
+            &clusters,
+            &mut state,
+            (&by, plan),
+            waits,
+            &mut see,
+        )?;
         drop_all(&KubeTarget::look(self.context, name, given.access.clone())?)
     }
 
@@ -200,5 +210,11 @@ pub fn put_back(
     // Who stops the experiment wants the cluster back; who stops twice ends the process.
     let to_its_end = Cancel::default();
     let waits = (PUT_BACK_WITHIN, &to_its_end);
-    Ok(kube::put_back(&state.kubectl()?, clusters, state, waits, see)?)
+    Ok(kube::put_back(
+        &state.kubectl()?,
+        clusters,
+        state,
+        waits,
+        see,
+    )?)
 }

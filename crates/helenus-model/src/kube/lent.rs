@@ -121,7 +121,8 @@ pub struct NotOnPods {
 /// Why not.
 pub fn on_pods(key: &str) -> Result<(), NotOnPods> {
     let groups = NOT_ON_PODS.iter();
-    let mut all = groups.flat_map(|(keys, why, hint)| keys.iter().map(move |key| (*key, why, hint)));
+    let mut all =
+        groups.flat_map(|(keys, why, hint)| keys.iter().map(move |key| (*key, why, hint)));
     match all.find(|(own, ..)| *own == key) {
         None => Ok(()),
         Some((key, why, hint)) => Err(NotOnPods { key, why, hint }),
@@ -222,7 +223,11 @@ mod tests {
         let node = &after.nodes[0];
         assert!(node.yaml.contains("concurrent_reads: 4"), "{}", node.yaml);
         assert_eq!(node.jvm.last().map(String::as_str), Some("-Xss512k"));
-        assert!(node.jvm.iter().any(|flag| flag == "-Xmx96M"), "{:?}", node.jvm);
+        assert!(
+            node.jvm.iter().any(|flag| flag == "-Xmx96M"),
+            "{:?}",
+            node.jvm
+        );
         // A young generation of 100 MiB would not fit.
         assert!(after.heap.new < before.heap.new);
         assert_eq!(after.nodes[0].tokens, before.nodes[0].tokens);
@@ -231,7 +236,10 @@ mod tests {
             ..NodeChange::default()
         };
         let dev = dev.plan(&of).expect("a plan");
-        assert_eq!((dev.preset, dev.heap.heap), (PresetName::Dev, Bytes::mib(128)));
+        assert_eq!(
+            (dev.preset, dev.heap.heap),
+            (PresetName::Dev, Bytes::mib(128))
+        );
         assert_eq!(NodeChange::default().plan(&of), Ok(before));
     }
 
@@ -252,8 +260,14 @@ mod tests {
             };
             change.plan(&of).expect("a plan")
         };
-        assert_eq!(regroups(&before, &with(PresetName::Tiny), &options), Ok(false));
-        assert_eq!(regroups(&before, &with(PresetName::Dev), &options), Ok(true));
+        assert_eq!(
+            regroups(&before, &with(PresetName::Tiny), &options),
+            Ok(false)
+        );
+        assert_eq!(
+            regroups(&before, &with(PresetName::Dev), &options),
+            Ok(true)
+        );
     }
 
     #[test]
@@ -280,7 +294,10 @@ mod tests {
             format!("{error} ({})", error.hint())
         };
         insta::assert_snapshot!(refused(&own, &options, None), @"it is not known with which settings demo was asked for (apply it once more, from its topology or its flags: helenus kube up --name demo …)");
-        let other = PlanRequest { tokens: 4, ..of.clone() };
+        let other = PlanRequest {
+            tokens: 4,
+            ..of.clone()
+        };
         insta::assert_snapshot!(refused(&own, &options, Some(&other)), @"this version of helenus plans demo otherwise than it was applied (apply it once more, from its topology or its flags: helenus kube up --name demo …)");
         let operated = Options::new(Form::K8ssandra, &own.release);
         insta::assert_snapshot!(refused(&own, &operated, Some(&of)), @"demo is a cluster of operators, which decide about its nodes' settings (use a cluster that was applied without --as; `run --on` measures this one as it is)");
@@ -288,7 +305,10 @@ mod tests {
         auth.security.auth = true;
         let own = plan(&auth).expect("a plan");
         assert_eq!(lendable(&own, &options, Some(&auth)), Ok(&auth));
-        let bare = Options { storage: None, ..options };
+        let bare = Options {
+            storage: None,
+            ..options
+        };
         insta::assert_snapshot!(refused(&own, &bare, Some(&auth)), @"demo asks for passwords and has no volumes: its roles would be lost with its pods (apply it with --storage, or without --auth)");
     }
 }

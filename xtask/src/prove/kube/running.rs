@@ -108,6 +108,15 @@ impl Running {
         })
     }
 
+    /// Asks it to stop, as Ctrl-C does.
+    pub(super) fn interrupt(&self) -> Result<(), Box<dyn Error>> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        Ok(rustix::process::kill_process(
+            pid,
+            rustix::process::Signal::INT,
+        )?)
+    }
+
     /// Waits for its end, and ends it after `within`.
     pub(super) fn end(mut self, within: Duration) -> Result<Ran, Box<dyn Error>> {
         let status = loop {

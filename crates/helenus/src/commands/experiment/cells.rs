@@ -189,7 +189,9 @@ pub(super) fn all(
         let warm = warm.map(|flags| run::request(&flags, context, &hushed));
         let warm = warm.transpose().map_err(within)?;
         let populate = cell.populate()?;
-        let shape = up.zip(populate.as_ref()).map(|(up, wanted)| shape(up, wanted));
+        let shape = up
+            .zip(populate.as_ref())
+            .map(|(up, wanted)| shape(up, wanted));
         let shape = shape.unwrap_or_default();
         let dataset = datasets.iter().position(|known| *known == shape);
         let dataset = dataset.unwrap_or_else(|| {

@@ -27,9 +27,9 @@ const RESTART: Duration = Duration::from_secs(6);
 const FURTHER_NODE: Duration = Duration::from_secs(4);
 
 /// The same of pods: all end, all start together; and what a live setting or a Job of generators takes besides a run.
-const POD_RESTART: Duration = Duration::from_secs(30);
-const FURTHER_POD: Duration = Duration::from_secs(4);
-const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(8);
+const POD_RESTART: Duration = Duration::from_secs(20);
+const FURTHER_POD: Duration = Duration::from_secs(10);
+const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(4);
 
 /// A stand-in for Cassandra is there at once.
 const FAKE_RESTART: Duration = Duration::from_secs(1);

@@ -80,7 +80,8 @@ fn live(setting: &Setting, place: &Place<'_>) -> Result<(), CommandError> {
     for text in texts(&setting.value) {
         let read = LiveSetting::parse(text);
         if read.is_ok_and(|read| read.nodetool().is_none()) {
-            let text = format!("{text} cannot be set in running pods: nodetool sets all caches at once");
+            let text =
+                format!("{text} cannot be set in running pods: nodetool sets all caches at once");
             let hint = "write kind = \"restart\"".to_owned();
             return Err(place.wrong(setting.line, &text).hint(hint));
         }
@@ -132,7 +133,10 @@ pub(super) fn pods(
     };
     let other = regroups(own, &plan, options);
     if other.map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint()))? {
-        let text = format!("the pods of {} would belong to other StatefulSets", own.name);
+        let text = format!(
+            "the pods of {} would belong to other StatefulSets",
+            own.name
+        );
         let hint = "leave out the preset or setting that some of its nodes have for themselves";
         return Err(CommandError::new(code::USAGE, text).hint(hint.to_owned()));
     }
