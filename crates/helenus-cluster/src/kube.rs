@@ -22,7 +22,7 @@ pub use job::{Generator, JobError, KubeJob};
 pub use kubectl::{Kubectl, KubectlError};
 pub use lent::{Lent, put_back, renew};
 pub use operated::{Operated, OperatedError, operators, wait_operated};
-pub use pods::{Pod, PodsError, Progress, pod, pods, wait, waiting_now};
+pub use pods::{Pod, PodsError, Progress, last_words, pod, pods, wait, waiting_now};
 pub use ring::{NodeSeen, Ring, RingError, ring};
 pub use settle::settle;
 pub use tls::new_secrets;

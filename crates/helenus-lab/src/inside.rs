@@ -27,7 +27,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
     /// Some of its pods do not serve.
-    #[error("{} of {} not ready: {}", .0.len(), .1, .0.join(", "))]
+    #[error("{}", not_ready(.0, .1))]
     NotReady(Vec<String>, String),
     /// A node that does not say what it sees.
     #[error("the nodes of {0} do not say what they see")]
@@ -48,6 +48,13 @@ impl Problem for InsideError {
             }
             Self::NoView(_) => None,
         }
+    }
+}
+
+fn not_ready(pods: &[String], name: &str) -> String {
+    match pods {
+        [] => format!("{name} has no pods"),
+        _ => format!("{} of {name} not ready: {}", pods.len(), pods.join(", ")),
     }
 }
 

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How long what keeps all pods must last before waiting for it ends.
 const BLOCKED_FOR: Duration = Duration::from_secs(8);
 
+/// Lines of a log that are shown.
+const LAST_WORDS: usize = 12;
+
 /// Kinds of objects that say what pods wait for.
 const SEEN: &str = "pods,pvc,statefulsets,events";
 
@@ -256,6 +259,21 @@ pub fn waiting_now(kubectl: &Kubectl, state: &KubeState) -> Result<Vec<Waiting>,
     let plan = state.rendered()?;
     let found = of_cluster(seen(kubectl, SEEN, &plan.namespaces)?, state.id());
     Ok(waiting(&found))
+}
+
+/// The end of the log of the first pod that does not serve: of the container that ended last, where one did. Nothing where
+/// there is none, or it cannot be read.
+pub fn last_words(kubectl: &Kubectl, state: &KubeState) -> Vec<String> {
+    let pods = pods(kubectl, state).unwrap_or_default();
+    let Some(pod) = pods.iter().find(|pod| !pod.ready) else {
+        return Vec::new();
+    };
+    let tail = format!("--tail={LAST_WORDS}");
+    let words = ["logs", &pod.name, "-n", &pod.namespace, &tail];
+    let ended = kubectl.text(&[&words[..], &["--previous"]].concat(), "");
+    let text = ended.or_else(|_| kubectl.text(&words, ""));
+    let text = text.unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
 }
 
 /// What there is without the pods of others.

@@ -40,21 +40,40 @@ pub(super) enum PodsError {
     /// Its nodes cannot be changed.
     #[error(transparent)]
     NotLent(#[from] NotLent),
+    /// They do not serve with the settings that they were given.
+    #[error("the nodes did not start")]
+    Dead {
+        /// Why.
+        source: ClusterError,
+        /// The end of a node's log.
+        log: Vec<String>,
+    },
 }
 
 impl Problem for PodsError {
     fn class(&self) -> Class {
-        Class::Usage
+        match self {
+            Self::NotEmpty { .. } | Self::NotLent(_) => Class::Usage,
+            Self::Dead { source, .. } => source.class(),
+        }
     }
 
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NotEmpty { name, keyspaces } => format!(
+        match self {
+            Self::NotEmpty { name, keyspaces } => Some(format!(
                 "use a cluster of its own, or drop what is of no use: helenus kube cql {name} -e 'DROP KEYSPACE {}'",
                 keyspaces.first().map_or("", String::as_str)
-            ),
-            Self::NotLent(error) => error.hint(),
-        })
+            )),
+            Self::NotLent(error) => Some(error.hint()),
+            Self::Dead { source, .. } => source.hint(),
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Self::NotEmpty { .. } | Self::NotLent(_) => Vec::new(),
+            Self::Dead { log, .. } => log.clone(),
+        }
     }
 }
 
@@ -124,14 +143,23 @@ impl Sitting<'_> {
         let waits = (pods.ready_within, &self.context.cancel);
         let events = &mut self.events;
         let mut see = |words: &str| events(ExperimentEvent::Pods(words));
-        kube::renew(
-            &state.kubectl()?,
+        let kubectl = state.kubectl()?;
+        let renewed = kube::renew(
+            &kubectl,
             &clusters,
             &mut state,
             (&by, plan),
             waits,
             &mut see,
-        )?;
+        );
+        renewed.map_err(|error| match error.class() {
+            Class::Cluster => PodsError::Dead {
+                log: kube::last_words(&kubectl, &state),
+                source: error.into(),
+            }
+            .into(),
+            _ => ClusterError::from(error),
+        })?;
         drop_all(&KubeTarget::look(self.context, name, given.access.clone())?)
     }
 

@@ -21,6 +21,7 @@ case "$*" in
   *"get namespace "*) say namespace ;;
   *"get job,"*) say objects ;;
   *"get pod,"*) say contents ;;
+  *"exec "*"__pod cql"*) cat >> statements; say cql ;;
   *"exec "*"nodetool status"*) say status ;;
   *"exec "*"describecluster"*) say cluster ;;
   *"get crd "*) say crd ;;
@@ -28,7 +29,7 @@ case "$*" in
 esac
 "#;
 
-const NOBODY: &str = r#"{"items": []}"#;
+pub(crate) const NOBODY: &str = r#"{"items": []}"#;
 
 const STATUS: &str = "Datacenter: datacenter1\nUN  10.0.0.1  75.3 KiB  16  ?  f3b0c5de-5d38-4f4c-9a8c-0b7f7f1f2a11  rack1\n";
 
@@ -55,12 +56,12 @@ fn serves(number: u32) -> String {
     item(number, &status)
 }
 
-fn ready() -> String {
+pub(crate) fn ready() -> String {
     format!(r#"{{"items": [{}]}}"#, serves(0))
 }
 
 /// A lab with one context, and a cluster that is there as soon as it is applied.
-fn lab() -> TestLab {
+pub(crate) fn lab() -> TestLab {
     let mut lab = TestLab::new();
     lab.program("bin/kubectl", KUBECTL);
     let path = std::env::var("PATH").unwrap_or_default();
@@ -73,6 +74,10 @@ fn lab() -> TestLab {
         ("status", STATUS),
         ("cluster", CLUSTER),
         ("claims", NOBODY),
+        (
+            "cql",
+            r#"{"format": "helenus.pod-answer/1", "answers": []}"#,
+        ),
         (
             "objects",
             r#"{"items": [{"kind": "StatefulSet", "metadata": {"name": "demo-datacenter1-rack1", "namespace": "demo", "labels": {"helenus.io/id": "@ID@"}}}]}"#,
@@ -88,11 +93,11 @@ fn lab() -> TestLab {
     lab
 }
 
-fn read(lab: &TestLab, file: &str) -> String {
+pub(crate) fn read(lab: &TestLab, file: &str) -> String {
     fs_err::read_to_string(lab.path(&format!("kube/{file}"))).unwrap_or_default()
 }
 
-const UP: [&str; 5] = ["kube", "up", "--name", "demo", "-n1"];
+pub(crate) const UP: [&str; 5] = ["kube", "up", "--name", "demo", "-n1"];
 
 #[test]
 fn a_cluster_is_applied_with_an_id_and_formed_once_it_serves() {

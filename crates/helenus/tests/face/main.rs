@@ -20,6 +20,7 @@ mod inputs;
 mod json;
 mod kube;
 mod kube_acts;
+mod kube_experiment;
 mod ledger;
 mod levels;
 mod like;
