@@ -101,7 +101,7 @@ fn anew(
     let sets = rendered.sets.iter();
     state.options.replicas = sets.map(|set| (set.name.clone(), 0)).collect();
     clusters.save(state)?;
-    apply(kubectl, state)?;
+    apply(kubectl, clusters, state)?;
     let mut ends = |left: usize| see(&format!("{left} pods end"));
     gone(kubectl, state, &rendered, cancel, &mut ends)?;
     state.plan = plan;
@@ -110,7 +110,7 @@ fn anew(
         ..options
     };
     clusters.save(state)?;
-    apply(kubectl, state)?;
+    apply(kubectl, clusters, state)?;
     let mut starts = |now: &Progress| {
         let waiting = now.waiting.first();
         let why = waiting.map(|one| format!(": {}: {}", one.pod, one.blocker.why()));

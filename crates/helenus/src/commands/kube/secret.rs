@@ -74,7 +74,7 @@ fn of_chart(name: &str, namespace: Option<&str>, user: &str, password: &str) -> 
 
 /// Keystores of a cluster that a person applies.
 fn stores(flags: &TlsStores, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
-    let mut planned = asked(&flags.cluster, context, ui)?;
+    let (mut planned, _) = asked(&flags.cluster, context, ui)?;
     planned.security.tls = true;
     planned.security.client_auth |= flags.cluster.client_auth;
     let options = Options {
