@@ -111,6 +111,12 @@ pub(super) const LIST: &[Entry] = &[
         ("helenus/src/commands/bench/render.rs", "DryRun"),
         "`bench --dry-run`",
     ),
+    printed(
+        "calibration",
+        1,
+        ("helenus-model/src/calibration.rs", "Calibration"),
+        "`calibrate`; kept in the cache as `calibration.json`",
+    ),
     kept(
         "care",
         1,

@@ -2,8 +2,7 @@
 //! Refuses to know what a marker stands for: the model reads the statements.
 
 use super::fault::{of_check, of_rows};
-use super::statement::{Draft, Statement, serially};
-use super::traffic::Judged;
+use super::statement::{Draft, Judged, Statement, serially};
 use crate::endpoint::EndpointError;
 use crate::endpoint::Fault;
 use helenus_cql::client::Client;

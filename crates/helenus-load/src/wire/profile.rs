@@ -3,8 +3,7 @@
 
 use super::fault::{of_check, of_rows};
 use super::level;
-use super::statement::{Draft, PageWanted, Statement, serially};
-use super::traffic::Judged;
+use super::statement::{Draft, Judged, PageWanted, Statement, serially};
 use crate::endpoint::{EndpointError, Fault};
 use helenus_cql::client::Client;
 use helenus_cql::codec::{Answer, BatchType, RowsView};

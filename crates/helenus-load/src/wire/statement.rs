@@ -143,6 +143,9 @@ pub(super) fn serially(of: SerialConsistency) -> Consistency {
     }
 }
 
+/// Partitions and rows that an operation touched, and how it failed.
+pub(super) type Judged = ((u32, u32), Result<(), Fault>);
+
 /// A page that is asked for.
 #[derive(Debug)]
 pub(super) struct PageWanted {

@@ -4,7 +4,7 @@
 use super::custom::Customs;
 use super::fault::of_check;
 use super::profile::Profiles;
-use super::statement::{Draft, Statement};
+use super::statement::{Draft, Judged, Statement};
 use crate::endpoint::{EndpointError, Fault};
 use helenus_cql::client::Client;
 use helenus_cql::codec::Answer;
@@ -13,9 +13,6 @@ use helenus_model::seed::Seed;
 use helenus_model::workload::own::Unchecked;
 use helenus_model::workload::{Workload, standard1};
 use std::collections::BTreeSet;
-
-/// Partitions and rows that an operation touched, and how it failed.
-pub(super) type Judged = ((u32, u32), Result<(), Fault>);
 
 /// A workload's operations.
 pub(super) enum Traffic {
