@@ -30,9 +30,12 @@ levels = [
 ]
 "#;
 
-/// A lab with a cluster that serves, and the file.
+/// A lab with a cluster that serves, and the file. Experiments of a user wait for each other, but not for those of a test.
 fn with_cluster() -> TestLab {
-    let lab = lab();
+    let mut lab = lab();
+    let own = lab.path("run");
+    fs_err::create_dir(&own).expect("a folder");
+    lab.set("XDG_RUNTIME_DIR", own.display().to_string());
     lab.done(&UP);
     lab.write("pods.toml", FILE);
     lab
