@@ -27,7 +27,8 @@ const RESTART: Duration = Duration::from_secs(6);
 const FURTHER_NODE: Duration = Duration::from_secs(4);
 
 /// The same of pods, which all end and then start together; and what a live setting and a Job of generators take beside a
-/// run: one pod took 16 s until its first operation, two 32 s, and a run 5 s besides its phases (docs/kubernetes.md).
+/// run: restarts of one pod took 17 s and more until the first operation, and runs 5 s and more besides their phases
+/// (docs/kubernetes.md).
 const POD_RESTART: Duration = Duration::from_secs(20);
 const FURTHER_POD: Duration = Duration::from_secs(10);
 const AROUND_A_RUN_IN_PODS: Duration = Duration::from_secs(4);
