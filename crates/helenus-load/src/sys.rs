@@ -8,8 +8,8 @@ use rustix::thread::{
     ClockId, clock_nanosleep_absolute, current_timer_slack, gettid, sched_getaffinity,
     set_current_timer_slack,
 };
+use rustix::time::Timespec;
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 /// Nice value that is asked for: above ordinary work, below what a desktop or a kernel thread uses.
 const NICE: i32 = -10;
@@ -33,13 +33,17 @@ pub(crate) fn wall_ns() -> u64 {
     clock_ns(ClockId::Realtime)
 }
 
-/// Sleeps until the monotonic clock reads `at_ns`.
-pub(crate) fn sleep_until(at_ns: u64) {
-    let at = rustix::time::Timespec {
+/// A moment as the kernel takes it.
+pub(crate) fn timespec(at_ns: u64) -> Timespec {
+    Timespec {
         tv_sec: i64::try_from(at_ns / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(at_ns % 1_000_000_000).unwrap_or(0),
-    };
-    while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
+    }
+}
+
+/// Sleeps until the monotonic clock reads `at_ns`.
+pub(crate) fn sleep_until(at_ns: u64) {
+    while clock_nanosleep_absolute(ClockId::Monotonic, &timespec(at_ns)) == Err(Errno::INTR) {}
 }
 
 /// CPU of the calling thread in nanoseconds.
@@ -153,59 +157,6 @@ fn set_scheduler(attr: &SchedAttr) -> Result<(), Errno> {
     // SAFETY: the struct outlives the call, its size is stated in it, and the kernel only reads it.
     let said = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attr as *const SchedAttr, 0) };
     if said == 0 { Ok(()) } else { Err(Errno::PERM) }
-}
-
-/// epoll_wait(2) with a time-out in nanoseconds: fills `events` up to its capacity.
-///
-/// # Errors
-/// Whatever the system reports.
-#[expect(
-    unsafe_code,
-    reason = "rustix's form counts in milliseconds unless Linux 5.11 is required"
-)]
-pub(crate) fn epoll_wait(
-    epoll: BorrowedFd<'_>,
-    events: &mut Vec<libc::epoll_event>,
-    timeout_ns: u64,
-) -> Result<(), Errno> {
-    let left = libc::timespec {
-        tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(timeout_ns % 1_000_000_000).unwrap_or(0),
-    };
-    let room = libc::c_int::try_from(events.capacity()).unwrap_or(libc::c_int::MAX);
-    let no_signals = std::ptr::null::<libc::sigset_t>();
-    // SAFETY: the kernel writes at most `room` events into memory that the vector owns, reads the time, and takes no
-    // signal mask.
-    let found = unsafe {
-        let to = events.as_mut_ptr();
-        let (call, fd) = (libc::SYS_epoll_pwait2, epoll.as_raw_fd());
-        match libc::syscall(call, fd, to, room, &raw const left, no_signals, 0) {
-            -1 if last_errno() == Errno::NOSYS => {
-                // Before Linux 5.11: an epoll can be polled itself, and ppoll(2) counts in nanoseconds.
-                let mut wanted = libc::pollfd {
-                    fd,
-                    events: libc::POLLIN,
-                    revents: 0,
-                };
-                match libc::ppoll(&raw mut wanted, 1, &raw const left, no_signals) {
-                    -1 => -1,
-                    _ => libc::c_long::from(libc::epoll_wait(fd, to, room, 0)),
-                }
-            }
-            found => found,
-        }
-    };
-    let Ok(found) = usize::try_from(found) else {
-        return Err(last_errno());
-    };
-    // SAFETY: the kernel has written so many.
-    unsafe { events.set_len(found.min(events.capacity())) };
-    Ok(())
-}
-
-fn last_errno() -> Errno {
-    let code = std::io::Error::last_os_error().raw_os_error();
-    Errno::from_raw_os_error(code.unwrap_or(0))
 }
 
 /// What the process has used.
