@@ -115,6 +115,15 @@ pub enum EndpointError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The connection failed while a statement was prepared.
+    #[error("the connection failed when operation {operation:?} was prepared")]
+    Lost {
+        /// The operation.
+        operation: String,
+        /// The client's error.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A profile whose data cannot be made.
     #[error("no data can be made for the workload {workload:?}")]
     Profile {

@@ -68,7 +68,9 @@ impl ServeError {
             Self::Read(_) | Self::Json(_) | Self::Plan(_) => Stage::Plan,
             Self::Ledger(OpenError::Subject(_) | OpenError::Head(_)) => Stage::Plan,
             Self::Secret(_) | Self::Trust(_) => Stage::Secret,
-            Self::Endpoint(EndpointError::Connect { .. }) => Stage::Connect,
+            Self::Endpoint(EndpointError::Connect { .. } | EndpointError::Lost { .. }) => {
+                Stage::Connect
+            }
             Self::Endpoint(_) => Stage::Prepare,
             Self::Machinery(_) | Self::Ledger(OpenError::File { .. }) => Stage::Run,
         }

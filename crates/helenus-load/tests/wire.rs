@@ -22,6 +22,9 @@ use std::sync::{Arc, Mutex};
 
 const NEVER: u64 = u64::MAX;
 
+/// What is sent in place of an answer.
+type Bytes = fn(&Header) -> Vec<u8>;
+
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
 
@@ -163,7 +166,7 @@ fn a_connection_that_is_reset_again_and_again_loses_only_what_was_on_it() {
 
 #[test]
 fn what_is_not_the_protocol_ends_the_connection_with_its_reason() {
-    let garbage: [(&str, fn(&Header) -> Vec<u8>); 4] = [
+    let garbage: [(&str, Bytes); 4] = [
         ("protocol version", |_| vec![0xff; 64]),
         // A length of 2 GiB.
         ("bytes", |_| vec![0x84, 0, 0, 0, 8, 0x80, 0, 0, 0]),
@@ -203,7 +206,7 @@ fn what_is_not_the_protocol_ends_the_connection_with_its_reason() {
 
 #[test]
 fn half_a_frame_and_silence_are_client_time_outs() {
-    let half: fn(&Header) -> Vec<u8> = |header| {
+    let half: Bytes = |header| {
         let mut bytes = encoded(header, &Response::Result(QueryResult::Void));
         bytes.truncate(5);
         bytes

@@ -55,10 +55,7 @@ impl Statement {
     ) -> Result<Self, EndpointError> {
         let prepared = client
             .prepare(cql)
-            .map_err(|error| EndpointError::Prepare {
-                operation: operation.to_owned(),
-                source: reason(error),
-            })?;
+            .map_err(|error| refusal(operation, error))?;
         if let Some(strange) = prepared.markers.iter().find(|m| !is_known(&m.ty)) {
             return Err(EndpointError::Marker {
                 operation: operation.to_owned(),
@@ -115,11 +112,21 @@ fn skip(reader: &mut Reader<'_>) -> Option<()> {
         .map(drop)
 }
 
-/// Why a statement cannot be prepared: the server's own words, where it has said any.
-fn reason(error: ClientError) -> Box<dyn std::error::Error + Send + Sync> {
+/// Why a statement cannot be prepared: the server's own words, or a connection that has failed.
+fn refusal(operation: &str, error: ClientError) -> EndpointError {
+    let operation = operation.to_owned();
     match error {
-        ClientError::Server { error } if !error.message.is_empty() => error.message.into(),
-        other => Box::new(other),
+        ClientError::Server { error } => EndpointError::Prepare {
+            operation,
+            source: match error.message.is_empty() {
+                true => Box::new(error),
+                false => error.message.into(),
+            },
+        },
+        lost => EndpointError::Lost {
+            operation,
+            source: Box::new(lost),
+        },
     }
 }
 
