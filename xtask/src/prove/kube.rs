@@ -1,4 +1,4 @@
-//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, experiment, secured, spread.
+//! `prove kube [PART…]`: helenus on a real Kubernetes, in parts that can be run alone: forms, wan, named, start, inside, secured, experiment, spread.
 //! Refuses a cluster that nobody named by KUBECONFIG, and removes all that it made there.
 
 mod experiment;
@@ -21,7 +21,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// What `--list` says.
-pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, experiment, secured, spread; kube --list tells more";
+pub(crate) const ABOUT: &str = "helenus kube on the Kubernetes of KUBECONFIG, in parts: forms, wan, named, start, inside, secured, experiment, spread; kube --list tells more";
 
 /// How something ended that fills a sheet.
 type Tried = Result<(), Box<dyn Error>>;
@@ -159,8 +159,8 @@ mod tests {
                 "named",
                 "start",
                 "inside",
-                "experiment",
                 "secured",
+                "experiment",
                 "spread"
             ]
         );
@@ -170,11 +170,11 @@ mod tests {
         );
         assert_eq!(
             names(&["star"]).unwrap_err(),
-            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, experiment, secured, spread"
+            "prove kube has no part star; did you mean start? its parts are forms, wan, named, start, inside, secured, experiment, spread"
         );
         assert_eq!(
             names(&["zzz"]).unwrap_err(),
-            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, experiment, secured, spread"
+            "prove kube has no part zzz; its parts are forms, wan, named, start, inside, secured, experiment, spread"
         );
     }
 }
