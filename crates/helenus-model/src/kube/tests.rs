@@ -272,6 +272,58 @@ fn that_the_cluster_has_formed_restarts_no_pod() {
 }
 
 #[test]
+fn a_certificate_is_for_the_pods_and_clients_of_its_namespace_and_for_the_cluster() {
+    let several = secured(request(vec![
+        DataCenter::new("DC1", 2, 1),
+        DataCenter::new("DC2", 1, 1),
+    ]));
+    let plan = rendered(&several, Form::Plain, &|_| {});
+    let [first, second] = &plan.secrets[..] else {
+        panic!("{:?}", plan.secrets);
+    };
+    let mounted = all_of(
+        &documents(&plan),
+        "StatefulSet",
+        "/spec/template/spec/volumes",
+    )
+    .iter()
+    .filter_map(|volumes| volumes.as_array()?.iter().find(|v| v["name"] == "tls"))
+    .map(|volume| volume["secret"]["secretName"].clone())
+    .collect::<Vec<_>>();
+    assert_eq!(mounted, [first.name.as_str(), second.name.as_str()]);
+    assert_eq!(
+        first.dns[0], second.dns[0],
+        "one name for all, whatever is dialled"
+    );
+    let (space, own) = (&first.namespace, &first.dns);
+    for pod in all_of(&documents(&plan), "StatefulSet", "/spec/serviceName") {
+        let service = pod.as_str().expect("a name");
+        let names = [&first.dns, &second.dns];
+        let wild = |dns: &&Vec<String>| dns.iter().any(|n| n.starts_with(&format!("*.{service}.")));
+        assert_eq!(names.iter().filter(|dns| wild(dns)).count(), 1, "{service}");
+    }
+    let clients = &plan.sets[0].clients;
+    assert!(own.contains(&format!("{clients}.{space}.svc")), "{own:?}");
+    assert!(
+        own.contains(&format!("{clients}.{space}.svc.cluster.local")),
+        "{own:?}"
+    );
+    // In one namespace pods share the Secret of that name.
+    let together = rendered(&several, Form::Plain, &|o| o.namespace = Some("lab".into()));
+    assert_eq!(together.secrets.len(), 1);
+    let open = rendered(&one(3), Form::Plain, &|_| {});
+    assert!(open.secrets.is_empty() && !open.stream().contains("kind: Secret"));
+    let (head, more) = (
+        together.stream(),
+        together.stream_with(vec!["a: 1\n".into()]),
+    );
+    assert!(
+        more.len() > head.len() && more.starts_with("a: 1\n---\n"),
+        "no namespace of ours"
+    );
+}
+
+#[test]
 fn kustomize_lists_the_plain_files() {
     let plain = rendered(&one(1), Form::Plain, &|_| {});
     let mut whole = rendered(&one(1), Form::Kustomize, &|_| {});
