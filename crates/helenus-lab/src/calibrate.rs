@@ -1,4 +1,4 @@
-//! Measures the load generator itself: against a null server of our own, in a process of its own, on this machine.
+//! Measures the load generator itself, against a null server in a separate process on this machine.
 //! Refuses a figure of a machine on which it did not run.
 
 use crate::generator::{self, GeneratorError, Stand};
@@ -103,7 +103,7 @@ pub fn read(context: &Context, version: &str) -> Option<Calibration> {
     (known && kept.is_of(version, &machine::read())).then_some(kept)
 }
 
-/// Measures the generator and keeps the figures; `see` is told of each interval that passes.
+/// Measures the generator and keeps the figures; `see` gets each line of the sample.
 ///
 /// # Errors
 /// The null server or the generator cannot be used, it was cancelled, or the figures cannot be stored.

@@ -14,12 +14,11 @@ use helenus_cluster::{reach, shell};
 use helenus_cql::{Client, ClientError, Consistency as Level};
 use helenus_model::bench::{Load, Shape};
 use helenus_model::consistency::Consistency;
-use helenus_model::format::Format;
 use helenus_model::level_runs::CellRun;
 use helenus_model::level_runs::phases::{self, Lasts};
 use helenus_model::levels::cell::{schema, workload};
 use helenus_model::levels::{Cell, DistanceError, Ground, Planned, Wanted, planned};
-use helenus_model::run_plan::{self, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Phase, RunPlan};
 use helenus_model::seed::Seed;
 use helenus_model::topology::link::Directed;
 use helenus_model::workload::Workload;
@@ -365,27 +364,17 @@ impl Levels<'_> {
     fn fill(&self, phase: Phase, workload: &Workload, seed: Seed) -> Result<(), LevelsError> {
         let wanted = phase.measured_operations();
         let plan = RunPlan {
-            format: Format::new("plan", run_plan::VERSION),
-            endpoints: self.target.endpoints.clone(),
-            endpoints_only: false,
             local_data_centre: Some(self.request.client_dc.clone()),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
-            workload: workload.clone(),
-            phases: vec![phase],
             consistency: Consistency::All,
-            seed,
-            pacing: Pacing::Sleep,
             raise_priority: false,
-            sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
-            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
-            cell: None,
-            processes: 1,
-            process: None,
-            connections: 1,
-            round_trips: vec![],
-            faults: vec![],
-            ledger: None,
+            ..RunPlan::new(
+                self.target.endpoints.clone(),
+                workload.clone(),
+                vec![phase],
+                seed,
+            )
         };
         let here = Stand::Here {
             helenus: &self.context.helenus,

@@ -24,7 +24,7 @@ use helenus_cql::ConnectOptions;
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, FillingError, Journal, ResumeError};
 use helenus_model::result::PhaseResult;
-use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Consistency, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SampleLine};
 use helenus_model::samples::ReadError;
 use helenus_model::workload::ReplicationFactor;
@@ -593,27 +593,18 @@ impl Populate<'_> {
 
     fn plan(&self, phase: Phase) -> RunPlan {
         RunPlan {
-            format: Format::new("plan", run_plan::VERSION),
-            endpoints: self.target.endpoints.clone(),
-            endpoints_only: false,
             local_data_centre: self.target.data_center.clone(),
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
-            workload: self.request.filling.workload.clone(),
-            phases: vec![phase],
             consistency: self.request.consistency,
-            faults: vec![],
-            seed: self.request.filling.seed,
-            pacing: Pacing::Sleep,
-            ledger: None,
             raise_priority: false,
             sampling_interval_ms: REMEMBER_MS,
-            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
-            cell: None,
-            processes: 1,
-            process: None,
-            connections: 1,
-            round_trips: vec![],
+            ..RunPlan::new(
+                self.target.endpoints.clone(),
+                self.request.filling.workload.clone(),
+                vec![phase],
+                self.request.filling.seed,
+            )
         }
     }
 

@@ -11,8 +11,7 @@ use helenus_cluster::ready::ReadyError;
 use helenus_cql::{ClientError, ConnectOptions, Consistency as Level};
 use helenus_model::bench::{Load, Shape};
 use helenus_model::cql::identifier;
-use helenus_model::format::Format;
-use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Shown};
+use helenus_model::run_plan::{self, Consistency, Phase, RunPlan, Shown};
 use helenus_model::sample::{FailureKind, Interval, OperationInterval};
 use helenus_model::seed::Seed;
 use helenus_model::stress::search::{goes_on, next_threads};
@@ -367,27 +366,14 @@ impl Line<'_> {
         let data_centre = self.data_centre();
         let (endpoints, endpoints_only) = self.target.doors(data_centre.as_deref());
         RunPlan {
-            format: Format::new("plan", run_plan::VERSION),
-            endpoints,
             endpoints_only,
             local_data_centre: data_centre,
             credentials: self.target.access.credentials.clone(),
             tls: self.target.access.tls.clone(),
-            workload: self.request.workload.clone(),
-            phases: vec![phase],
             consistency: self.level,
-            faults: vec![],
-            seed: SEED,
-            pacing: Pacing::Sleep,
-            ledger: None,
-            raise_priority: true,
             sampling_interval_ms: stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
-            cell: None,
-            processes: 1,
-            process: None,
-            connections: 1,
-            round_trips: vec![],
+            ..RunPlan::new(endpoints, self.request.workload.clone(), vec![phase], SEED)
         }
     }
 

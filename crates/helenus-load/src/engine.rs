@@ -58,7 +58,7 @@ struct Slot {
     number: u64,
     positions: Vec<u64>,
     /// When its current try was handed on; none while it pauses, or while the slot is free.
-    begun_ns: Option<u64>,
+    handed_on_ns: Option<u64>,
     /// Start of its first try, where it was sent again: 0 is *not yet*.
     first_start_ns: u64,
     tries: u32,
@@ -117,7 +117,7 @@ impl<E: Endpoint> Running<'_, E> {
     fn begin(&mut self, at: usize, now_ns: u64) {
         let slot = &mut self.slots[at];
         let operation = self.places[slot.operation];
-        slot.begun_ns = Some(now_ns);
+        slot.handed_on_ns = Some(now_ns);
         slot.pending = self.ledger.and_then(|ledger| ledger.begin(operation));
         let call = Call {
             operation,
@@ -133,7 +133,7 @@ impl<E: Endpoint> Running<'_, E> {
     /// An operation's try ended: it is recorded, or sent again after a pause where the phase says so.
     fn take(&mut self, ended: Ended) {
         let slot = &mut self.slots[ended.slot];
-        if slot.begun_ns.take().is_none() {
+        if slot.handed_on_ns.take().is_none() {
             return;
         }
         if slot.first_start_ns == 0 {
@@ -245,8 +245,8 @@ impl<E: Endpoint> Running<'_, E> {
         // While nothing ends nothing is started, and what is offered meanwhile is counted here.
         self.count_offered(now_ns, COUNTED_IN_A_SWEEP);
         for slot in 0..self.slots.len() {
-            let begun_ns = self.slots[slot].begun_ns.unwrap_or(now_ns);
-            if now_ns.saturating_sub(begun_ns) < self.timeout_ns {
+            let handed_on_ns = self.slots[slot].handed_on_ns.unwrap_or(now_ns);
+            if now_ns.saturating_sub(handed_on_ns) < self.timeout_ns {
                 continue;
             }
             let start_ns = self.endpoint.give_up(slot);
@@ -266,7 +266,7 @@ impl<E: Endpoint> Running<'_, E> {
     /// Gives up all that still runs at the phase's end: it is not recorded, but its writes are remembered.
     fn cut_off(&mut self) {
         for slot in 0..self.slots.len() {
-            if self.slots[slot].begun_ns.take().is_some() {
+            if self.slots[slot].handed_on_ns.take().is_some() {
                 self.endpoint.give_up(slot);
             }
             let slot = &mut self.slots[slot];

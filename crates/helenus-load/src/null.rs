@@ -27,7 +27,6 @@ struct Connection {
     stream: TcpStream,
     inbox: Inbox,
     outbox: Outbox,
-    written: usize,
     waits_to_write: bool,
 }
 
@@ -57,7 +56,6 @@ pub fn serve(listener: &TcpListener, parent: impl AsFd) -> io::Result<()> {
                             stream,
                             inbox: Inbox::new(),
                             outbox: Outbox::default(),
-                            written: 0,
                             waits_to_write: false,
                         }));
                     }
@@ -89,18 +87,14 @@ impl Connection {
             Err(error) => return Err(error),
         }
         self.outbox.seal();
-        while self.written < self.outbox.bytes().len() {
-            match self.stream.write(&self.outbox.bytes()[self.written..]) {
-                Ok(count) => self.written += count,
+        while !self.outbox.rest().is_empty() {
+            match self.stream.write(self.outbox.rest()) {
+                Ok(count) => _ = self.outbox.took(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
         }
-        let waits = self.written < self.outbox.bytes().len();
-        if !waits {
-            self.outbox.clear();
-            self.written = 0;
-        }
+        let waits = !self.outbox.rest().is_empty();
         if std::mem::replace(&mut self.waits_to_write, waits) != waits {
             poller.until_writable(&self.stream, key, waits)?;
         }
@@ -109,7 +103,6 @@ impl Connection {
 
     fn answer_all(&mut self) -> io::Result<()> {
         let mut executed = None;
-        let mut bytes = Vec::new();
         loop {
             let Some(view) = self.inbox.next_view().map_err(io::Error::other)? else {
                 return Ok(());
@@ -126,8 +119,7 @@ impl Connection {
                 }
                 _ => {
                     let response = answer(&header, view.body).map_err(io::Error::other)?;
-                    bytes.clone_from(&encoded(&header, &response));
-                    self.outbox.push(&bytes);
+                    self.outbox.push(&encoded(&header, &response));
                     if header.opcode == Opcode::Startup && header.version >= Version::V5 {
                         // The answer to STARTUP is the last that is not in a frame.
                         self.inbox.expect_frames();
@@ -140,9 +132,6 @@ impl Connection {
 }
 
 /// The bytes of a response to the request with this header.
-///
-/// # Panics
-/// Never: our own responses fit.
 pub fn encoded(to: &Header, response: &Response) -> Vec<u8> {
     let mut body = Vec::new();
     let _fits = response.encode(to.version, &Extras::default(), &mut body);

@@ -22,7 +22,6 @@ use dialer::{Access, News};
 use helenus_cql::client::{ConnectOptions, Credentials, HandedOver, Secret, Tls};
 use helenus_cql::codec::envelope::Opcode;
 use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, Version, answer};
-use helenus_model::consistency::Consistency as Level;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
@@ -83,6 +82,8 @@ struct Node {
     peer: Peer,
     may_coordinate: bool,
     links: Vec<usize>,
+    /// Connections that are being opened.
+    dialled: usize,
 }
 
 /// The operation in a slot.
@@ -121,21 +122,6 @@ impl Drop for Wire {
     }
 }
 
-/// The protocol's form of a level.
-fn level(of: Level) -> Consistency {
-    match of {
-        Level::Any => Consistency::Any,
-        Level::One => Consistency::One,
-        Level::Two => Consistency::Two,
-        Level::Three => Consistency::Three,
-        Level::Quorum => Consistency::Quorum,
-        Level::All => Consistency::All,
-        Level::LocalQuorum => Consistency::LocalQuorum,
-        Level::EachQuorum => Consistency::EachQuorum,
-        Level::LocalOne => Consistency::LocalOne,
-    }
-}
-
 impl Wire {
     /// Connects as the plan says; none where `stop` was raised meanwhile.
     ///
@@ -159,26 +145,32 @@ impl Wire {
                 ..ConnectOptions::default()
             },
             statements: Mutex::default(),
+            addresses: Mutex::default(),
             over: AtomicBool::new(false),
         });
-        let (tell, told) = channel();
+        let machinery = |source: io::Error| EndpointError::Connect {
+            endpoints: joined(&plan.endpoints),
+            source: Box::new(source),
+        };
+        let (tell, opened) = channel();
         let (opener, asked) = (Arc::clone(&access), plan.clone());
         std::thread::spawn(move || {
             let _nobody_waits = tell.send(Opening::of(&opener, &asked));
         });
         let opening = loop {
-            match told.recv_timeout(Duration::from_millis(20)) {
+            match opened.recv_timeout(Duration::from_millis(20)) {
                 Ok(opening) => break opening?,
-                Err(RecvTimeoutError::Timeout) if stop.reason().is_none() => {}
-                Err(_) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if stop.reason().is_some() => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(machinery(io::Error::other(
+                        "the thread that connects is gone",
+                    )));
+                }
             }
         };
-        let machinery = |source: io::Error| EndpointError::Connect {
-            endpoints: joined(&plan.endpoints),
-            source: Box::new(source),
-        };
         let mut wire = Self {
-            consistency: level(plan.consistency),
+            consistency: plan.consistency.into(),
             data_centre: plan.local_data_centre.clone(),
             connections: plan.connections as usize,
             access,
@@ -223,9 +215,14 @@ impl Wire {
                     peer: peer.clone(),
                     may_coordinate,
                     links: Vec::new(),
+                    dialled: 0,
                 }),
             }
         }
+        let coordinators = self.nodes.iter().enumerate();
+        let coordinators = coordinators.filter(|(_, node)| node.may_coordinate);
+        let addresses = coordinators.map(|(at, node)| (at, node.peer.address));
+        *self.access.addresses() = addresses.collect();
         let used = self.statements.iter().filter_map(|s| s.keyspace.as_ref());
         let used: BTreeSet<&String> = used.collect();
         let data_centre = self.data_centre.as_deref();
@@ -256,36 +253,37 @@ impl Wire {
                 self.nodes[node].links.push(at);
             }
             // It has failed in the very moment: another is opened.
-            Err(_) => self.dial(node),
+            Err(_) => self.dial_missing(),
         }
     }
 
-    /// Opens as many connections as a node that may coordinate is to have and has not.
-    fn dial_missing(&self, node: usize) {
-        let Node {
-            links,
-            may_coordinate,
-            ..
-        } = &self.nodes[node];
-        let wanted = if *may_coordinate { self.connections } else { 0 };
-        (links.len()..wanted).for_each(|_| self.dial(node));
-    }
-
-    fn dial(&self, node: usize) {
-        let address = self.nodes[node].peer.address;
-        dialer::keep_dialling(&self.access, (node, address), &self.news.0);
+    /// Opens the connections that the nodes which may coordinate lack.
+    fn dial_missing(&mut self) {
+        for (at, node) in self.nodes.iter_mut().enumerate() {
+            let has = node.links.len() + node.dialled;
+            let lacks = match node.may_coordinate {
+                true => self.connections.saturating_sub(has),
+                false => 0,
+            };
+            for _ in 0..lacks {
+                dialer::keep_dialling(&self.access, at, &self.news.0);
+            }
+            node.dialled += lacks;
+        }
     }
 
     /// Takes in what the other threads have to say.
     fn hear(&mut self) {
         while let Ok(news) = self.news.1.try_recv() {
             match news {
-                News::Opened(node, opened) => self.take_over(node, opened),
+                News::Opened(node, opened) => {
+                    self.nodes[node].dialled -= 1;
+                    self.take_over(node, opened);
+                }
+                News::GaveUp(node) => self.nodes[node].dialled -= 1,
                 News::Changed(map) => {
-                    let known = self.nodes.len();
                     self.meet(&map);
-                    let newcomers = known..self.nodes.len();
-                    newcomers.for_each(|node| self.dial_missing(node));
+                    self.dial_missing();
                 }
             }
         }
@@ -301,16 +299,19 @@ impl Wire {
             Some((self.routes.get(keyspace)?, token))
         });
         let replicas = routes.map_or(&[][..], |(routes, token)| routes.of(token));
-        let from = |count: usize| (self.random >> 33) as usize % count.max(1);
-        let turn = |count: usize, at: usize| (from(count) + at) % count;
+        // Other bits choose the node than the connection: else each node would have its favourite one.
+        let (by_node, by_link) = (self.random >> 40, self.random >> 16 & 0xff_ffff);
+        let turn = |by: u64, count: usize, at: usize| (by as usize % count + at) % count;
         let has_room = |at: &usize| self.links[*at].as_ref().is_some_and(Link::has_room);
         let link = |node: usize| {
             let Node { links, .. } = self.nodes.get(node).filter(|node| node.may_coordinate)?;
-            let mut in_turn = (0..links.len()).map(|at| links[turn(links.len(), at)]);
+            let count = links.len();
+            let mut in_turn = (0..count).map(|at| links[turn(by_link, count, at)]);
             in_turn.find(has_room)
         };
-        let mut of_replicas = (0..replicas.len()).map(|at| replicas[turn(replicas.len(), at)]);
-        let mut of_all = (0..self.nodes.len()).map(|at| turn(self.nodes.len(), at));
+        let (some, all) = (replicas.len(), self.nodes.len());
+        let mut of_replicas = (0..some).map(|at| replicas[turn(by_node, some, at)]);
+        let mut of_all = (0..all).map(|at| turn(by_node, all, at));
         of_replicas.find_map(link).or_else(|| of_all.find_map(link))
     }
 
@@ -325,7 +326,7 @@ impl Wire {
         let version = self.links[link_at]
             .as_ref()
             .map_or(Version::V5, |l| l.version);
-        let opcode = match slot.draft.is_batch() {
+        let opcode = match slot.draft.batch.is_some() {
             true => Opcode::Batch,
             false => Opcode::Execute,
         };
@@ -549,7 +550,7 @@ impl Wire {
             }
         }
         self.nodes[link.node].links.retain(|other| *other != at);
-        self.dial(link.node);
+        self.dial_missing();
     }
 }
 
@@ -567,12 +568,12 @@ impl Endpoint for Wire {
         (self.traffic, self.statements) =
             Traffic::prepare(&mut control, (workload, used), data, opening.ring)?;
         let all = self.statements.iter().map(|s| s.cql.clone()).collect();
-        *self.access.lock_statements() = all;
+        *self.access.statements() = all;
         self.meet(&opening.map);
         for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
             self.take_over(node, opened);
         }
-        (0..self.nodes.len()).for_each(|node| self.dial_missing(node));
+        self.dial_missing();
         if opening.watched {
             let watching = (control, address);
             dialer::watch(&self.access, watching, opening.map, &self.news.0);
@@ -635,11 +636,11 @@ impl Endpoint for Wire {
         let Some(slot) = self.slots.get_mut(at) else {
             return 0;
         };
-        if let Place::Sent(link, stream) = std::mem::take(&mut slot.place)
-            && let Some(link) = &mut self.links[link]
+        let mut silent = None;
+        if let Place::Sent(link_at, stream) = std::mem::take(&mut slot.place)
+            && let Some(link) = &mut self.links[link_at]
         {
-            link.streams.abandon(stream);
-            link.forget(at);
+            silent = link.give_up(at, stream).map(|lost| (link_at, lost));
         }
         let given_up = Fault {
             kind: FailureKind::ClientTimeout,
@@ -649,6 +650,10 @@ impl Endpoint for Wire {
             .traffic
             .judge(&self.statements, &mut slot.draft, Err(given_up));
         self.failed.retain(|ended| ended.slot != at);
-        slot.start_ns
+        let start_ns = slot.start_ns;
+        if let Some((link_at, lost)) = silent {
+            self.lose(link_at, &lost);
+        }
+        start_ns
     }
 }

@@ -7,9 +7,8 @@ use fake::Fake;
 use helenus_load::ServeEnd;
 use helenus_load::endpoint::{Call, Endpoint, Fault};
 use helenus_load::serve::serve_endpoint;
-use helenus_model::format::Format;
 use helenus_model::ledger::{Entry, Fate, Head, PREFIX_BYTES, RECORD_BYTES, Record};
-use helenus_model::run_plan::{Consistency, LedgerPlan, Pacing, Phase, RunPlan, Share};
+use helenus_model::run_plan::{Consistency, LedgerPlan, Phase, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::samples::SampleReader;
 use helenus_model::seed::Seed;
@@ -22,13 +21,13 @@ use std::sync::{Arc, Mutex};
 /// Timestamps that came with calls, by position; none of reads.
 type Dated = Arc<Mutex<Vec<(u64, Option<i64>)>>>;
 
-struct Told {
+struct Scripted {
     dated: Dated,
     fails: fn(u64) -> Option<FailureKind>,
     silent: bool,
 }
 
-impl Told {
+impl Scripted {
     fn endpoint(self) -> impl Endpoint {
         Fake::new(move |call: &Call<'_>| {
             let position = call.position();
@@ -101,30 +100,20 @@ impl Drop for File {
 
 fn plan(file: &File, phases: Vec<Phase>) -> RunPlan {
     RunPlan {
-        format: Format::new("plan", 1),
-        endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
-        endpoints_only: false,
         local_data_centre: Some("DC1".into()),
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases,
         consistency: Consistency::LocalQuorum,
-        seed: Seed(3),
         ledger: Some(LedgerPlan {
             file: file.0.clone(),
             cluster: Some(("c".into(), "4711".into())),
         }),
-        pacing: Pacing::Sleep,
         raise_priority: false,
         sampling_interval_ms: 50,
-        operation_timeout_ms: 12_000,
-        faults: vec![],
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+            Workload::Standard1,
+            phases,
+            Seed(3),
+        )
     }
 }
 
@@ -152,7 +141,7 @@ fn each_write_is_remembered_once_with_the_timestamp_that_it_was_sent_with() {
     let file = File::of("each");
     let plan = plan(&file, vec![mixed()]);
     let dated = Dated::default();
-    let fake = Told {
+    let fake = Scripted {
         dated: Arc::clone(&dated),
         fails: |position| match position % 10 {
             3 => Some(FailureKind::WriteTimeout),
@@ -205,7 +194,7 @@ fn each_write_is_remembered_once_with_the_timestamp_that_it_was_sent_with() {
 fn what_was_under_way_when_the_run_was_stopped_stays_without_an_answer() {
     let file = File::of("open");
     let plan = plan(&file, vec![Phase::steady("write", 2000.0, 32, 60_000)]);
-    let fake = Told {
+    let fake = Scripted {
         dated: Dated::default(),
         fails: |_| None,
         silent: true,
@@ -230,7 +219,7 @@ fn a_file_that_is_there_is_left_as_it_is() {
     let file = File::of("there");
     fs_err::write(&file.0, "mine").expect("a file");
     let plan = plan(&file, vec![mixed()]);
-    let fake = Told {
+    let fake = Scripted {
         dated: Dated::default(),
         fails: |_| None,
         silent: false,
@@ -252,7 +241,7 @@ fn a_file_that_is_there_is_left_as_it_is() {
 fn a_run_that_only_reads_has_nothing_to_remember() {
     let file = File::of("reads");
     let plan = plan(&file, vec![Phase::steady("read", 2000.0, 4, 100)]);
-    let fake = Told {
+    let fake = Scripted {
         dated: Dated::default(),
         fails: |_| None,
         silent: false,

@@ -6,11 +6,8 @@ mod fake;
 use fake::Fake;
 use helenus_load::endpoint::{Call, Fault};
 use helenus_load::serve::serve_endpoint;
-use helenus_model::format::Format;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{
-    Consistency, Extent, Pacing, Phase, Positions, Ramp, RunPlan, Share, Target,
-};
+use helenus_model::run_plan::{Extent, Phase, Positions, Ramp, RunPlan, Share, Target};
 use helenus_model::sample::{FailureKind, Mark, SampleLine};
 use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::schedule::Arrivals;
@@ -56,27 +53,14 @@ impl Told {
 
 fn run(phase: Phase, several: fn(u64) -> u32, fails: fn(u64) -> u32) -> Told {
     let plan = RunPlan {
-        format: Format::new("plan", 1),
-        endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
-        endpoints_only: false,
-        local_data_centre: None,
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: vec![phase],
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(3),
-        pacing: Pacing::Sleep,
-        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 50,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+            Workload::Standard1,
+            vec![phase],
+            Seed(3),
+        )
     };
     let seen = Seen::default();
     let (kept, mut tried) = (Arc::clone(&seen), BTreeMap::<u64, u32>::new());

@@ -8,9 +8,8 @@ use helenus_load::endpoint::{Call, Endpoint, Fault};
 use helenus_load::serve::serve_endpoint;
 use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::doubt::DoubtKind;
-use helenus_model::format::Format;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{Consistency, Pacing, Phase, Positions, RunPlan, Share};
+use helenus_model::run_plan::{Pacing, Phase, Positions, RunPlan, Share};
 use helenus_model::sample::{FailureKind, SampleLine, Stage};
 use helenus_model::samples::{Accumulator, ReadError, SampleReader};
 use helenus_model::seed::Seed;
@@ -21,13 +20,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Answers after `delay`; what `fails` says about a position fails; some never answer.
-struct Told {
+struct Scripted {
     delay: Duration,
     fails: fn(u64) -> Option<FailureKind>,
     silent: fn(u64) -> bool,
 }
 
-impl Told {
+impl Scripted {
     fn prompt() -> Self {
         Self {
             delay: Duration::ZERO,
@@ -96,31 +95,18 @@ impl Pipe {
 
 fn plan(phases: Vec<Phase>) -> RunPlan {
     RunPlan {
-        format: Format::new("plan", 1),
-        endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 1))],
-        endpoints_only: false,
-        local_data_centre: None,
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases,
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(3),
-        pacing: Pacing::Sleep,
-        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 50,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec![SocketAddr::from(([127, 0, 0, 1], 1))],
+            Workload::Standard1,
+            phases,
+            Seed(3),
+        )
     }
 }
 
-fn run(plan: &RunPlan, fake: Told) -> (ServeEnd, Pipe) {
+fn run(plan: &RunPlan, fake: Scripted) -> (ServeEnd, Pipe) {
     let pipe = Pipe::default();
     let end = serve_endpoint(plan, fake.endpoint(), pipe.clone());
     (end, pipe)
@@ -136,7 +122,7 @@ fn every_offered_operation_is_accounted_for_phase_by_phase() {
         weight: 1,
     });
     let plan = plan(vec![Phase::steady("write", 2000.0, 64, 300), mixed]);
-    let (end, pipe) = run(&plan, Told::prompt());
+    let (end, pipe) = run(&plan, Scripted::prompt());
     assert_eq!((end, end.exit_code()), (ServeEnd::Done, 0));
     let result = pipe.result(&plan).expect("a result");
     let counts = |at: usize| {
@@ -158,16 +144,16 @@ fn every_offered_operation_is_accounted_for_phase_by_phase() {
 fn spinning_and_closed_loops_hold_the_same_laws() {
     let mut spinning = plan(vec![Phase::steady("write", 2000.0, 8, 100)]);
     spinning.pacing = Pacing::Spin;
-    let (_, pipe) = run(&spinning, Told::prompt());
+    let (_, pipe) = run(&spinning, Scripted::prompt());
     let result = pipe.result(&spinning).expect("a result");
     assert_eq!(result.phases[0].total.completed, 200);
 
     let mut phase = Phase::steady("write", 1.0, 4, 100);
     phase.rate_per_s = None;
     let closed = plan(vec![phase]);
-    let fake = Told {
+    let fake = Scripted {
         delay: Duration::from_millis(2),
-        ..Told::prompt()
+        ..Scripted::prompt()
     };
     let (_, pipe) = run(&closed, fake);
     let result = pipe.result(&closed).expect("a result");
@@ -183,9 +169,9 @@ fn a_slot_that_comes_free_wakes_whoever_starts_the_next() {
     // (Not told, it would look at each sweep, ten times a second, and start the half of these late by 30 ms.)
     let mut plan = plan(vec![Phase::steady("write", 1000.0 / 70.0, 1, 2100)]);
     plan.sampling_interval_ms = 1000;
-    let fake = Told {
+    let fake = Scripted {
         delay: Duration::from_millis(5),
-        ..Told::prompt()
+        ..Scripted::prompt()
     };
     let (_, pipe) = run(&plan, fake);
     let phase = &pipe.result(&plan).expect("a result").phases[0];
@@ -201,9 +187,9 @@ fn failures_are_counted_by_kind_and_explained_once() {
     let mut phase = Phase::steady("write", 2000.0, 8, 100);
     phase.positions = Positions::Sequential;
     let plan = plan(vec![phase]);
-    let fake = Told {
+    let fake = Scripted {
         fails: |p| p.is_multiple_of(20).then_some(FailureKind::WriteTimeout),
-        ..Told::prompt()
+        ..Scripted::prompt()
     };
     let (_, pipe) = run(&plan, fake);
     let phase = &pipe.result(&plan).expect("a result").phases[0];
@@ -217,9 +203,9 @@ fn failures_are_counted_by_kind_and_explained_once() {
 fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
     let mut plan = plan(vec![Phase::steady("write", 1000.0, 4, 200)]);
     plan.operation_timeout_ms = 50;
-    let fake = Told {
+    let fake = Scripted {
         silent: |p| p == 3,
-        ..Told::prompt()
+        ..Scripted::prompt()
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
@@ -233,9 +219,9 @@ fn what_never_answers_is_a_client_timeout_and_its_slot_lives_on() {
 #[test]
 fn a_backlog_beyond_a_second_is_abandoned_and_disqualifies() {
     let plan = plan(vec![Phase::steady("write", 100_000.0, 1, 1500)]);
-    let fake = Told {
+    let fake = Scripted {
         delay: Duration::from_millis(20),
-        ..Told::prompt()
+        ..Scripted::prompt()
     };
     let (end, pipe) = run(&plan, fake);
     assert_eq!(end, ServeEnd::Done);
@@ -255,7 +241,7 @@ fn a_reader_that_goes_away_stops_the_run() {
         ..Pipe::default()
     };
     assert_eq!(
-        serve_endpoint(&plan, Told::prompt().endpoint(), pipe),
+        serve_endpoint(&plan, Scripted::prompt().endpoint(), pipe),
         ServeEnd::Stopped
     );
 }
@@ -289,7 +275,7 @@ fn bad_plans_and_absent_nodes_are_said_in_a_failure_line() {
 #[test]
 fn samples_of_another_plan_and_cut_streams_are_noticed() {
     let plan = plan(vec![Phase::steady("write", 1000.0, 4, 150)]);
-    let (_, pipe) = run(&plan, Told::prompt());
+    let (_, pipe) = run(&plan, Scripted::prompt());
     let mut other = plan.clone();
     other.seed = Seed(4);
     assert!(matches!(

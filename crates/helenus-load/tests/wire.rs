@@ -7,9 +7,8 @@ use helenus_cql::codec::envelope::Header;
 use helenus_cql::codec::{QueryResult, Response, ServerErrorKind, Version};
 use helenus_load::null::encoded;
 use helenus_load::{Secrets, ServeEnd, serve};
-use helenus_model::format::Format;
 use helenus_model::result::{Beside, PhaseResult};
-use helenus_model::run_plan::{Consistency, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SampleLine, Stage, StartMeans};
 use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::seed::Seed;
@@ -44,27 +43,10 @@ impl Write for Pipe {
 
 fn plan(address: SocketAddr, phase: Phase) -> RunPlan {
     RunPlan {
-        format: Format::new("plan", 1),
-        endpoints: vec![address],
-        endpoints_only: false,
         local_data_centre: Some("DC1".into()),
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: vec![phase],
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(3),
-        pacing: Pacing::Sleep,
-        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 50,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(vec![address], Workload::Standard1, vec![phase], Seed(3))
     }
 }
 
@@ -231,6 +213,18 @@ fn half_a_frame_and_silence_are_client_time_outs() {
         );
         assert!(phase.total.failed[&FailureKind::ClientTimeout] > 0);
     }
+}
+
+#[test]
+fn a_server_that_says_nothing_at_all_is_left() {
+    let server = Server::start(Version::V5, NEVER, Box::new(|_| Reply::Nothing));
+    let mut plan = plan(server.address, Phase::steady("write", 8000.0, 4096, 600));
+    plan.operation_timeout_ms = 150;
+    let phase = run(&plan);
+    assert!(phase.total.failed[&FailureKind::ClientTimeout] > 1024);
+    let said = &phase.first_failures[&FailureKind::Connection];
+    assert!(said.contains("requests without an answer"), "{said}");
+    assert!(server.accepted.load(Ordering::SeqCst) > 2);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use crate::format::Format;
 use crate::machine::Machine;
-use crate::result::PhaseResult;
-use crate::run_plan::{Consistency, Extent, Pacing, Phase, Positions, RunPlan, Share, VERSION};
+use crate::result::{PhaseResult, RunResult};
+use crate::run_plan::{Extent, Phase, Positions, RunPlan, Share};
 use crate::seed::Seed;
 use crate::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -51,8 +51,11 @@ pub struct Step {
     pub cpu_us: f64,
     /// How late operations started, at the 50th and the 99th percentile, in microseconds.
     pub late_us: [Option<f64>; 2],
-    /// Time from the request's first byte to its answer, which is the system's and the null server's: what no response
-    /// time measured here can be below; at the 50th and the 99th percentile, in microseconds.
+    /// Response time at the same percentiles; none in the closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_us: Option<[Option<f64>; 2]>,
+    /// Time from the request's first byte to its answer, at the same percentiles: the system's and the null server's. No
+    /// service time measured on this machine can be shorter.
     pub service_us: [Option<f64>; 2],
 }
 
@@ -72,34 +75,13 @@ pub fn plan(address: SocketAddr, each_ms: u64) -> RunPlan {
         positions: Positions::Sequential,
         ..Phase::default()
     };
-    RunPlan {
-        format: Format::new("plan", VERSION),
-        endpoints: vec![address],
-        endpoints_only: false,
-        local_data_centre: None,
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: RATES
-            .map(Some)
-            .into_iter()
-            .chain([None])
-            .map(phase)
-            .collect(),
-        consistency: Consistency::One,
-        faults: Vec::new(),
-        seed: Seed(1),
-        ledger: None,
-        pacing: Pacing::Sleep,
-        raise_priority: true,
-        sampling_interval_ms: 1000,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: Vec::new(),
-    }
+    let phases = RATES.map(Some).into_iter().chain([None]).map(phase);
+    RunPlan::new(
+        vec![address],
+        Workload::Standard1,
+        phases.collect(),
+        Seed(1),
+    )
 }
 
 impl Step {
@@ -115,14 +97,30 @@ impl Step {
             achieved_per_s: phase.achieved_per_s,
             cpu_us: phase.thread_busy * 1e6 / phase.achieved_per_s,
             late_us: [late.p50_us, late.p99_us],
+            response_us: phase.total.response.as_ref().map(|r| [r.p50_us, r.p99_us]),
             service_us: [service.p50_us, service.p99_us],
         })
     }
 }
 
+impl Step {
+    /// What of a run's times was measured without a database: of response times, or of service times where there is no
+    /// schedule; at the 50th and the 99th percentile, in microseconds.
+    pub fn share_us(&self) -> [Option<f64>; 2] {
+        self.response_us.unwrap_or(self.service_us)
+    }
+}
+
 impl Calibration {
+    /// The step for a run: that of its highest rate, or of the closed loop where a phase has none.
+    pub fn of_run(&self, result: &RunResult) -> Option<&Step> {
+        let rates = result.phases.iter().map(|phase| phase.rate_per_s);
+        let highest = rates.reduce(|a, b| Some(a?.max(b?)))?;
+        self.nearest(highest)
+    }
+
     /// The step nearest to a rate, by its order of magnitude; that of the closed loop where there is no rate.
-    pub fn nearest(&self, rate_per_s: Option<f64>) -> Option<&Step> {
+    fn nearest(&self, rate_per_s: Option<f64>) -> Option<&Step> {
         let Some(rate) = rate_per_s else {
             return self.steps.iter().find(|step| step.rate_per_s.is_none());
         };
@@ -158,6 +156,7 @@ mod tests {
             achieved_per_s,
             cpu_us: 1.0,
             late_us: [None; 2],
+            response_us: None,
             service_us: [None; 2],
         }
     }

@@ -293,6 +293,38 @@ pub enum PlanError {
 }
 
 impl RunPlan {
+    /// These phases against a cluster without passwords, at ONE, with everything else as it is by default.
+    pub fn new(
+        endpoints: Vec<SocketAddr>,
+        workload: Workload,
+        phases: Vec<Phase>,
+        seed: Seed,
+    ) -> Self {
+        Self {
+            format: Format::new("plan", VERSION),
+            endpoints,
+            endpoints_only: false,
+            local_data_centre: None,
+            credentials: None,
+            tls: None,
+            workload,
+            phases,
+            consistency: Consistency::One,
+            faults: Vec::new(),
+            seed,
+            ledger: None,
+            pacing: Pacing::Sleep,
+            raise_priority: true,
+            sampling_interval_ms: SAMPLING_INTERVAL_MS,
+            operation_timeout_ms: OPERATION_TIMEOUT_MS,
+            cell: None,
+            processes: 1,
+            process: None,
+            connections: 1,
+            round_trips: Vec::new(),
+        }
+    }
+
     /// Checks what can be checked without a cluster.
     ///
     /// # Errors
@@ -552,27 +584,14 @@ mod tests {
 
     fn plan() -> RunPlan {
         RunPlan {
-            format: Format::new("plan", VERSION),
-            endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
-            endpoints_only: false,
             local_data_centre: Some("datacenter1".to_owned()),
-            credentials: None,
-            tls: None,
-            workload: Workload::Standard1,
-            phases: vec![Phase::steady("write", 2000.0, 64, 30_000)],
             consistency: Consistency::LocalQuorum,
-            faults: vec![],
-            seed: Seed(7),
-            pacing: Pacing::Sleep,
-            ledger: None,
-            raise_priority: true,
-            sampling_interval_ms: 1000,
-            operation_timeout_ms: 12_000,
-            cell: None,
-            processes: 1,
-            process: None,
-            connections: 1,
-            round_trips: vec![],
+            ..RunPlan::new(
+                vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+                Workload::Standard1,
+                vec![Phase::steady("write", 2000.0, 64, 30_000)],
+                Seed(7),
+            )
         }
     }
 

@@ -1,15 +1,16 @@
 //! `prove wire`: what an operation costs the generator, beside latte and beside the bare loop, on one node and against the
 //! null server. Refuses a figure of one tool without the others' in the same minute.
 
-use super::campaign::{Bar, Campaign, Measures, Outcome, Rule};
-use super::host::Watch;
-use super::rig::{Rig, checked};
+use super::campaign::{Bar, Campaign, Measures, Outcome, Rule, order};
+use super::host::{Watch, now_unix};
+use super::rig::{Life, Rig, checked};
 use fs_err as fs;
 use helenus_model::calibration;
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::samples::{Accumulator, SampleReader};
-use helenus_model::seed::{Seed, mix};
+use helenus_model::seed::Seed;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde_json::Value;
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -140,10 +141,7 @@ fn on_a_node(rig: &Rig, shape: Shape) -> Result<Measures, Box<dyn Error>> {
     let point =
         super::believe::contact_point(&env).ok_or_else(|| format!("no contact point: {env}"))?;
     let mut shown = [Shown::default(), Shown::default(), Shown::default()];
-    let mut order = [0, 1, 2];
-    let seed = Seed(crate::prove::host::now_unix());
-    order.sort_by_key(|tool| mix(seed.at(*tool as u64)));
-    for tool in order {
+    for tool in order(Seed(now_unix()), 0, shown.len()) {
         shown[tool] = match tool {
             0 => measure_helenus(rig, shape)?,
             1 => measure_latte(rig, &point, shape)?,
@@ -283,29 +281,10 @@ fn measure_latte(rig: &Rig, point: &str, shape: Shape) -> Result<Shown, Box<dyn 
 
 /// CPU of a child over its whole life in microseconds, read once it has ended and before it is reaped.
 fn cpu_of(child: &std::process::Child) -> Result<f64, Box<dyn Error>> {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    let pid = pid.ok_or("no process id")?;
-    let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
-    rustix::process::waitid(rustix::process::WaitId::Pid(pid), options)?;
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
-    // utime and stime are the 14th and 15th field; the name and what is before it are two.
-    let ticks: u32 = fields
-        .get(11..13)
-        .into_iter()
-        .flatten()
-        .filter_map(|f| f.parse::<u32>().ok())
-        .sum();
-    #[expect(clippy::cast_precision_loss, reason = "a hundred a second")]
-    let per_s = rustix::param::clock_ticks_per_second() as f64;
-    Ok(f64::from(ticks) * 1e6 / per_s)
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(pid.ok_or("no process id")?), ended)?;
+    Ok(Life::of(child.id())?.cpu * 1e6)
 }
 
 /// The generator and the bare loop at their highest rate over many connections, and the generator at 50,000 a second.

@@ -2,6 +2,7 @@
 //! Refuses to take silence for rest: three looks in a row must find nothing, on all nodes.
 
 use super::{BaselineError, BaselineEvent, Step, go_on};
+use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::ClusterError;
 use crate::mbeans::{Ask, Mbeans, STORAGE_SERVICE};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Looks in a row that must find nothing pending and nothing active.
-pub(crate) const LOOKS: u32 = 3;
+const LOOKS: u32 = 3;
 /// Between two looks: a compaction that follows another is submitted at once, long before.
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -135,14 +136,26 @@ fn rest(
     within: Duration,
     events: &mut dyn FnMut(BaselineEvent),
 ) -> Result<u32, ClusterError> {
+    let mut look = || nodes.iter().map(Node::tasks).sum();
+    let mut see = |tasks| events(BaselineEvent::Step(Step::Settle { tasks }));
+    at_rest((within, &context.cancel), &mut look, &mut see)
+}
+
+/// Looks again and again, until [`LOOKS`] in a row find no compaction; answers how often it has looked. `see` gets how
+/// many compactions are left.
+///
+/// # Errors
+/// A look fails, compactions continue for longer than `within`, or the person stopped it.
+pub(crate) fn at_rest(
+    (within, cancel): (Duration, &Cancel),
+    look: &mut dyn FnMut() -> Result<u64, ClusterError>,
+    see: &mut dyn FnMut(u64),
+) -> Result<u32, ClusterError> {
     let begin = Instant::now();
     let (mut looks, mut quiet) = (0, 0);
     loop {
-        go_on(&context.cancel)?;
-        let mut tasks = 0;
-        for node in nodes {
-            tasks += node.tasks()?;
-        }
+        go_on(cancel)?;
+        let tasks = look()?;
         looks += 1;
         quiet = if tasks == 0 { quiet + 1 } else { 0 };
         if quiet == LOOKS {
@@ -155,7 +168,7 @@ fn rest(
             }
             .into());
         }
-        events(BaselineEvent::Step(Step::Settle { tasks }));
+        see(tasks);
         std::thread::sleep(BETWEEN);
     }
 }

@@ -1,31 +1,27 @@
 //! Brings the nodes in pods to rest, by the release's own nodetool: memtables on disk, compactions at an end.
-//! Refuses to take silence for rest: as many looks in a row as for local nodes must find nothing, in all pods.
+//! Refuses to take silence for rest: the looks are those at local nodes.
 
 use super::{Kubectl, Pod};
 use crate::baseline::BaselineError;
-use crate::baseline::settle::{LOOKS, tasks_of};
+use crate::baseline::settle::{at_rest, tasks_of};
 use crate::cancel::Cancel;
 use crate::error::ClusterError;
-use crate::ready::ReadyError;
 use std::time::{Duration, Instant};
 
-/// Flushes the nodes in these pods, and waits until none of them compacts. `see` is told what is left.
+/// Flushes the nodes in these pods, and waits until none of them compacts. `see` gets how many
+/// compactions are left.
 ///
 /// # Errors
 /// A node does not answer or refuses, compactions continue for longer than `within`, or the person stopped it.
 pub fn settle(
     kubectl: &Kubectl,
     pods: &[Pod],
-    (within, cancel): (Duration, &Cancel),
+    waits: (Duration, &Cancel),
     see: &mut dyn FnMut(u64),
 ) -> Result<Duration, ClusterError> {
     let begin = Instant::now();
     each(kubectl, pods, "flush")?;
-    let mut quiet = 0;
-    loop {
-        if cancel.is_set() {
-            return Err(ReadyError::Interrupted.into());
-        }
+    let mut look = || {
         let mut tasks = 0;
         for (pod, text) in pods.iter().zip(each(kubectl, pods, "compactionstats")?) {
             tasks += tasks_of(&text).ok_or_else(|| BaselineError::Refused {
@@ -34,16 +30,10 @@ pub fn settle(
                 answer: text.lines().next().unwrap_or_default().to_owned(),
             })?;
         }
-        quiet = if tasks == 0 { quiet + 1 } else { 0 };
-        if quiet == LOOKS {
-            return Ok(begin.elapsed());
-        }
-        if begin.elapsed() > within {
-            let seconds = within.as_secs();
-            return Err(BaselineError::Restless { tasks, seconds }.into());
-        }
-        see(tasks);
-    }
+        Ok(tasks)
+    };
+    at_rest(waits, &mut look, see)?;
+    Ok(begin.elapsed())
 }
 
 /// What nodetool says to this in each pod; all are asked at once.

@@ -5,6 +5,7 @@ use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WantsClientCert, WebPkiServerVerifier};
+use rustls::crypto::ring::default_provider;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -98,15 +99,11 @@ impl Tls {
         };
         let expected = ServerName::try_from(name.to_owned())
             .map_err(|error| unusable(rustls::Error::General(error.to_string())))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(ca)?), provider)
+        let (provider, roots) = (Arc::new(default_provider()), Arc::new(roots(ca)?));
+        let authority = WebPkiServerVerifier::builder_with_provider(roots, provider)
             .build()
             .map_err(|error| unusable(rustls::Error::General(error.to_string())))?;
-        let verifier = Arc::new(Named { verifier, expected });
-        let builder = builder(AUTHORITY)?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
-        Self::showing(builder, identity)
+        Self::proved(AUTHORITY, Some((authority, expected)), identity)
     }
 
     /// [`Self::named`] where there is a name, else [`Self::new`].
@@ -130,11 +127,19 @@ impl Tls {
     /// # Errors
     /// The identity is not PEM, or cannot be used.
     pub fn unverified(identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let anybody = Arc::new(Anybody(provider));
-        let builder = builder(CLIENT)?
+        Self::proved(CLIENT, None, identity)
+    }
+
+    fn proved(
+        what: &'static str,
+        wanted: Option<(Arc<WebPkiServerVerifier>, ServerName<'static>)>,
+        identity: Option<Identity<'_>>,
+    ) -> Result<Self, TlsError> {
+        let provider = Arc::new(default_provider());
+        let verifier = Arc::new(Instead { provider, wanted });
+        let builder = builder(what)?
             .dangerous()
-            .with_custom_certificate_verifier(anybody);
+            .with_custom_certificate_verifier(verifier);
         Self::showing(builder, identity)
     }
 
@@ -218,7 +223,7 @@ const CLIENT: &str = "client's certificate or key";
 const AUTHORITY: &str = "authority's certificate";
 
 fn builder(what: &'static str) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, TlsError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(default_provider());
     ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|source| TlsError::Unusable { what, source })
@@ -240,14 +245,16 @@ fn roots(ca: &[u8]) -> Result<RootCertStore, TlsError> {
     }
 }
 
-/// Wants certificates of the authority for one name, whatever was dialled.
+/// Whom a server has to prove to be, where that is not the address that was dialled.
 #[derive(Debug)]
-struct Named {
-    verifier: Arc<WebPkiServerVerifier>,
-    expected: ServerName<'static>,
+struct Instead {
+    provider: Arc<CryptoProvider>,
+    /// The authority and the one name that its certificates are for; none believes a server that it has the key of its
+    /// certificate, whatever that says.
+    wanted: Option<(Arc<WebPkiServerVerifier>, ServerName<'static>)>,
 }
 
-impl ServerCertVerifier for Named {
+impl ServerCertVerifier for Instead {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -256,8 +263,12 @@ impl ServerCertVerifier for Named {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verifier
-            .verify_server_cert(certificate, between, &self.expected, ocsp, now)
+        match &self.wanted {
+            Some((authority, name)) => {
+                authority.verify_server_cert(certificate, between, name, ocsp, now)
+            }
+            None => Ok(ServerCertVerified::assertion()),
+        }
     }
 
     fn verify_tls12_signature(
@@ -266,48 +277,7 @@ impl ServerCertVerifier for Named {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier
-            .verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier
-            .verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
-/// Believes a server that it has the key of its certificate, whatever that says.
-#[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signed, known)
     }
 
@@ -317,12 +287,13 @@ impl ServerCertVerifier for Anybody {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = &self.0.signature_verification_algorithms;
+        let known = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signed, known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        let known = &self.provider.signature_verification_algorithms;
+        known.supported_schemes()
     }
 }
 

@@ -61,6 +61,7 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
     let mut outbox = Outbox {
         framed: true,
         bytes: std::mem::take(out),
+        sent: 0,
         open: None,
     };
     envelopes.into_iter().for_each(|one| outbox.push(one));
@@ -73,6 +74,8 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
 pub struct Outbox {
     framed: bool,
     bytes: Vec<u8>,
+    /// Bytes at the front that were sent.
+    sent: usize,
     /// Where the frame begins whose header and checksum are still to be written.
     open: Option<usize>,
 }
@@ -124,15 +127,26 @@ impl Outbox {
         self.bytes.extend_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Everything pushed and not taken off; only what is sealed may be sent.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// What is still to be sent, once it is sealed.
+    pub fn rest(&self) -> &[u8] {
+        &self.bytes[self.sent..]
     }
 
-    /// Forgets what has been sent: all of it. The memory is kept.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.open = None;
+    /// How many bytes were pushed before the next envelope, since everything was last sent.
+    pub fn pushed(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// So many bytes of [`Self::rest`] were sent; how many of [`Self::pushed`] that makes in all.
+    pub fn took(&mut self, count: usize) -> usize {
+        let sent = self.bytes.len().min(self.sent + count);
+        self.sent = sent;
+        if sent == self.bytes.len() {
+            // The memory is kept.
+            self.bytes.clear();
+            self.sent = 0;
+        }
+        sent
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use helenus_model::format::Format;
-use helenus_model::run_plan::{self, Consistency, Pacing};
+use helenus_model::run_plan::Pacing;
 use helenus_model::sample::{self, Header, PhaseEnd, Standing, StartMeans, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{GENERATOR, HOST};
@@ -17,27 +17,15 @@ fn plan() -> RunPlan {
         ..Phase::steady("write", 100.0, 8, 300)
     };
     RunPlan {
-        format: Format::new("plan", run_plan::VERSION),
-        endpoints: vec![],
-        endpoints_only: false,
-        local_data_centre: None,
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: vec![phase.clone(), phase],
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(1),
-        pacing: Pacing::Sleep,
-        ledger: None,
         raise_priority: false,
         sampling_interval_ms: 100,
         operation_timeout_ms: 1000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec![],
+            Workload::Standard1,
+            vec![phase.clone(), phase],
+            Seed(1),
+        )
     }
 }
 

@@ -4,6 +4,7 @@
 use super::map::{Map, Peer};
 use helenus_cql::client::{Client, ClientError, ConnectOptions, HandedOver};
 use helenus_cql::codec::Event;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -17,8 +18,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 /// How long a wait lasts before it is looked whether all is over.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How long after an event the cluster is read a second time: what it is about may come into the tables a moment later.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long after an event the cluster is read: what the event is about reaches the tables a moment later.
+const READ_AFTER: Duration = Duration::from_secs(1);
 
 /// How often the cluster is read where no event says so.
 const READ_EVERY: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ pub(super) struct Access {
     pub(super) options: ConnectOptions,
     /// Statements that it prepares before it is handed over.
     pub(super) statements: Mutex<Vec<String>>,
+    /// Where nodes that may coordinate are now, by their places.
+    pub(super) addresses: Mutex<BTreeMap<usize, SocketAddr>>,
     /// Nobody takes news any more.
     pub(super) over: AtomicBool,
 }
@@ -38,6 +41,8 @@ pub(super) struct Access {
 pub(super) enum News {
     /// A connection to a node, by its place.
     Opened(usize, HandedOver),
+    /// The node with this place coordinates no longer: no connection was opened.
+    GaveUp(usize),
     /// The cluster has changed.
     Changed(Map),
 }
@@ -54,13 +59,18 @@ impl Access {
         Ok(client)
     }
 
-    pub(super) fn lock_statements(&self) -> MutexGuard<'_, Vec<String>> {
-        let statements = self.statements.lock();
-        statements.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn statements(&self) -> MutexGuard<'_, Vec<String>> {
+        let locked = self.statements.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn addresses(&self) -> MutexGuard<'_, BTreeMap<usize, SocketAddr>> {
+        let locked = self.addresses.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn prepare_on(&self, client: &mut Client) -> Result<(), ClientError> {
-        let statements = self.lock_statements().clone();
+        let statements = self.statements().clone();
         statements
             .iter()
             .try_for_each(|cql| client.prepare(cql).map(drop))
@@ -102,16 +112,17 @@ pub(super) fn prepare_on_all(
     })
 }
 
-/// Opens a connection to a node, however often that takes.
-pub(super) fn keep_dialling(
-    access: &Arc<Access>,
-    (node, address): (usize, SocketAddr),
-    news: &Sender<News>,
-) {
+/// Opens a connection to a node, however often that takes and wherever it is by then, until it coordinates no longer.
+pub(super) fn keep_dialling(access: &Arc<Access>, node: usize, news: &Sender<News>) {
     let (access, news) = (Arc::clone(access), news.clone());
     thread::spawn(move || {
         let mut pause = PAUSE.0;
         while !access.is_over() {
+            let address = access.addresses().get(&node).copied();
+            let Some(address) = address else {
+                let _nobody_listens = news.send(News::GaveUp(node));
+                return;
+            };
             if let Ok(client) = access.open(address) {
                 let _nobody_listens = news.send(News::Opened(node, client.hand_over()));
                 return;
@@ -174,7 +185,8 @@ fn watch_over(
         match client.event(left)? {
             None => {}
             Some(Event::Schema(change)) if !is_of_keyspaces(&change) => {}
-            Some(_) => read_at = Instant::now() + AGAIN_AFTER.min(LOOK_EVERY),
+            // Events that keep coming do not put it off.
+            Some(_) => read_at = read_at.min(Instant::now() + READ_AFTER),
         }
     }
     Ok(())

@@ -56,8 +56,6 @@ pub(super) struct Link {
     stream: Box<dyn Stream>,
     pub(super) inbox: Inbox,
     outbox: Outbox,
-    /// Bytes of the outbox that the system has taken.
-    written: usize,
     /// Where operations begin in the outbox whose first byte the system has not taken, and their slots.
     unsent: Vec<(usize, usize)>,
     pub(super) streams: Streams,
@@ -98,10 +96,11 @@ impl Streams {
         }
     }
 
-    /// The answer on this stream does not count any more.
-    pub(super) fn abandon(&mut self, stream: i16) {
+    /// The answer on this stream does not count any more; how many such answers are missing.
+    fn abandon(&mut self, stream: i16) -> usize {
         self.waits[stream.unsigned_abs() as usize] = Waits::Abandoned;
         self.abandoned += 1;
+        self.abandoned
     }
 
     /// Slots whose answer is waited for.
@@ -135,7 +134,6 @@ impl Link {
             stream,
             inbox,
             outbox,
-            written: 0,
             unsent: Vec::new(),
             streams: Streams::default(),
             waits_to_write: false,
@@ -161,7 +159,7 @@ impl Link {
         let stream = self.streams.take(waits)?;
         envelope[STREAM_AT..STREAM_AT + 2].copy_from_slice(&stream.to_be_bytes());
         if let Waits::Slot(slot) = waits {
-            self.unsent.push((self.outbox.bytes().len(), slot));
+            self.unsent.push((self.outbox.pushed(), slot));
         }
         self.outbox.push(envelope);
         Some(stream)
@@ -169,12 +167,15 @@ impl Link {
 
     /// Bytes that wait to be sent.
     pub(super) fn pending(&self) -> usize {
-        self.outbox.bytes().len() - self.written
+        self.outbox.rest().len()
     }
 
-    /// The start of this slot's operation is of no interest any more.
-    pub(super) fn forget(&mut self, slot: usize) {
+    /// Nobody waits for the answer to this slot's operation any more; why the connection is lost, where too many such
+    /// answers are missing.
+    pub(super) fn give_up(&mut self, slot: usize, stream: i16) -> Option<Lost> {
         self.unsent.retain(|(_, waiting)| *waiting != slot);
+        let abandoned = self.streams.abandon(stream);
+        (abandoned > MOST_ABANDONED).then_some(Lost::Silent(abandoned))
     }
 
     /// Hands over as many bytes as the system takes, and says of each operation whose first byte is among them when
@@ -188,14 +189,14 @@ impl Link {
                 Err(error) => return Err(error.into()),
             }
         }
-        while self.written < self.outbox.bytes().len() {
+        while !self.outbox.rest().is_empty() {
             let now_ns = sys::monotonic_ns();
-            match self.stream.write(&self.outbox.bytes()[self.written..]) {
+            match self.stream.write(self.outbox.rest()) {
                 // Not even the encryption's own memory takes more.
                 Ok(0) => return Ok(()),
                 Ok(count) => {
-                    self.written += count;
-                    let sent = |(begins, _): &(usize, usize)| *begins < self.written;
+                    let taken = self.outbox.took(count);
+                    let sent = |(begins, _): &(usize, usize)| *begins < taken;
                     let count = self.unsent.iter().take_while(|one| sent(one)).count();
                     for (_, slot) in self.unsent.drain(..count) {
                         started(slot, now_ns);
@@ -208,8 +209,6 @@ impl Link {
                 },
             }
         }
-        self.outbox.clear();
-        self.written = 0;
         Ok(())
     }
 
@@ -221,9 +220,6 @@ impl Link {
 
     /// Reads once: whether more may be there, or none where nothing was.
     pub(super) fn read(&mut self) -> Result<Option<bool>, Lost> {
-        if self.streams.abandoned > MOST_ABANDONED {
-            return Err(Lost::Silent(self.streams.abandoned));
-        }
         loop {
             let room = self.inbox.space(READ_BYTES);
             let most = room.len();

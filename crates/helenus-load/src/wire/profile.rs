@@ -2,7 +2,6 @@
 //! checked. Refuses to make data: the maker of the workload does.
 
 use super::fault::{of_check, of_rows};
-use super::level;
 use super::statement::{Draft, Judged, PageWanted, Statement, serially};
 use crate::endpoint::{EndpointError, Fault};
 use helenus_cql::client::Client;
@@ -65,7 +64,7 @@ impl Profiles {
             places.push(wanted.then_some(statements.len()));
             if wanted {
                 let mut statement = Statement::prepare(client, &of.operation, &of.cql)?;
-                statement.consistency = of.consistency.map(level);
+                statement.consistency = of.consistency.map(Into::into);
                 statement.serial = of.serial_consistency.map(serially);
                 statements.push(statement);
             }
@@ -202,8 +201,7 @@ impl Profiles {
         {
             self.put_back(draft.statement(), draft.range, Some(after.to_vec()));
         }
-        let (touched, checked) = self.take(statements, &work, draft, rows);
-        (touched, checked)
+        self.take(statements, &work, draft, rows)
     }
 
     /// Counts what came back, and checks it where that is asked for.
@@ -223,14 +221,14 @@ impl Profiles {
             return ((count.min(1), count), checked);
         }
         let reads = !statement.columns.is_empty() && !statement.is_conditional();
-        match rows.filter(|_| reads && !draft.is_batch()) {
+        match rows.filter(|_| reads && draft.batch.is_none()) {
             // A read that finds nothing touches no partition.
             Some(rows) => {
                 let partitions = if work.by_answer { 1 } else { work.partitions };
                 let checked = self.check(statement, &rows, draft);
                 ((partitions.min(count), count), checked)
             }
-            None if work.by_answer && !draft.is_batch() => ((count.min(1), count), Ok(())),
+            None if work.by_answer && draft.batch.is_none() => ((count.min(1), count), Ok(())),
             None => ((work.partitions, work.rows), Ok(())),
         }
     }

@@ -303,11 +303,6 @@ impl Draft {
             },
         }
     }
-
-    /// Whether it goes out as a BATCH.
-    pub(super) fn is_batch(&self) -> bool {
-        self.batch.is_some()
-    }
 }
 
 /// A request that cannot be encoded.

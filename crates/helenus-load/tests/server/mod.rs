@@ -129,7 +129,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
             if header.opcode == Opcode::Startup && version == Version::V5 {
                 // The answer to STARTUP is the last that is not in a frame.
                 outbox.seal();
-                stream.write_all(outbox.bytes()).expect("sends");
+                stream.write_all(outbox.rest()).expect("sends");
                 framed = true;
                 outbox = Outbox::new();
                 outbox.frame_from_here();
@@ -137,7 +137,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
             }
         }
         outbox.seal();
-        let sent = stream.write_all(outbox.bytes());
+        let sent = stream.write_all(outbox.rest());
         if sent.and_then(|()| stream.write_all(&raw)).is_err() || closes {
             return;
         }

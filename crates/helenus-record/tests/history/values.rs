@@ -5,7 +5,7 @@ use helenus_model::comparison::Comparison;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::format::Format;
 use helenus_model::result::{Beside, HostSpeed, Measured, PhaseResult, RunResult, Speed};
-use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Consistency, Pacing, Phase, RunPlan};
 use helenus_model::sample::{
     self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
     Stretch,
@@ -24,27 +24,14 @@ pub(crate) fn plan(seed: Seed) -> RunPlan {
     let mut closed = Phase::steady("read", 1.0, 8, 1000);
     closed.rate_per_s = None;
     RunPlan {
-        format: Format::new("plan", run_plan::VERSION),
-        endpoints: vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
-        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: vec![Phase::steady("write", 2000.0, 64, 2_000), closed],
         consistency: Consistency::LocalQuorum,
-        faults: vec![],
-        seed,
-        pacing: Pacing::Sleep,
-        ledger: None,
-        raise_priority: true,
-        sampling_interval_ms: 1000,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec![SocketAddr::from(([127, 0, 0, 1], 9042))],
+            Workload::Standard1,
+            vec![Phase::steady("write", 2000.0, 64, 2_000), closed],
+            seed,
+        )
     }
 }
 

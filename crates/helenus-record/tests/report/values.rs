@@ -10,7 +10,7 @@ use helenus_model::format::Format;
 use helenus_model::result::{
     Around, Beside, Confidence, Distribution, Measured, PhaseResult, RunResult,
 };
-use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan, Share};
+use helenus_model::run_plan::{Pacing, Phase, RunPlan, Share};
 use helenus_model::sample::{
     self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
     Stretch,
@@ -92,27 +92,13 @@ fn plan(phases: &[&str], seconds: u64) -> RunPlan {
         phase
     };
     RunPlan {
-        format: Format::new("plan", run_plan::VERSION),
-        endpoints: vec!["127.77.0.1:9042".parse().expect("an address")],
-        endpoints_only: false,
         local_data_centre: Some("datacenter1".to_owned()),
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: phases.iter().map(phase).collect(),
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(7),
-        pacing: Pacing::Sleep,
-        ledger: None,
-        raise_priority: true,
-        sampling_interval_ms: 1000,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec!["127.77.0.1:9042".parse().expect("an address")],
+            Workload::Standard1,
+            phases.iter().map(phase).collect(),
+            Seed(7),
+        )
     }
 }
 

@@ -25,7 +25,7 @@ impl Answers for Calibration {
 pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     if flags.dry_run {
         ui.out(&format!(
-            "would load a null server of its own at 1,000, 10,000 and 100,000/s and in a closed loop, {} s each, and keep the figures in {}\n",
+            "would run the load generator against a null server at 1,000, 10,000 and 100,000/s and in a closed loop, {} s each, and keep the figures in {}\n",
             flags.each.as_secs_f64(),
             calibrate::file(&context.paths).display()
         ));
@@ -37,9 +37,9 @@ pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, C
     };
     let total = u64::try_from(LOADS * flags.each.as_millis() * 4 / 3).unwrap_or(u64::MAX);
     let progress = ui.progress("the generator against a null server");
-    let begun = Instant::now();
+    let start = Instant::now();
     let done = calibrate::run(context, &request, &mut |_| {
-        let passed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let passed = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         progress.at(passed.min(total), total);
     });
     drop(progress);
@@ -65,23 +65,17 @@ fn whole(rate: f64) -> String {
 
 /// A line below a run's table: what of its times is the generator's, where this machine is calibrated.
 pub(crate) fn beside(calibration: Option<&Calibration>, result: &RunResult) -> Option<String> {
-    let rates = result.phases.iter().map(|phase| phase.rate_per_s);
-    let highest = rates.reduce(|a, b| if a < b { b } else { a }).flatten();
-    let step = calibration?.nearest(highest)?;
-    let at = step
-        .rate_per_s
-        .map_or("in a closed loop".to_owned(), |rate| {
-            format!("at {}/s", whole(rate))
-        });
-    let [late_p50, late_p99] = step.late_us;
-    let [p50, p99] = step.service_us;
-    let sum = |a: Option<f64>, b: Option<f64>| Some(fixed((a? + b?) / 1000.0, 2));
-    // In a closed loop nothing is late: there is no schedule.
-    let late = |us: Option<f64>| step.rate_per_s.map_or(Some(0.0), |_| us);
+    let step = calibration?.of_run(result)?;
+    let at = match step.rate_per_s {
+        Some(rate) => format!("at {}/s", whole(rate)),
+        None => "in a closed loop".to_owned(),
+    };
+    let [p50, p99] = step.share_us().map(|us| us.map(|us| fixed(us / 1000.0, 2)));
     Some(format!(
-        "generator and system take {} ms of p50 and {} ms of p99 on this machine, and {} µs of CPU an operation ({at}, helenus calibrate)\n",
-        sum(p50, late(late_p50))?,
-        sum(p99, late(late_p99))?,
+        "without a database the same load takes {} ms at p50 and {} ms at p99 on this machine, and {} µs of CPU an operation \
+         (helenus calibrate, {at})\n",
+        p50?,
+        p99?,
         fixed(step.cpu_us, 1)
     ))
 }
@@ -124,8 +118,8 @@ fn text(calibration: &Calibration) -> String {
     }
     format!(
         "the load generator against a null server on this machine ({} cores of {})\n\n{}\n\
-         times in µs; *service* is the floor below which no time measured here can be: two processes and a socket, no database\n\
-         the figures are printed beside later runs of this build on this machine\n",
+         times in µs; service time is that of two processes and a socket: none measured on this machine can be shorter\n\
+         later runs of this build on this machine print these figures beside their own\n",
         calibration.machine.cores,
         calibration.machine.processor,
         table.render()

@@ -2,8 +2,7 @@
 //! Refuses to measure: the run is put into the history by hand, and never came to its end.
 
 use crate::lab::TestLab;
-use helenus_model::format::Format;
-use helenus_model::run_plan::{self, Consistency, Pacing, Phase, RunPlan};
+use helenus_model::run_plan::{Phase, RunPlan};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
 use helenus_record::{History, RunBeginning};
@@ -13,27 +12,12 @@ fn with_a_run() -> TestLab {
     let lab = TestLab::new();
     lab.done(&["list"]);
     let plan = RunPlan {
-        format: Format::new("plan", run_plan::VERSION),
-        endpoints: vec!["127.0.0.1:9042".parse().expect("an address")],
-        endpoints_only: false,
-        local_data_centre: None,
-        credentials: None,
-        tls: None,
-        workload: Workload::Standard1,
-        phases: vec![Phase::steady("write", 100.0, 8, 1000)],
-        consistency: Consistency::One,
-        faults: vec![],
-        seed: Seed(7),
-        pacing: Pacing::Sleep,
-        ledger: None,
-        raise_priority: true,
-        sampling_interval_ms: 1000,
-        operation_timeout_ms: 12_000,
-        cell: None,
-        processes: 1,
-        process: None,
-        connections: 1,
-        round_trips: vec![],
+        ..RunPlan::new(
+            vec!["127.0.0.1:9042".parse().expect("an address")],
+            Workload::Standard1,
+            vec![Phase::steady("write", 100.0, 8, 1000)],
+            Seed(7),
+        )
     };
     let host = serde_json::json!({"cores": 2});
     let mut history = History::open(&lab.path("home/state/history.db")).expect("a history");
