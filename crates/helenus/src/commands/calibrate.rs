@@ -1,6 +1,6 @@
 //! `helenus calibrate`: what the load generator costs on this machine, how fast it is and how late.
 
-use crate::cli::Calibrate;
+use crate::cli::{Calibrate, VERSION};
 use crate::error::{CommandError, code};
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::context::Context;
@@ -8,10 +8,13 @@ use helenus_lab::calibrate::{self, CalibrateError, CalibrateRequest};
 use helenus_model::calibration::{Calibration, Step};
 use helenus_model::result::RunResult;
 use helenus_model::units::{fixed, thousands};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Loads that are measured one after the other, each with a warm-up of a third.
 const LOADS: u128 = 4;
+
+/// The shortest of them that is taken.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Answers for Calibration {
     fn answer(&self) -> String {
@@ -23,6 +26,11 @@ impl Answers for Calibration {
 }
 
 pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    if flags.each < SHORTEST {
+        let error = format!("--each {:?} is too short to measure anything", flags.each);
+        let hint = format!("at least {SHORTEST:?}; 3s knows the 99th percentile at 1,000/s");
+        return Err(CommandError::new(code::USAGE, error).hint(Some(hint)));
+    }
     if flags.dry_run {
         ui.out(&format!(
             "would run the load generator against a null server at 1,000, 10,000 and 100,000/s and in a closed loop, {} s each, and keep the figures in {}\n",
@@ -33,7 +41,7 @@ pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, C
     }
     let request = CalibrateRequest {
         each: flags.each,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: VERSION.to_owned(),
     };
     let total = u64::try_from(LOADS * flags.each.as_millis() * 4 / 3).unwrap_or(u64::MAX);
     let progress = ui.progress("the generator against a null server");
@@ -70,12 +78,13 @@ pub(crate) fn beside(calibration: Option<&Calibration>, result: &RunResult) -> O
         Some(rate) => format!("at {}/s", whole(rate)),
         None => "in a closed loop".to_owned(),
     };
-    let [p50, p99] = step.share_us().map(|us| us.map(|us| fixed(us / 1000.0, 2)));
+    let [p50, p99] = step.share_us();
+    let ms = |us: Option<f64>| us.map_or("–".to_owned(), |us| fixed(us / 1000.0, 2));
     Some(format!(
         "without a database the same load takes {} ms at p50 and {} ms at p99 on this machine, and {} µs of CPU an operation \
          (helenus calibrate, {at})\n",
-        p50?,
-        p99?,
+        ms(p50),
+        ms(p99),
         fixed(step.cpu_us, 1)
     ))
 }

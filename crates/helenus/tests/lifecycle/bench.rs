@@ -56,3 +56,21 @@ fn a_node_that_is_no_database() {
     no cluster; bring one up with `helenus up`
     ");
 }
+
+#[test]
+fn a_calibrated_machine_says_what_of_the_times_is_the_generator_s() {
+    let lab = TestLab::fake("serve");
+    let bench = ["bench", "--phases", "write", "--rate", "200"];
+    let bench = [&bench[..], &["--duration", "1s", "--warmup", "0s"]].concat();
+    let said = "without a database the same load takes ";
+    let before = lab.run(&bench);
+    assert!(!before.out.contains(said), "{before}");
+    lab.done(&["calibrate", "--each", "200ms"]);
+    let after = lab.run(&bench);
+    assert!(after.out.contains(said), "{after}");
+    assert!(
+        after.out.contains("(helenus calibrate, at 1,000/s)"),
+        "{after}"
+    );
+    assert_eq!(lab.processes(), vec![]);
+}
