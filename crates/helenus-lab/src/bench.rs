@@ -7,13 +7,15 @@ mod kept;
 mod pods;
 mod prepare;
 mod record;
+mod searching;
 
 pub use self::error::BenchError;
 pub use self::event::{Elsewhere, Finished, LabEvent};
 
 use self::error::no_rate;
-use self::kept::{Counted, speed_around, store, store_readings};
+use self::kept::{Counted, speed_around, store, store_phase, store_readings};
 use self::pods::without;
+use self::searching::Searching;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
 use crate::generator::{self, GeneratorError, Stand};
@@ -39,7 +41,7 @@ use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan};
+use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan, Search};
 use helenus_model::sample::{MeasuredFrom, SampleLine};
 use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
@@ -111,6 +113,8 @@ pub struct BenchRequest {
     pub sampling_interval_ms: u64,
     /// Age at which an operation is given up, in milliseconds.
     pub operation_timeout_ms: u64,
+    /// How rates are tried, after the phases; none where those are all.
+    pub search: Option<Search>,
     /// Where each write is remembered; none remembers nothing.
     pub ledger: Option<ledger::Keep>,
     /// Its place in a comparison of levels.
@@ -148,6 +152,7 @@ impl BenchRequest {
             max_errors: threshold::ERRORS,
             sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
             operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
+            search: None,
             ledger: None,
             cell: None,
             tag: None,
@@ -454,6 +459,7 @@ impl Bench<'_> {
             processes: request.processes,
             process: None,
             connections: request.connections,
+            search: request.search.clone(),
             round_trips: self.round_trips.clone(),
         }
     }
@@ -465,6 +471,7 @@ impl Bench<'_> {
         let whole = helenus_model::bench::PROBE_MS / 1000;
         let plan = RunPlan {
             faults: vec![],
+            search: None,
             // What one process reaches is the rate to begin with.
             processes: 1,
             ..self.run_plan(vec![phase])
@@ -540,9 +547,11 @@ impl Bench<'_> {
         let history = &mut self.history;
         let faults = &mut self.faults;
         let mut measured_from = MeasuredFrom::default();
-        let ran = generator::run(
+        let mut searching = Searching::default();
+        let asked = plan.clone();
+        let ran = generator::search(
             Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref()),
-            &plan,
+            &asked,
             &self.context.cancel,
             &mut |line| {
                 let seen = watch.see(line);
@@ -581,9 +590,18 @@ impl Bench<'_> {
                         done,
                     });
                 }
-                accumulator.take(line)
+                accumulator.take(line)?;
+                let next = searching.after(line, &plan, &accumulator, events);
+                if let Some(phase) = &next {
+                    plan.phases.push(phase.clone());
+                    watch.add_phase(phase);
+                    accumulator.add_phase(phase.clone());
+                    store_phase(history, &plan);
+                }
+                Ok(next)
             },
         );
+        self.plan = Some(plan.clone());
         let speed_after = ran.is_ok().then(speed).flatten();
         if let Some(pods) = pods {
             let seen = self.pods_seen(pods, &mut outside);

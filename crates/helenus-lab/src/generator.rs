@@ -12,7 +12,7 @@ use helenus_cql::input;
 use helenus_model::access::Access;
 use helenus_model::network::client_of;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{RunPlan, SecretReference};
+use helenus_model::run_plan::{Phase, RunPlan, SecretReference};
 use helenus_model::sample::SampleLine;
 use helenus_model::samples::{Accumulator, Lost, ReadError, SampleReader};
 use rustix::process::{Pid, Signal, kill_process};
@@ -93,15 +93,43 @@ pub fn run(
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
 ) -> Result<Vec<LostGenerator>, GeneratorError> {
-    let Stand::Here { helenus, cluster } = stand else {
-        return several::run(stand, plan, cancel, take);
+    search(stand, plan, cancel, &mut |line| take(line).map(|()| None))
+}
+
+/// As [`run`], of a plan whose search finds further phases: what `take` returns after the last phase's end is run next;
+/// where it returns none, the run is over. One process of this machine does it.
+///
+/// # Errors
+/// As [`run`].
+pub fn search(
+    stand: Stand<'_>,
+    plan: &RunPlan,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(&SampleLine) -> Result<Option<Phase>, ReadError>,
+) -> Result<Vec<LostGenerator>, GeneratorError> {
+    let (helenus, cluster) = match stand {
+        Stand::Here { helenus, cluster } if plan.processes == 1 => (helenus, cluster),
+        _ => return several::run(stand, plan, cancel, &mut |line| take(line).map(drop)),
     };
-    if plan.processes > 1 {
-        return several::run(stand, plan, cancel, take);
-    }
-    // It has its plan, and is told nothing more.
-    let (mut child, _) = start(helenus, cluster, plan)?;
-    let result = read(&mut child, cancel, take);
+    let (mut child, input) = start(helenus, cluster, plan)?;
+    // Without a search it has its plan, and nothing more is sent.
+    let mut input = input.filter(|_| plan.search.is_some());
+    let result = read(&mut child, cancel, &mut |line| {
+        let next = take(line)?;
+        let is_end =
+            matches!(line, SampleLine::PhaseEnd(end) if end.phase + 1 >= plan.phases.len());
+        match (&mut input, next) {
+            (Some(to), Some(phase)) if is_end && !cancel.is_set() => {
+                let mut text = serde_json::to_vec(&phase).map_err(std::io::Error::from)?;
+                text.push(b'\n');
+                // One that died says so on its standard output.
+                let _read_later = to.write_all(&text);
+            }
+            _ if is_end => input = None,
+            _ => {}
+        }
+        Ok(())
+    });
     if result.is_err() {
         let _already_gone = child.kill();
     }

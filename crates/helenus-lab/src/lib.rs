@@ -12,6 +12,7 @@ pub mod inside;
 pub mod ledger;
 pub mod levels;
 pub mod populate;
+pub mod search;
 pub mod serving;
 pub mod stress;
 pub mod target;

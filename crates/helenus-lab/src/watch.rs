@@ -86,6 +86,11 @@ impl Watch {
         self.readings.extend_from_slice(readings);
     }
 
+    /// Adds a phase that comes after those that are there.
+    pub fn add_phase(&mut self, phase: &Phase) {
+        self.phases.push(phase.clone());
+    }
+
     fn look_now(&self) {
         if let Some(sampler) = &self.sampler {
             sampler.look_now();

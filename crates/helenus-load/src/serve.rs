@@ -11,7 +11,7 @@ use crate::sys;
 use crate::trust::{self, TrustError};
 use crate::wire::Wire;
 use helenus_model::format::Format;
-use helenus_model::run_plan::{PlanError, RunPlan};
+use helenus_model::run_plan::{Phase, PlanError, RunPlan};
 use helenus_model::sample::{self, Failure, Footer, Header, SampleLine, Stage, StartMeans};
 use helenus_model::workload::data_seed;
 use helenus_model::workload::own::Unchecked;
@@ -170,7 +170,15 @@ fn run<E: Endpoint>(
     let ledger = ledger.map(|at| Ledger::create(plan, at, stop));
     let ledger = ledger.transpose()?;
     lines.send(header(plan, endpoint.unchecked()));
-    for at in 0..plan.phases.len() {
+    let mut plan = plan.clone();
+    let mut at = 0;
+    loop {
+        if at == plan.phases.len() {
+            match further(&plan, moments)? {
+                Some(phase) => plan.phases.push(phase),
+                None => break,
+            }
+        }
         let begins_ns = match plan.process {
             None => None,
             Some(_) => match moment(moments)? {
@@ -182,7 +190,7 @@ fn run<E: Endpoint>(
             },
         };
         let end = engine::run_phase(
-            plan,
+            &plan,
             (at, begins_ns),
             &mut endpoint,
             ledger.as_ref(),
@@ -191,6 +199,7 @@ fn run<E: Endpoint>(
         )
         .map_err(ServeError::Machinery)?;
         lines.send(SampleLine::PhaseEnd(end));
+        at += 1;
         if stop.reason().is_some() {
             break;
         }
@@ -211,6 +220,21 @@ fn moment(from: &mut dyn BufRead) -> Result<Option<u64>, ServeError> {
     let mut line = String::new();
     from.read_line(&mut line).map_err(ServeError::Read)?;
     Ok(line.trim().parse().ok())
+}
+
+/// The phase that was found from those before it, a line of JSON; none where these were all.
+fn further(plan: &RunPlan, from: &mut dyn BufRead) -> Result<Option<Phase>, ServeError> {
+    if plan.search.is_none() {
+        return Ok(None);
+    }
+    let mut line = String::new();
+    from.read_line(&mut line).map_err(ServeError::Read)?;
+    if line.trim().is_empty() {
+        return Ok(None);
+    }
+    let phase: Phase = serde_json::from_str(&line).map_err(ServeError::Json)?;
+    phase.check(&plan.workload)?;
+    Ok(Some(phase))
 }
 
 fn header(plan: &RunPlan, unchecked: Vec<Unchecked>) -> SampleLine {

@@ -258,6 +258,8 @@ pub enum Measure {
     NodeCpu,
     /// CPU that the generator used for each operation.
     GeneratorCpu,
+    /// The highest rate that a search found to hold its threshold.
+    MaxRate,
 }
 
 /// A threshold that was set with `--fail-on`, and its answer.

@@ -82,6 +82,11 @@ impl Doubt {
         self.kind.severity() == Severity::Disqualifying && !self.nodes_fell_behind()
     }
 
+    /// True where it is about operations that failed.
+    pub fn is_of_errors(&self) -> bool {
+        self.kind == DoubtKind::Errors
+    }
+
     /// The fixed text, and whom it is about.
     pub fn line(&self) -> String {
         let about = self.about.as_ref();

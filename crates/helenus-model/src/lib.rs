@@ -115,7 +115,9 @@ pub mod populate;
 pub mod run_shape;
 
 pub mod experiment;
+
 pub mod pace;
+pub mod search;
 
 // Other people's words for all this.
 pub mod nb;

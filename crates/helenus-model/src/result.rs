@@ -459,6 +459,17 @@ impl PhaseResult {
     }
 }
 
+/// The worst of the phases' verdicts. A search overloads the nodes on purpose: the phases in which it did are left out.
+fn verdict(phases: &[PhaseResult], searched: bool) -> Verdict {
+    let overloaded = |phase: &PhaseResult| {
+        let too_much = |doubt: &Doubt| doubt.nodes_fell_behind() || doubt.is_of_errors();
+        searched && phase.doubts.iter().any(too_much)
+    };
+    let counted = phases.iter().filter(|phase| !overloaded(phase));
+    let worst = counted.map(|phase| phase.verdict).max();
+    worst.unwrap_or(Verdict::Invalid)
+}
+
 /// All operations together.
 fn in_all(
     blocks: &[&BTreeMap<String, OperationInterval>],
@@ -526,11 +537,7 @@ impl RunResult {
             generator,
             unchecked: header.unchecked.clone(),
             host_speed: None,
-            verdict: phases
-                .iter()
-                .map(|p| p.verdict)
-                .max()
-                .unwrap_or(Verdict::Invalid),
+            verdict: verdict(&phases, plan.search.is_some()),
             phases,
         }
     }

@@ -2,6 +2,7 @@
 //! Refuses secrets: it names a variable or a file, never what stands in it.
 
 mod processes;
+mod search;
 
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
@@ -14,6 +15,7 @@ use crate::schedule::{Arrivals, Process, RampedPace, Schedule};
 use crate::seed::Seed;
 use crate::workload::Workload;
 pub use processes::{PROCESSES_MOST, ProcessesError, check as check_processes};
+pub use search::Search;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
@@ -82,6 +84,9 @@ pub struct RunPlan {
     /// Connections to each node that coordinates.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub connections: u32,
+    /// How further phases are found, after those that are listed; none where these are all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -321,6 +326,7 @@ impl RunPlan {
             processes: 1,
             process: None,
             connections: 1,
+            search: None,
             round_trips: Vec::new(),
         }
     }
@@ -409,7 +415,11 @@ impl Phase {
         }
     }
 
-    fn check(&self, workload: &Workload) -> Result<(), PlanError> {
+    /// Checks what can be checked without a cluster.
+    ///
+    /// # Errors
+    /// An operation that the workload does not have, or a zero where none may be.
+    pub fn check(&self, workload: &Workload) -> Result<(), PlanError> {
         let lasts = match self.extent {
             Extent::DurationMs(n) | Extent::Count(n) => n > 0,
             Extent::Until(target) => target.most > 0 && target.error > 0.0,

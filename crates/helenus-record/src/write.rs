@@ -11,6 +11,7 @@ use crate::run::{Ending, RunBeginning, RunState};
 use crate::writer;
 use helenus_model::doubt::Doubt;
 use helenus_model::result::{Distribution, OperationResult, PhaseResult, RunResult};
+use helenus_model::run_plan::{Phase, RunPlan};
 use helenus_model::sample::{Header, Interval, OperationInterval};
 use helenus_model::telemetry::Reading;
 use rusqlite::{Connection, OptionalExtension, named_params, params};
@@ -22,10 +23,7 @@ impl History {
     /// The database cannot be written.
     pub fn begin_run(&mut self, beginning: &RunBeginning<'_>) -> Result<RunId, HistoryError> {
         let plan = beginning.plan;
-        let plan_json = serde_json::to_string(plan).map_err(|source| HistoryError::Json {
-            what: "the plan",
-            source,
-        })?;
+        let plan_json = plan_json(plan)?;
         let transaction = self.writing()?;
         let restart = restart_of(&transaction, beginning)?;
         transaction.execute(
@@ -51,10 +49,7 @@ impl History {
         )?;
         let run = RunId::of_row(transaction.last_insert_rowid());
         for (ordinal, phase) in plan.phases.iter().enumerate() {
-            transaction.execute(
-                "INSERT INTO phase (run_id, ordinal, name, rate_per_s, in_flight) VALUES (?, ?, ?, ?, ?)",
-                params![run, ordinal, phase.name, phase.rate_per_s, phase.in_flight],
-            )?;
+            insert_phase(&transaction, run, ordinal, phase)?;
         }
         if let Some(tag) = beginning.tag {
             transaction.execute(
@@ -64,6 +59,22 @@ impl History {
         }
         transaction.commit()?;
         Ok(run)
+    }
+
+    /// Enters the last phase of this plan, which was found since the run began, and the plan with it.
+    ///
+    /// # Errors
+    /// No such run, or one that has ended; the database cannot be written.
+    pub fn add_phase(&mut self, run: RunId, plan: &RunPlan) -> Result<(), HistoryError> {
+        let transaction = self.writing()?;
+        under_way(&transaction, run)?;
+        let sql = "UPDATE run SET plan = ? WHERE id = ?";
+        transaction.execute(sql, params![plan_json(plan)?, run])?;
+        let last = plan.phases.iter().enumerate().last();
+        if let Some((ordinal, phase)) = last {
+            insert_phase(&transaction, run, ordinal, phase)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     /// Stores what the generator reported when it was ready: its anchors place the intervals on the wall clock.
@@ -158,6 +169,25 @@ impl History {
         update_run(&transaction, run, result, ending)?;
         Ok(transaction.commit()?)
     }
+}
+
+fn plan_json(plan: &RunPlan) -> Result<String, HistoryError> {
+    serde_json::to_string(plan).map_err(|source| HistoryError::Json {
+        what: "the plan",
+        source,
+    })
+}
+
+fn insert_phase(
+    connection: &Connection,
+    run: RunId,
+    ordinal: usize,
+    phase: &Phase,
+) -> rusqlite::Result<usize> {
+    connection.execute(
+        "INSERT INTO phase (run_id, ordinal, name, rate_per_s, in_flight) VALUES (?, ?, ?, ?, ?)",
+        params![run, ordinal, phase.name, phase.rate_per_s, phase.in_flight],
+    )
 }
 
 /// The hash of the plan of a run that has not ended.

@@ -117,6 +117,12 @@ pub(super) const LIST: &[Entry] = &[
         ("helenus-model/src/calibration.rs", "Calibration"),
         "`calibrate`; kept in the cache as `calibration.json`",
     ),
+    printed(
+        "search",
+        1,
+        ("helenus-model/src/search/report.rs", "Report"),
+        "`run --slo`, `run --curve`",
+    ),
     kept(
         "care",
         1,

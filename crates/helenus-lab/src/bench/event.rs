@@ -10,7 +10,7 @@ use helenus_model::guard::Sight;
 use helenus_model::line::Step;
 use helenus_model::machine::Machine;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::result::RunResult;
+use helenus_model::result::{PhaseResult, RunResult};
 use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{Header, Interval};
 use helenus_model::telemetry::{FaultSeen, Reading};
@@ -40,6 +40,8 @@ pub enum LabEvent<'a> {
         /// Of the phase so far and in all: seconds with the warm-up, or operations where it ends by count.
         done: (u64, u64),
     },
+    /// A phase of a search has ended.
+    Ended(&'a PhaseResult),
     /// The rate that the probe led to.
     Rate {
         /// Operations a second that it reached.

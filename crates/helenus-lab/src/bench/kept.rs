@@ -2,6 +2,7 @@
 //! Refuses to end a run whose history fails: that is told in the end.
 
 use helenus_model::result::{HostSpeed, Speed};
+use helenus_model::run_plan::RunPlan;
 use helenus_model::sample::{Interval, SampleLine, Stretch};
 use helenus_model::telemetry::Reading;
 use helenus_record::{History, HistoryError, RunId};
@@ -25,6 +26,18 @@ pub(super) fn store(
         | SampleLine::Failure(_) => Ok(()),
     };
     if let Err(error) = stored {
+        *history = Err(error);
+    }
+}
+
+/// The last phase of a plan, which was found on the way.
+pub(super) fn store_phase(
+    history: &mut Result<(History, Option<RunId>), HistoryError>,
+    plan: &RunPlan,
+) {
+    if let Ok((database, Some(run))) = history
+        && let Err(error) = database.add_phase(*run, plan)
+    {
         *history = Err(error);
     }
 }

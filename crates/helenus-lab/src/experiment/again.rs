@@ -6,6 +6,7 @@ use helenus_model::comparison::{Claim, LEAST_PAIRS};
 use helenus_model::experiment::{
     Analysis, Experiment, Fact, NotLonger, Planned, RunState, Stage, analyse, lengthened, more,
 };
+use helenus_model::search;
 use helenus_model::seed::Seed;
 use helenus_record::{ExperimentId, History, HistoryError, PlannedRun};
 
@@ -20,9 +21,14 @@ pub fn facts(history: &History, runs: &[PlannedRun]) -> Result<Vec<Fact>, Histor
         let stored = history.run(id)?;
         let limits_failed = stored.limits_failed();
         let life = stored.summary.place.restart;
+        let search = stored.plan()?.search;
         if let Some(result) = stored.result {
             let name = id.to_string();
             let mut fact = Fact::of(&name, run.planned, life, &result, limits_failed);
+            if let Some(search) = &search {
+                let highest = search::found(search, &result).map(|found| found.rate_per_s);
+                fact = fact.of_search(highest, result.verdict);
+            }
             fact.covariates.runs_before = runs_before(&facts, runs, &fact);
             facts.push(fact);
         }

@@ -37,7 +37,7 @@ impl Times {
 }
 
 /// Words of measures, with what they mean for response and for service times.
-const WORDS: [(&str, Measure, Measure); 9] = {
+const WORDS: [(&str, Measure, Measure); 10] = {
     use Measure as M;
     [
         ("p50", M::ResponseP50, M::ServiceP50),
@@ -49,13 +49,14 @@ const WORDS: [(&str, Measure, Measure); 9] = {
         ("throughput", M::Throughput, M::Throughput),
         ("cpu", M::NodeCpu, M::NodeCpu),
         ("generator-cpu", M::GeneratorCpu, M::GeneratorCpu),
+        ("max-rate", M::MaxRate, M::MaxRate),
     ]
 };
 
 impl Measure {
     /// Words by which a measure is named.
-    pub const WORDS: [&str; 9] = {
-        let mut words = [""; 9];
+    pub const WORDS: [&str; 10] = {
+        let mut words = [""; 10];
         let mut place = 0;
         while place < words.len() {
             words[place] = WORDS[place].0;

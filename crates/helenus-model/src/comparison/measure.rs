@@ -9,7 +9,7 @@ pub const ALL: &str = "all";
 
 impl Measure {
     /// All of them, in the order of rows.
-    pub const EVERY: [Self; 15] = [
+    pub const EVERY: [Self; 16] = [
         Self::Throughput,
         Self::ResponseMean,
         Self::ResponseP50,
@@ -25,6 +25,7 @@ impl Measure {
         Self::ServiceP999,
         Self::NodeCpu,
         Self::GeneratorCpu,
+        Self::MaxRate,
     ];
 
     /// Its words, such as `response p99`.
@@ -45,13 +46,14 @@ impl Measure {
             Self::ResponseP999 => "response p99.9",
             Self::NodeCpu => "node CPU",
             Self::GeneratorCpu => "generator CPU",
+            Self::MaxRate => "highest rate",
         }
     }
 
     /// The unit of its numbers: operations a second, or microseconds (of CPU for each operation).
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Throughput => "op/s",
+            Self::Throughput | Self::MaxRate => "op/s",
             Self::NodeCpu | Self::GeneratorCpu => "µs/op",
             _ => "µs",
         }
@@ -59,7 +61,7 @@ impl Measure {
 
     /// True where more of it is better.
     pub fn more_is_better(self) -> bool {
-        self == Self::Throughput
+        matches!(self, Self::Throughput | Self::MaxRate)
     }
 
     /// Its value in an operation of a phase, in its unit; none where the result has none or nothing above zero.
@@ -75,7 +77,8 @@ impl Measure {
             Self::Throughput => throughput(phase, one),
             Self::NodeCpu if all => phase.around.nodes_cpu_per_operation_us,
             Self::GeneratorCpu if all => generator_cpu(phase),
-            Self::NodeCpu | Self::GeneratorCpu => None,
+            // A search has many phases, and none of them has its result.
+            Self::NodeCpu | Self::GeneratorCpu | Self::MaxRate => None,
             _ => self.of_distribution(self.distribution(one)?),
         };
         value.filter(|v| v.is_finite() && *v > 0.0)
@@ -83,7 +86,7 @@ impl Measure {
 
     /// Its value, from the least to the most that it may be: apart where the generator was late, since a response time
     /// without its delay lies between service and response.
-    pub(super) fn bounds(self, phase: &PhaseResult, operation: &str) -> Option<[f64; 2]> {
+    pub(crate) fn bounds(self, phase: &PhaseResult, operation: &str) -> Option<[f64; 2]> {
         let most = self.value(phase, operation)?;
         let service = self.service().filter(|_| phase.is_censored());
         let least = service.and_then(|of| of.value(phase, operation));
@@ -103,6 +106,14 @@ impl Measure {
         })
     }
 
+    /// Whether it is a time of operations.
+    pub fn is_time(self) -> bool {
+        !matches!(
+            self,
+            Self::Throughput | Self::NodeCpu | Self::GeneratorCpu | Self::MaxRate
+        )
+    }
+
     /// The share of samples below it; none of what is no percentile.
     pub fn quantile(self) -> Option<f64> {
         match self {
@@ -115,7 +126,8 @@ impl Measure {
             | Self::ResponseMean
             | Self::Throughput
             | Self::NodeCpu
-            | Self::GeneratorCpu => None,
+            | Self::GeneratorCpu
+            | Self::MaxRate => None,
         }
     }
 
@@ -135,7 +147,7 @@ impl Measure {
             Self::ServiceP95 | Self::ResponseP95 => of.p95_us,
             Self::ServiceP99 | Self::ResponseP99 => of.p99_us,
             Self::ServiceP999 | Self::ResponseP999 => of.p999_us,
-            Self::Throughput | Self::NodeCpu | Self::GeneratorCpu => None,
+            Self::Throughput | Self::NodeCpu | Self::GeneratorCpu | Self::MaxRate => None,
         }
     }
 }

@@ -202,7 +202,7 @@ impl Bar {
 /// The bound in the measure's unit, or what would be understood.
 fn bound(measure: Measure, text: &str) -> Result<f64, &'static str> {
     match measure {
-        Measure::Throughput => parse_rate(text.trim_end_matches("/s"))
+        Measure::Throughput | Measure::MaxRate => parse_rate(text.trim_end_matches("/s"))
             .map_err(|_| "operations per second, such as 2000/s"),
         _ => parse_duration(text)
             .map(|time| time.as_secs_f64() * 1e6)

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Numbers of a run by phase, in the units of their measures.
 pub type Values = BTreeMap<String, BTreeMap<Measure, f64>>;
 
+/// Where a run that searched for the highest rate has its number; other runs have names of phases there.
+const SEARCH: &str = "search";
+
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
@@ -93,6 +96,18 @@ impl Fact {
             doubts,
             covariates: Covariates::of(result),
         }
+    }
+
+    /// Of a run that searched for the highest rate: that is its number, its trials have none of their own, and that some of
+    /// them were overloaded is no doubt. None where no rate was found.
+    #[must_use]
+    pub fn of_search(mut self, highest_per_s: Option<f64>, verdict: Verdict) -> Self {
+        let number = highest_per_s.map(|rate| (Measure::MaxRate, rate));
+        self.phases = vec![SEARCH.to_owned()];
+        self.values = [(SEARCH.to_owned(), number.into_iter().collect())].into();
+        self.censored.clear();
+        (self.behind, self.verdict) = (false, verdict);
+        self
     }
 
     /// Whether its numbers count.

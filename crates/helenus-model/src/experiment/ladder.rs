@@ -109,11 +109,7 @@ fn of_rates(of: &Experiment) -> Option<(usize, Vec<f64>)> {
 }
 
 fn is_of_a_time(rung: &Rung<'_>) -> bool {
-    let is_time = !matches!(
-        rung.measure,
-        Measure::Throughput | Measure::NodeCpu | Measure::GeneratorCpu
-    );
-    is_time && rung.bar.below
+    rung.measure.is_time() && rung.bar.below
 }
 
 /// A threshold without the rate that it is asked at.

@@ -142,6 +142,22 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Adds a phase that comes after those that are there.
+    pub fn add_phase(&mut self, phase: Phase) {
+        self.plan.phases.push(phase);
+        self.phases.push(Gathered::default());
+    }
+
+    /// The result of a phase that has ended, without what was seen beside it; none where it never started.
+    pub fn phase(&self, at: usize) -> Option<PhaseResult> {
+        let (gathered, phase) = (self.phases.get(at)?, self.plan.phases.get(at)?);
+        let reads = self.plan.workload.reads();
+        let seed = self.plan.seed;
+        phase_result(gathered, phase, &reads, (at, seed), &|_, _| {
+            Beside::default()
+        })
+    }
+
     /// The header, once it has come: it is connected and the first phase runs.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()

@@ -198,15 +198,15 @@ fn forest(found: &Analysis) -> Chart {
 
 /// A number in the unit that charts of its measure have.
 fn scaled(measure: Measure, value: f64) -> f64 {
-    match measure {
-        Measure::Throughput | Measure::NodeCpu | Measure::GeneratorCpu => value,
-        _ => value / 1e3,
+    match measure.is_time() {
+        true => value / 1e3,
+        false => value,
     }
 }
 
 fn unit(measure: Measure) -> String {
     let unit = match measure {
-        Measure::Throughput => "op/s",
+        Measure::Throughput | Measure::MaxRate => "op/s",
         Measure::NodeCpu | Measure::GeneratorCpu => "µs",
         _ => "ms",
     };

@@ -230,13 +230,14 @@ pub(super) fn measure(measure: Measure) -> &'static str {
         Measure::ResponseP999 => "response p99.9",
         Measure::NodeCpu => "nodes' CPU per operation",
         Measure::GeneratorCpu => "generator's CPU per operation",
+        Measure::MaxRate => "highest rate",
     }
 }
 
 /// A measure's value with its unit.
 pub(super) fn value(measure: Measure, value: f64) -> String {
     match measure {
-        Measure::Throughput => format!("{} op/s", rate(value)),
+        Measure::Throughput | Measure::MaxRate => format!("{} op/s", rate(value)),
         Measure::NodeCpu | Measure::GeneratorCpu => format!("{} µs", digits(value)),
         _ => format!("{} ms", ms(value)),
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use clap::ValueEnum;
 use helenus_model::dist::Dist;
 use helenus_model::run_plan::{Positions, Ramp};
+use helenus_model::search::Slo;
 use helenus_model::units::{parse_duration, parse_rate};
 use helenus_model::workload::ReplicationFactor;
 use std::path::PathBuf;
@@ -24,6 +25,9 @@ use std::time::Duration;
   helenus run kv --rate '1000..5000 over 60s'
                                          the rate rises linearly, then stays
   helenus run kv --rate-steps 1000,2000,4000 --step 30s
+  helenus run kv --slo 'p99<10ms,errors<0.1%' --within 15m
+                                         the highest rate that holds this, and the one for 90 % of fresh lives
+  helenus run kv --cluster c --curve     latency by rate, up to overload
   helenus run kv --cluster wan --rate 200 --rtt 40ms
                                          at this distance, which is undone afterwards
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
@@ -68,6 +72,19 @@ pub(crate) struct Run {
     pub(crate) dry_run: bool,
 }
 
+/// What a search for a rate decides itself, or cannot have.
+const SEARCHES_WITHOUT: [&str; 9] = [
+    "rate",
+    "rate_steps",
+    "closed",
+    "duration",
+    "count",
+    "faults",
+    "ledger",
+    "on",
+    "positions",
+];
+
 /// How a workload is run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
@@ -78,9 +95,20 @@ pub(crate) struct RunLoad {
     /// One phase at each of these rates, each as long as --step
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = parse_rate, requires = "step", conflicts_with_all = ["duration", "count", "closed"])]
     pub(crate) rate_steps: Vec<f64>,
-    /// Length of each of --rate-steps
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate_steps")]
+    /// Length of each of --rate-steps, or of each trial of --slo and --curve, which is longer where its percentile needs
+    /// more operations [default of trials: 5s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) step: Option<Duration>,
+    /// Find the highest rate that holds this threshold, such as 'p99<10ms,errors<0.1%' or 'read.p99<5ms'; times are
+    /// response times
+    #[arg(long, value_name = "THRESHOLD", value_parser = parse_slo, conflicts_with_all = SEARCHES_WITHOUT)]
+    pub(crate) slo: Option<String>,
+    /// Try rates from 5 to 110 % of the closed loop's, and plot latency by rate
+    #[arg(long, conflicts_with = "slo", conflicts_with_all = SEARCHES_WITHOUT)]
+    pub(crate) curve: bool,
+    /// How long to search: on a cluster made for it, life after life of its nodes, each on a new one
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "15m")]
+    pub(crate) within: Duration,
     #[command(flatten)]
     pub(crate) common: CommonLoad,
     /// Partitions of the workload
@@ -211,6 +239,13 @@ fn parse_paced(text: &str) -> Result<Paced, String> {
             over_ms: u64::try_from(over.as_millis()).unwrap_or(u64::MAX),
         }),
     })
+}
+
+fn parse_slo(text: &str) -> Result<String, String> {
+    match Slo::parse(text) {
+        Ok(slo) => Ok(slo.text),
+        Err(error) => Err(format!("{error}; {}", error.hint())),
+    }
 }
 
 fn parse_ops(text: &str) -> Result<(String, u32), String> {

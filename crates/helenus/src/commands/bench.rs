@@ -543,7 +543,7 @@ impl<'a> Live<'a> {
                 sight.nodes.len(),
                 sight.keyspaces.join(", ")
             )),
-            LabEvent::Connected(_) | LabEvent::Seen(_) => {}
+            LabEvent::Connected(_) | LabEvent::Seen(_) | LabEvent::Ended(_) => {}
             LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
             LabEvent::Rate {
                 reached_per_s,

@@ -2,6 +2,7 @@
 //! Refuses a second line of steps: flags become phases, and the bench carries them out.
 
 mod chosen;
+mod search;
 
 pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 
@@ -24,6 +25,9 @@ pub(crate) fn run(flags: Run, context: &Context, ui: &Ui) -> Result<u8, CommandE
     if flags.dry_run {
         return render::dry_run(&request, context, ui);
     }
+    if request.search.is_some() {
+        return search::run(&request, flags.load.within, context, ui);
+    }
     bench::carry_out(&request, context, &ui.detailed(flags.detail))
 }
 
@@ -40,7 +44,8 @@ pub(crate) fn request(
     let live = cluster.is_some().then_some(&look as Live<'_>);
     let mut chosen = choose_on(&flags.workload, &flags.params, flags.phase.as_deref(), live)?;
     chosen.with_table_options(&flags.table_options)?;
-    let phases = phases(flags, &chosen)?;
+    let mut phases = phases(flags, &chosen)?;
+    let search = search::of(load, &mut phases, &chosen.workload)?;
     bench::processes(load.common.processes, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
     let distance = bench::distance::of(&load.common.rtt);
@@ -54,6 +59,7 @@ pub(crate) fn request(
     let what = (chosen.workload, Shape::Phases(phases), offered);
     let mut request = bench::with_common(&load.common, place, what, distance)?;
     request.ledger = kept;
+    request.search = search;
     Ok(request)
 }
 

@@ -198,7 +198,7 @@ fn percent(share: f64) -> String {
 fn value(of: Measure, number: f64) -> String {
     let mut text = String::new();
     let _infallible = match of {
-        Measure::Throughput => write!(text, "{number:.0}/s"),
+        Measure::Throughput | Measure::MaxRate => write!(text, "{number:.0}/s"),
         Measure::NodeCpu | Measure::GeneratorCpu => write!(text, "{number:.1} µs/op"),
         _ if number >= 10_000.0 => write!(text, "{:.1} ms", number / 1e3),
         _ => write!(text, "{:.3} ms", number / 1e3),
