@@ -24,6 +24,7 @@ mod reset;
 mod restore;
 mod rig;
 mod same;
+mod slo;
 mod start;
 mod stress;
 mod tiny;
@@ -43,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 23] = [
+const CAMPAIGNS: [Campaign; 24] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -67,6 +68,7 @@ const CAMPAIGNS: [Campaign; 23] = [
     stress::STRESS,
     workloads::WORKLOADS,
     wire::WIRE,
+    slo::SLO,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.

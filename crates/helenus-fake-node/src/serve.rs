@@ -56,6 +56,7 @@ pub(crate) fn run(me: Me) -> io::Result<()> {
         connections: BTreeMap::new(),
         due: BinaryHeap::new(),
         first_ns: None,
+        free_ns: 0,
         tenth: (0, 0),
         dead: false,
         operations: 0,
@@ -134,6 +135,8 @@ struct Server {
     due: BinaryHeap<Reverse<Due>>,
     /// When the first operation was read.
     first_ns: Option<u64>,
+    /// When the server before which all wait is free again, where there is one.
+    free_ns: u64,
     /// When the tenth of a second began that is counted, and its operations.
     tenth: (u64, u64),
     dead: bool,
@@ -269,8 +272,15 @@ impl Server {
                     // Its row is kept all the same: a read that misses it would be one failure more.
                     response = refused(ServerErrorKind::Overloaded, "as it was told to be");
                 }
+                let at_ns = match self.life.turn_ns(self.operations) {
+                    Some(turn_ns) => {
+                        self.free_ns = self.free_ns.max(read_ns) + turn_ns;
+                        self.free_ns
+                    }
+                    None => read_ns + draw.service_ns,
+                };
                 self.due.push(Reverse(Due {
-                    at_ns: read_ns + draw.service_ns,
+                    at_ns,
                     number: self.operations,
                     connection: id,
                     bytes: encoded(stream, &response),

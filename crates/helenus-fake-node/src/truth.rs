@@ -22,11 +22,12 @@ const SETTLE_NS: f64 = 1e9;
 const PREFIX: &str = "-Dfake.";
 
 /// Properties: name, least and greatest value.
-const PROPERTIES: [(&str, f64, f64); 11] = [
+const PROPERTIES: [(&str, f64, f64); 12] = [
     ("body", 0.01, 1000.0),
     ("tail", 0.01, 1000.0),
     ("delay_us", 0.0, 1e9),
     ("cpu_us", 0.0, 100_000.0),
+    ("queue", 1.0, 1e6),
     ("life_sd", 0.0, 1.0),
     ("drift", -0.9, 100.0),
     ("settle", 0.1, 1000.0),
@@ -85,6 +86,9 @@ pub(crate) struct Truth {
     pub(crate) delay_us: f64,
     /// CPU burnt for each operation, in microseconds.
     pub(crate) cpu_us: f64,
+    /// Operations a second of one server before which all wait, each for a time that is drawn exponentially; nothing else
+    /// takes time then. None has no such server.
+    pub(crate) queue_per_s: Option<f64>,
     /// Standard deviation of the logarithm of a factor that is drawn once for each life of the process.
     pub(crate) life_sd: f64,
     /// Share by which times rise over the 10 s after the first operation.
@@ -108,6 +112,7 @@ impl Default for Truth {
             tail: 1.0,
             delay_us: 0.0,
             cpu_us: 0.0,
+            queue_per_s: None,
             life_sd: 0.0,
             drift: 0.0,
             settle: 1.0,
@@ -146,6 +151,7 @@ impl Truth {
                 "tail" => truth.tail = number,
                 "delay_us" => truth.delay_us = number,
                 "cpu_us" => truth.cpu_us = number,
+                "queue" => truth.queue_per_s = Some(number),
                 "life_sd" => truth.life_sd = number,
                 "drift" => truth.drift = number,
                 "settle" => truth.settle = number,
@@ -206,6 +212,12 @@ impl Life {
     /// Whether so many operations within a tenth of a second are too many for it.
     pub(crate) fn dies_of(&self, operations: u64) -> bool {
         operations as f64 > self.truth.dies
+    }
+
+    /// How long operation `number` occupies the server before which all wait, in nanoseconds; none where there is none.
+    pub(crate) fn turn_ns(&self, number: u64) -> Option<u64> {
+        let mean_ns = 1e9 / self.truth.queue_per_s? * self.factor;
+        Some((-uniform(self.radius, number).ln() * mean_ns).round() as u64)
     }
 
     /// What happens to operation `number`, read so many nanoseconds after the first.
@@ -286,6 +298,15 @@ mod tests {
         let [t50, _, _, t99, _] = quantiles(&["-Dfake.tail=1.30"]);
         near(t50 / p50, 1.0, 0.001);
         near(t99 / p99, 1.30, 0.005);
+    }
+
+    #[test]
+    fn turns_at_the_server_have_their_mean() {
+        let queue = life(&["-Dfake.queue=2000"]);
+        let all: u64 = (0..20_000).filter_map(|n| queue.turn_ns(n)).sum();
+        let mean_ns = all as f64 / 20_000.0;
+        assert!((mean_ns / 500_000.0 - 1.0).abs() < 0.03, "{mean_ns}");
+        assert_eq!(life(&[]).turn_ns(0), None);
     }
 
     #[test]

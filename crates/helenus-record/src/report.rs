@@ -23,6 +23,7 @@ mod measured_on;
 mod page;
 mod path;
 mod percentiles;
+mod rates;
 mod run;
 mod series;
 mod tables;

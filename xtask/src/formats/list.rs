@@ -108,7 +108,7 @@ pub(super) const LIST: &[Entry] = &[
     printed(
         "bench-plan",
         1,
-        ("helenus/src/commands/bench/render.rs", "DryRun"),
+        ("helenus/src/commands/bench/dry.rs", "DryRun"),
         "`bench --dry-run`",
     ),
     printed(
@@ -531,7 +531,7 @@ pub(super) const LIST: &[Entry] = &[
     printed(
         "run-plan",
         1,
-        ("helenus/src/commands/bench/render.rs", "DryRun"),
+        ("helenus/src/commands/bench/dry.rs", "DryRun"),
         "`run --dry-run`",
     ),
     kept(

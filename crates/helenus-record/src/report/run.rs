@@ -5,26 +5,31 @@ use crate::report::RunReport;
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
-use crate::report::{around, bands, distance, events, percentiles, tables, time};
+use crate::report::{around, bands, distance, events, percentiles, rates, tables, time};
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
+use helenus_model::search::Report;
 use serde_json::Value;
 
 pub(super) fn page(report: &RunReport<'_>) -> String {
     let summary = &report.run.summary;
     let result = report.run.result.as_ref();
+    let found = rates::found(report.run.plan().ok().as_ref(), result);
     let (badge, style) = words::verdict(result.map(|r| r.verdict));
     let head = Head {
         title: format!("{}: {} on Cassandra", summary.id, summary.workload),
         kicker: format!("Helenus · run {}", summary.id),
-        headline: words::headline(result),
+        headline: match &found {
+            Some(found) => found.answer(),
+            None => words::headline(result),
+        },
         badge: (badge.to_owned(), style),
         facts: facts(report),
     };
     let lead = result
         .map(|r| format!("{}{}", tables::doubts(r), tables::figures(r)))
         .unwrap_or_default();
-    render(&head, &lead, &sections(report))
+    render(&head, &lead, &sections(report, found.as_ref()))
 }
 
 fn facts(report: &RunReport<'_>) -> Vec<String> {
@@ -51,7 +56,7 @@ fn cluster(report: &RunReport<'_>) -> Option<ClusterPlan> {
     serde_json::from_value(report.run.cluster_plan.clone()?).ok()
 }
 
-fn sections(report: &RunReport<'_>) -> Vec<Section> {
+fn sections(report: &RunReport<'_>, found: Option<&Report>) -> Vec<Section> {
     let result = report.run.result.as_ref();
     let clock = Clock::of(report.intervals);
     let bands = clock.map(|c| bands::all(report, c)).unwrap_or_default();
@@ -100,6 +105,11 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
     };
     let section = |id, title, body| Section { id, title, body };
     vec![
+        section(
+            "rates",
+            "By rate",
+            found.map(rates::section).unwrap_or_default(),
+        ),
         section("time", "Over time", over_time.unwrap_or_default()),
         section(
             "percentiles",

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod distance;
+pub(crate) mod dry;
 pub(crate) mod faults;
 pub(crate) mod render;
 
@@ -50,7 +51,7 @@ pub(crate) const DEFAULT_WARMUP_MS: u64 = 3_000;
 pub(crate) fn run(flags: Bench, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let request = request(&flags, context, ui)?;
     if flags.dry_run {
-        return render::dry_run(&request, context, ui);
+        return dry::dry_run(&request, context, ui);
     }
     carry_out(&request, context, &ui.detailed(flags.detail))
 }

@@ -3,7 +3,7 @@
 
 use crate::cli::nb::Nb as Flags;
 use crate::cli::{Cli, Verb};
-use crate::commands::bench::{self, access, render};
+use crate::commands::bench::{self, access, dry};
 use crate::commands::place::{self, Login};
 use crate::commands::run;
 use crate::error::{CommandError, code};
@@ -33,7 +33,7 @@ pub(crate) fn run(flags: &Flags, context: &Context, ui: &Ui) -> Result<u8, Comma
     };
     request.place = place.to.clone();
     if flags.dry_run {
-        return render::dry_run(&request, context, ui);
+        return dry::dry_run(&request, context, ui);
     }
     let mut marks: BTreeMap<String, Marks> = BTreeMap::new();
     let ended = bench::carry_out_seen(&request, context, ui, &mut |event| {

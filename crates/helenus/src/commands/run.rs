@@ -9,7 +9,7 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 use self::chosen::ChosenPhase;
 
 use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
-use crate::commands::bench::{self, render};
+use crate::commands::bench::{self, dry};
 use crate::commands::ledger;
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -23,7 +23,7 @@ use helenus_model::workload::Workload;
 pub(crate) fn run(flags: Run, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
     let request = request(&flags, context, ui)?;
     if flags.dry_run {
-        return render::dry_run(&request, context, ui);
+        return dry::dry_run(&request, context, ui);
     }
     if request.search.is_some() {
         return search::run(&request, flags.load.within, context, ui);

@@ -6,7 +6,7 @@ mod place;
 mod sink;
 
 use crate::cli::stress::Stress as Flags;
-use crate::commands::bench::{self, render};
+use crate::commands::bench::{self, dry, render};
 use crate::commands::disturb;
 use crate::commands::up::plural;
 use crate::error::{CommandError, code};
@@ -387,7 +387,7 @@ fn dry_run(stress: &Stress, loaded: &load::Loaded, ui: &Ui) -> Result<u8, Comman
             text.push_str(&format!("{statement};\n"));
         }
         for phase in plan.warm_ups.iter().chain([&plan.phase]) {
-            text.push_str(&render::planned(phase));
+            text.push_str(&dry::planned(phase));
         }
         text.push_str("nothing was started (--dry-run)\n");
         text

@@ -88,7 +88,7 @@ fn rates_and_positions_that_are_none() {
     error: the following required arguments were not provided:
       --step <TIME>
 
-    Usage: helenus run --rate-steps <RATE,…> --step <TIME> --ops <NAME=N,…> <WORKLOAD>
+    Usage: helenus run --step <TIME> --ops <NAME=N,…> --rate-steps <RATE,…> <WORKLOAD>
 
     For more information, try '--help'.
     ");
@@ -106,6 +106,55 @@ fn rates_and_positions_that_are_none() {
 
     For more information, try '--help'.
     "#);
+}
+
+#[test]
+fn searches_that_cannot_be() {
+    let words = ["run", "standard1", "--ops", "write=1"];
+    let with = |more: &[&str]| bare().run(&[&words[..], more].concat());
+    shot!(with(&["--slo", "p98<10ms"]), @r#"
+    exit code: 2
+    --- standard error
+    error: invalid value 'p98<10ms' for '--slo <THRESHOLD>': no such measure: "p98"; did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
+
+    For more information, try '--help'.
+    "#);
+    shot!(with(&["--slo", "p99<10ms", "--rate", "100"]), @"
+    exit code: 2
+    --- standard error
+    error: the argument '--slo <THRESHOLD>' cannot be used with '--rate <RATE>'
+
+    Usage: helenus run --ops <NAME=N,…> --slo <THRESHOLD> <WORKLOAD>
+
+    For more information, try '--help'.
+    ");
+    shot!(with(&["--slo", "read.p99<10ms"]), @r#"
+    exit code: 2
+    --- standard error
+    error: standard1 has no operation "read" in its mix
+    hint: the mix has write
+    "#);
+    shot!(with(&["--slo", "p99<10ms", "--processes", "2"]), @"
+    exit code: 2
+    --- standard error
+    error: a search has one generator process
+    hint: leave --processes out
+    ");
+    shot!(with(&["--step", "10s"]), @"
+    exit code: 2
+    --- standard error
+    error: --step is the length of a step, and there are no steps
+    hint: give --rate-steps, --slo or --curve, or use --duration
+    ");
+    shot!(with(&["--slo", "p99<10ms", "--curve"]), @"
+    exit code: 2
+    --- standard error
+    error: the argument '--slo <THRESHOLD>' cannot be used with '--curve'
+
+    Usage: helenus run --ops <NAME=N,…> --slo <THRESHOLD> <WORKLOAD>
+
+    For more information, try '--help'.
+    ");
 }
 
 #[test]
@@ -135,6 +184,16 @@ fn plans() {
     let lab = with_cluster();
     let words = ["run", "iot", "--cluster", "c", "--seed", "7", "--dry-run"];
     let with = |more: &[&str]| lab.run(&[&words[..], more].concat());
+    shot!(with(&["--phase", "main", "--slo", "p99<10ms", "--within", "5m"]), @"
+    exit code: 0
+    --- standard output
+    iot on your cluster c
+    phase main: select_read 10 %, insert 90 %
+      closed loop, as fast as --in-flight allows, 64 in flight, 0 ms warm-up, 20000 ms measured
+      partitions: in order over 10,000,000
+    then trials of 5000 ms after 1000 ms of warm-up, until the highest rate is known that holds p99<10ms, for 300 s in all
+    nothing was started (--dry-run)
+    ");
     shot!(with(&["--rate", "100", "--count", "10000"]), @"
     exit code: 0
     --- standard output

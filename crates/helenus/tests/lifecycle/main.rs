@@ -30,6 +30,7 @@ mod populate;
 mod releases;
 mod reset;
 mod run;
+mod search;
 mod secured;
 mod serving;
 mod shell;

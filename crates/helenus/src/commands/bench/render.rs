@@ -5,24 +5,16 @@ mod tests;
 
 use crate::commands::bench::faults;
 use crate::commands::calibrate;
-use crate::commands::up::tell_unfetched;
-use crate::error::CommandError;
 use crate::ui::{Answers, Table, Ui};
-use helenus_cluster::context::Context;
 use helenus_cluster::machine;
-use helenus_lab::bench::{Where, has_data_centre};
-use helenus_lab::faults::check_request;
 use helenus_lab::{BenchRequest, Finished};
-use helenus_model::bench::{Load, Shape};
 use helenus_model::calibration::Calibration;
 use helenus_model::doubt::{Severity, Verdict, shared};
-use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::machine::Machine;
-use helenus_model::plan::ClusterPlan;
 use helenus_model::preset::{Heap, PresetName};
 use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResult, RunResult};
-use helenus_model::run_plan::{Extent, Phase, Positions, RunPlan};
+use helenus_model::run_plan::RunPlan;
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
 use helenus_model::units::{Bytes, thousands};
@@ -530,170 +522,4 @@ pub(crate) fn count(rate: f64) -> String {
     )]
     let whole = rate.round().max(0.0) as u64;
     thousands(whole)
-}
-
-/// The plan of a bench, nothing started.
-#[derive(Serialize)]
-struct DryRun<'a> {
-    format: Format,
-    /// The cluster that would be brought up; none where one is there.
-    cluster: Option<ClusterPlan>,
-    /// Where it runs.
-    place: String,
-    /// The workload.
-    workload: String,
-    /// Data centre of the client, whose nodes would coordinate; absent unless set.
-    client_data_center: Option<&'a str>,
-    /// What is run.
-    shape: &'a Shape,
-    /// Operations a second that are asked for; none asks for no rate.
-    rate_per_s: Option<f64>,
-    /// Faults on its time line.
-    #[serde(skip_serializing_if = "<[Scripted]>::is_empty")]
-    faults: &'a [Scripted],
-    /// Root seed.
-    seed: u64,
-}
-
-impl Answers for DryRun<'_> {
-    fn answer(&self) -> String {
-        format!("{} on {}", self.workload, self.place)
-    }
-}
-
-pub(crate) fn dry_run(
-    request: &BenchRequest,
-    context: &Context,
-    ui: &Ui,
-) -> Result<u8, CommandError> {
-    let asked = request.client_dc.as_deref();
-    let known = |plan: &ClusterPlan| {
-        let names = plan.nodes.iter().map(|node| node.data_center.clone());
-        let names: BTreeSet<String> = names.collect();
-        has_data_centre(asked, names.into_iter().collect()).map_err(super::failure)
-    };
-    check_request(context, request)?;
-    let (cluster, place) = match &request.place {
-        Where::Ephemeral(up) => {
-            let plan = context.dry_run(up)?;
-            known(&plan)?;
-            tell_unfetched(&up.source, context, ui);
-            (
-                Some(plan),
-                format!("an ephemeral cluster named {}", up.name),
-            )
-        }
-        Where::Cluster(name) => {
-            known(&context.clusters.load(name)?.plan)?;
-            (None, format!("your cluster {name}"))
-        }
-        Where::Kube { name, .. } => (
-            None,
-            format!(
-                "your cluster {name} on Kubernetes, {} of generators in it",
-                crate::commands::up::plural(request.processes as usize, "pod")
-            ),
-        ),
-        Where::Hosts { endpoints, .. } => {
-            let list: Vec<String> = endpoints.iter().map(ToString::to_string).collect();
-            (None, list.join(", "))
-        }
-    };
-    let plan = DryRun {
-        format: Format::new(
-            match request.shape {
-                Shape::Bench(_) => "bench-plan",
-                Shape::Phases(_) => "run-plan",
-            },
-            1,
-        ),
-        cluster,
-        place,
-        workload: request.workload.name().to_owned(),
-        client_data_center: asked,
-        shape: &request.shape,
-        rate_per_s: request.load.rate_per_s(),
-        faults: &request.faults,
-        seed: request.seed.0,
-    };
-    ui.result(&plan, || {
-        let rate = match request.load {
-            Load::Closed => "closed loop, as fast as --in-flight allows".to_owned(),
-            Load::Open(rate) => format!("{}/s", count(rate)),
-            Load::Probe => "half of what a 5 s probe reaches".to_owned(),
-        };
-        let mut text = plan.answer() + "\n";
-        if let Some(name) = plan.client_data_center {
-            let _infallible = writeln!(text, "client: in data centre {name}");
-        }
-        if let Shape::Bench(_) = request.shape {
-            let _infallible = writeln!(text, "rate: {rate}");
-        }
-        for phase in request.shape.phases(request.load.rate_per_s()) {
-            if let Shape::Phases(_) = request.shape {
-                text.push_str(&planned(&phase));
-                continue;
-            }
-            let _infallible = writeln!(
-                text,
-                "phase {}: {} ms warm-up, {} measured, {} in flight, {} rows",
-                phase.name,
-                phase.warmup_ms,
-                match phase.extent {
-                    Extent::DurationMs(ms) => format!("{ms} ms"),
-                    Extent::Count(n) => format!("{} operations", thousands(n)),
-                    Extent::Until(target) => format!("{} s at most", target.most),
-                },
-                phase.in_flight,
-                thousands(phase.population)
-            );
-        }
-        text.push_str(&faults::planned(plan.faults));
-        text.push_str("nothing was started (--dry-run)\n");
-        text
-    });
-    Ok(0)
-}
-
-/// One phase of a run as it is planned.
-pub(crate) fn planned(phase: &Phase) -> String {
-    let all: u32 = phase.operations.iter().map(|share| share.weight).sum();
-    let mix = phase.operations.iter().map(|share| {
-        let of = f64::from(share.weight) * 100.0 / f64::from(all.max(1));
-        format!("{} {of:.0} %", share.operation)
-    });
-    let rate = match (phase.rate_per_s, phase.ramp) {
-        (None, _) => "closed loop, as fast as --in-flight allows".to_owned(),
-        (Some(rate), None) => format!("{}/s", count(rate)),
-        (Some(rate), Some(ramp)) => format!(
-            "{} to {}/s over {} ms",
-            count(ramp.from_per_s),
-            count(rate),
-            ramp.over_ms
-        ),
-    };
-    let extent = match phase.extent {
-        Extent::DurationMs(ms) => format!("{ms} ms"),
-        Extent::Count(n) if phase.by_position => format!("{} partitions", thousands(n)),
-        Extent::Count(n) => format!("{} operations", thousands(n)),
-        Extent::Until(target) => format!("{} s at most", target.most),
-    };
-    let positions = match &phase.positions {
-        Positions::Sequential => format!("in order over {}", thousands(phase.population)),
-        Positions::Uniform => format!("any of {}", thousands(phase.population)),
-        Positions::Range { from, to, .. } => format!("{from} up to {to}"),
-        Positions::Drawn(dist) => format!("drawn from {dist}"),
-    };
-    format!(
-        "phase {}: {}\n  {rate}, {} in flight, {} ms warm-up, {extent} measured\n  partitions: {positions}{}\n",
-        phase.name,
-        mix.collect::<Vec<_>>().join(", "),
-        phase.in_flight,
-        phase.warmup_ms,
-        if phase.verify {
-            "; what is read is checked"
-        } else {
-            ""
-        }
-    )
 }

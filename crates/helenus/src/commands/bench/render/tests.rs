@@ -3,6 +3,7 @@
 use super::*;
 use helenus_model::doubt::{OutsideFacts, PhaseFacts, judge};
 use helenus_model::result::{Beside, Measured};
+use helenus_model::run_plan::Phase;
 use helenus_model::sample::FailureKind;
 use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
 use helenus_model::seed::Seed;
