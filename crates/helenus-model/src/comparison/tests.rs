@@ -582,11 +582,11 @@ fn bars_that_cannot_be_read_say_where() {
     the threshold "p99" has neither > nor <
       write it as 'p99>+5%' or 'throughput<-5%'
     the threshold "p98>+5%" names no known measure at character 1: "p98"
-      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     the threshold "write.p99.99>+5%" names no known measure at character 11: "99"
-      the nearest is p99.9; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+      the nearest is p99.9; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     the threshold "mixed.write.latency>5%" names no known measure at character 13: "latency"
-      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     the threshold "p99>+5" has no percentage at character 5: "+5"
       end it with a percentage above -100%, such as +5%, -5% or 2.5%
     the threshold "p99> fast%" has no percentage at character 6: "fast%"
@@ -602,9 +602,9 @@ fn bars_that_cannot_be_read_say_where() {
     the threshold "a.b.c.p99>+5%" has too many names, from character 5 on: "c"
       the form is [phase.][operation.][service|response.]measure
     the threshold "größe.p9>+5%" names no known measure at character 7: "p9"
-      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+      the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     the threshold ">+5%" names no known measure at character 1: ""
-      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+      known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     "#);
 }
 

@@ -91,7 +91,7 @@ fn what_is_not_understood_is_told_with_its_line() {
     insta::assert_snapshot!(and("repeats = 0\n"), @"line 2: repeats must be a number from 1 to 1000");
     insta::assert_snapshot!(and("until = \"5\"\n"), @"line 2: until must be a percentage from 0.1% to 100%");
     insta::assert_snapshot!(and("design = \"half\"\n"), @r#"line 2: one in 2 needs 3 factors whose levels are a multiple of 2; there are 1 (run all of them (design = "full"), or name each [[combination]])"#);
-    insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: no such measure: "p98" (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
+    insta::assert_snapshot!(and("measure = \"p98\"\n"), @r#"line 2: no such measure: "p98" (did you mean p99? known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20\"]\n"), @r#"line 2: the threshold "p99 < 20" has no bound: "20" (write a time with its unit, such as 20ms)"#);
     insta::assert_snapshot!(and("bars = [\"p99 < 20ms at 1000/s\"]\n"), @r#"line 2: the threshold "p99 < 20ms at 1000/s" is about "1000/s", which is not a level of a factor (known: heap=1, heap=2)"#);
     insta::assert_snapshot!(and("[[factor]]\nname = \"b\"\nkind = \"restart\"\nlevels = [{ label = \"x\", jvm = \"-a\" }, { label = \"y\", jvm = \"-b\", promises = \"much\" }]\n"), @r#"line 5: "much" is not a gain (write a gain such as "up to 15%", "3% to 5%", "100%", or "a gain")"#);

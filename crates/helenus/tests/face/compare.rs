@@ -159,7 +159,7 @@ fn bars_that_nothing_can_answer() {
     hint: write it as 'p99>+5%' or 'throughput<-5%'
     $ --ab a.toml b.toml --fail-on p98>+5%
     error: the threshold "p98>+5%" names no known measure at character 1: "p98"
-    hint: the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    hint: the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     $ --ab a.toml b.toml --fail-on p99>+5
     error: the threshold "p99>+5" has no percentage at character 5: "+5"
     hint: end it with a percentage above -100%, such as +5%, -5% or 2.5%
@@ -177,7 +177,7 @@ fn bars_that_nothing_can_answer() {
     hint: known: all
     $ --ab a.toml b.toml --fail-on p50>+5% --fail-on p5>+5%
     error: the threshold "p5>+5%" names no known measure at character 1: "p5"
-    hint: the nearest is p50; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu
+    hint: the nearest is p50; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate
     "#);
 }
 

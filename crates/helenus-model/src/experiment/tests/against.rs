@@ -56,7 +56,7 @@ fn what_pairs_and_neighbours_cannot_be_is_refused() {
     let side = "[[factor]]\nkey = \"heap\"\nkind = \"restart\"\nlevels = [1, 2]\n";
     let pairs = |more: &str| refused(&format!("name = \"a\"\npairs = true\n{more}{side}"));
     insta::assert_snapshot!(pairs("measure = \"p50\"\n"), @"line 3: pairs compare two levels of `bench`, and have no such key (leave it out, or leave out pairs)");
-    insta::assert_snapshot!(pairs("fail_on = [\"p98>+5%\"]\n"), @r#"line 3: the threshold "p98>+5%" names no known measure at character 1: "p98" (the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu)"#);
+    insta::assert_snapshot!(pairs("fail_on = [\"p98>+5%\"]\n"), @r#"line 3: the threshold "p98>+5%" names no known measure at character 1: "p98" (the nearest is p99; known: p50, p90, p95, p99, p99.9, mean, throughput, cpu, generator-cpu, max-rate)"#);
     let second = side.replace("heap", "memory");
     insta::assert_snapshot!(pairs(&second), @"line 2: pairs need one factor of kind restart with two levels");
     insta::assert_snapshot!(refused(&format!("name = \"a\"\nstop_early = true\n{side}")), @"line 2: stop_early and fail_on are about pairs (write pairs = true beside it)");
