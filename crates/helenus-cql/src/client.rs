@@ -15,8 +15,8 @@ pub use tls::{Identity, Tls, TlsError};
 
 use crate::codec::value::encode_value;
 use crate::codec::{
-    Bound, Consistency, Event, Extras, Inbox, Parameters, Prepared, QueryResult, Request, Response,
-    RowsPage, ServerErrorKind, Values, Version,
+    Bound, Consistency, Event, Extras, Framing, Inbox, Outbox, Parameters, Prepared, QueryResult,
+    Request, Response, RowsPage, ServerErrorKind, Values, Version,
 };
 use crate::rows::Rows;
 use conversation::{Conversation, name_of};
@@ -46,6 +46,8 @@ pub struct ConnectOptions {
     pub credentials: Option<Credentials>,
     /// Encrypts the connection; none speaks in the clear.
     pub tls: Option<Tls>,
+    /// How v5's frames are compressed; none leaves them as they are, as all of v4 is.
+    pub compression: Option<Compression>,
     /// The version to speak; a server that does not know v5 is asked for v4.
     pub protocol: Version,
     /// Who opens connections to a server in another network; none opens them from this process's own.
@@ -59,10 +61,18 @@ impl Default for ConnectOptions {
             timeout: Duration::from_secs(10),
             credentials: None,
             tls: None,
+            compression: None,
             protocol: Version::V5,
             dialer: None,
         }
     }
+}
+
+/// How frames are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// LZ4, which every release knows.
+    Lz4,
 }
 
 /// One page of rows and where the next starts.
@@ -82,6 +92,8 @@ pub struct HandedOver {
     pub version: Version,
     /// What was received and not yet read, set for what follows.
     pub inbox: Inbox,
+    /// Empty, set for what follows.
+    pub outbox: Outbox,
 }
 
 /// One connection to one node.
@@ -189,8 +201,13 @@ impl Client {
             ("DRIVER_NAME", "helenus"),
             ("DRIVER_VERSION", env!("CARGO_PKG_VERSION")),
         ];
+        let compression = options
+            .compression
+            .filter(|_| options.protocol >= Version::V5);
+        let compression = compression.map(|Compression::Lz4| ("COMPRESSION", "lz4"));
+        let said = said.into_iter().chain(compression);
         let said = said.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let request = Request::Startup(BTreeMap::from(said));
+        let request = Request::Startup(said.collect());
         let response = self.call(DURING, &request).map_err(|failed| match failed {
             ClientError::Server { error } if error.kind == ServerErrorKind::Protocol => {
                 ClientError::Version {
@@ -201,7 +218,10 @@ impl Client {
             other => other,
         })?;
         if options.protocol >= Version::V5 {
-            self.conversation.use_frames();
+            self.conversation.use_frames(match options.compression {
+                Some(Compression::Lz4) => Framing::Lz4,
+                None => Framing::Frames,
+            });
         }
         match response {
             Response::Ready => Ok(()),
@@ -312,12 +332,7 @@ impl Client {
 
     /// Ends the blocking client: its connection for whoever drives it without waiting.
     pub fn hand_over(self) -> HandedOver {
-        let (stream, version, inbox) = self.conversation.hand_over();
-        HandedOver {
-            stream,
-            version,
-            inbox,
-        }
+        self.conversation.hand_over()
     }
 
     /// Whether the connection failed and must be made again.

@@ -23,7 +23,7 @@ pub use consistency::{Consistency, UnknownConsistency};
 pub use envelope::{Envelope, Header, Opcode, Version};
 pub use error::{DecodeError, EncodeError};
 pub use event::{Event, SchemaChange, SchemaTarget, TopologyChange};
-pub use frame::{Inbox, Outbox};
+pub use frame::{Framing, Inbox, Outbox};
 pub use request::{BatchType, Bound, BoundStatement, Execution, Parameters, Request, Values};
 pub use response::{Extras, Response, answer};
 pub use result::{Answer, ColumnSpec, Prepared, QueryResult, RowsPage, RowsView};

@@ -24,6 +24,7 @@ fn options(protocol: Version) -> ConnectOptions {
         credentials: Some(Credentials { username, password }),
         protocol,
         tls: None,
+        compression: None,
     }
 }
 

@@ -10,7 +10,7 @@ use helenus_cql::codec::types::{DEEPEST_TYPE, decode_type, encode_type};
 use helenus_cql::codec::value::{decode_value, encode_value};
 use helenus_cql::codec::wire::Reader;
 use helenus_cql::codec::{
-    DecodeError, Extras, Inbox, Opcode, QueryResult, Request, Response, RowsPage,
+    DecodeError, Extras, Framing, Inbox, Opcode, Outbox, QueryResult, Request, Response, RowsPage,
 };
 use helenus_model::cql::{CqlType, CqlValue};
 use proptest::prelude::*;
@@ -153,11 +153,9 @@ proptest! {
             let _ = Request::decode(version, header.opcode, &bytes);
             let _ = read_everything(&header, &bytes);
         }
-        for framed in [false, true] {
+        for framing in [Framing::Plain, Framing::Frames, Framing::Lz4] {
             let mut inbox = Inbox::new();
-            if framed {
-                inbox.expect_frames();
-            }
+            inbox.expect(framing);
             inbox.push(&bytes);
             let _ = pop_all(&mut inbox);
         }
@@ -188,19 +186,23 @@ proptest! {
         lengths in prop::collection::vec(
             prop_oneof![4 => 0_usize..300, 1 => (LONGEST_PAYLOAD - 20)..(3 * LONGEST_PAYLOAD)], 1..6),
         step in 1_usize..200_000,
-        framed: bool,
+        framing in prop_oneof![Just(Framing::Plain), Just(Framing::Frames), Just(Framing::Lz4)],
+        noisy: bool,
     ) {
-        let version = if framed { Version::V5 } else { Version::V4 };
+        let version = if framing == Framing::Plain { Version::V4 } else { Version::V5 };
         let sent: Vec<_> = (0..).zip(lengths).map(|(i, n)| envelope(version, i, n)).collect();
-        let encoded: Vec<_> = sent.iter().map(plain).collect();
+        let sent: Vec<_> = sent.into_iter().map(|one| if noisy { noise(one) } else { one }).collect();
         let mut inbox = Inbox::new();
-        let mut bytes = Vec::new();
-        if framed {
-            inbox.expect_frames();
-            put_envelopes(encoded.iter().map(Vec::as_slice), &mut bytes);
-        } else {
-            bytes = encoded.concat();
+        let mut outbox = Outbox::new();
+        inbox.expect(framing);
+        outbox.frame_from_here(framing);
+        for one in &sent {
+            prop_assert!(outbox.pushed() <= outbox.rest().len());
+            outbox.push(&plain(one));
         }
+        outbox.seal();
+        let bytes = outbox.rest().to_vec();
+        prop_assert_eq!(outbox.took(bytes.len()), bytes.len());
         let mut received = Vec::new();
         for part in bytes.chunks(step) {
             prop_assert!(received.len() < sent.len());
@@ -219,7 +221,7 @@ proptest! {
         let bit = bit.index(bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
         let mut inbox = Inbox::new();
-        inbox.expect_frames();
+        inbox.expect(Framing::Frames);
         inbox.push(&bytes);
         let noticed = matches!(inbox.pop(), Err(DecodeError::Checksum { .. }));
         prop_assert!(noticed);
@@ -235,6 +237,44 @@ fn read_everything(header: &Header, bytes: &[u8]) -> Result<(), DecodeError> {
     Ok(())
 }
 
+/// With a body that does not compress.
+fn noise(mut envelope: Envelope) -> Envelope {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for byte in &mut envelope.body {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        *byte = (state >> 32) as u8;
+    }
+    envelope
+}
+
+#[test]
+fn a_compressed_frame_is_smaller_and_a_wrong_length_is_noticed() {
+    let sent = envelope(Version::V5, 1, 4_000);
+    let mut outbox = Outbox::new();
+    outbox.frame_from_here(Framing::Lz4);
+    outbox.push(&plain(&sent));
+    outbox.seal();
+    let bytes = outbox.rest();
+    assert!(bytes.len() < 400, "{}", bytes.len());
+    let mut inbox = Inbox::new();
+    inbox.expect(Framing::Lz4);
+    inbox.push(bytes);
+    assert_eq!(
+        inbox.pop().map(|one| one.map(|one| one.body)),
+        Ok(Some(sent.body))
+    );
+    // As frames without compression they are none.
+    let mut plain = Inbox::new();
+    plain.expect(Framing::Frames);
+    plain.push(bytes);
+    assert!(matches!(
+        plain.pop(),
+        Err(DecodeError::Checksum { part: "header", .. })
+    ));
+}
+
 #[test]
 fn every_prefix_of_frames_is_incomplete_and_never_wrong() {
     let sent = [envelope(Version::V5, 1, 30), envelope(Version::V5, 2, 0)];
@@ -244,7 +284,7 @@ fn every_prefix_of_frames_is_incomplete_and_never_wrong() {
     assert_eq!(bytes.len(), 6 + 39 + 9 + 4, "both share one frame");
     for cut in 0..bytes.len() {
         let mut inbox = Inbox::new();
-        inbox.expect_frames();
+        inbox.expect(Framing::Frames);
         inbox.push(&bytes[..cut]);
         assert_eq!(pop_all(&mut inbox), Ok(vec![]));
     }

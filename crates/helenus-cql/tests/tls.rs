@@ -80,6 +80,7 @@ fn options(tls: Option<Tls>, protocol: Version) -> ConnectOptions {
             password: Secret::new("love lace"),
         }),
         tls,
+        compression: None,
         protocol,
     }
 }

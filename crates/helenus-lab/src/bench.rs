@@ -41,7 +41,7 @@ use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{self, Consistency, Pacing, RunPlan, Search};
+use helenus_model::run_plan::{self, Compression, Consistency, Pacing, RunPlan, Search};
 use helenus_model::sample::{MeasuredFrom, SampleLine};
 use helenus_model::samples::Accumulator;
 use helenus_model::seed::Seed;
@@ -101,6 +101,8 @@ pub struct BenchRequest {
     pub processes: u32,
     /// Connections to each node that coordinates, of each process.
     pub connections: u32,
+    /// How requests and answers are compressed; none leaves them as they are.
+    pub compression: Option<Compression>,
     /// How the generator waits.
     pub pacing: Pacing,
     /// Root seed.
@@ -146,6 +148,7 @@ impl BenchRequest {
             replication_factor: None,
             processes: 1,
             connections: 1,
+            compression: None,
             pacing: Pacing::Sleep,
             seed,
             must_be_served: true,
@@ -459,6 +462,7 @@ impl Bench<'_> {
             processes: request.processes,
             process: None,
             connections: request.connections,
+            compression: request.compression,
             search: request.search.clone(),
             round_trips: self.round_trips.clone(),
         }

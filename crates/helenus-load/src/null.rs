@@ -6,7 +6,7 @@ use crate::poller::Poller;
 use helenus_cql::codec::envelope::{Header, Opcode};
 use helenus_cql::codec::result::Row;
 use helenus_cql::codec::{
-    ColumnSpec, Extras, Inbox, Outbox, Prepared, QueryResult, Request, Response, RowsPage,
+    ColumnSpec, Extras, Framing, Inbox, Outbox, Prepared, QueryResult, Request, Response, RowsPage,
     ServerError, ServerErrorKind, Version,
 };
 use helenus_model::cql::{CqlType, CqlValue};
@@ -122,8 +122,8 @@ impl Connection {
                     self.outbox.push(&encoded(&header, &response));
                     if header.opcode == Opcode::Startup && header.version >= Version::V5 {
                         // The answer to STARTUP is the last that is not in a frame.
-                        self.inbox.expect_frames();
-                        self.outbox.frame_from_here();
+                        self.inbox.expect(Framing::Frames);
+                        self.outbox.frame_from_here(Framing::Frames);
                     }
                 }
             }

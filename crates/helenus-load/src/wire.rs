@@ -19,10 +19,10 @@ use crate::poller::Poller;
 use crate::stop::Stop;
 use crate::sys;
 use dialer::{Access, News};
-use helenus_cql::client::{ConnectOptions, Credentials, HandedOver, Secret, Tls};
+use helenus_cql::client::{Compression, ConnectOptions, Credentials, HandedOver, Secret, Tls};
 use helenus_cql::codec::envelope::Opcode;
 use helenus_cql::codec::{Answer, Consistency, Request, ServerErrorKind, Version, answer};
-use helenus_model::run_plan::RunPlan;
+use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::FailureKind;
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
@@ -142,6 +142,9 @@ impl Wire {
                     password: Secret::new(password),
                 }),
                 tls,
+                compression: plan
+                    .compression
+                    .map(|run_plan::Compression::Lz4| Compression::Lz4),
                 ..ConnectOptions::default()
             },
             statements: Mutex::default(),

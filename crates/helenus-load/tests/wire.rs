@@ -8,7 +8,7 @@ use helenus_cql::codec::{QueryResult, Response, ServerErrorKind, Version};
 use helenus_load::null::encoded;
 use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::result::{Beside, PhaseResult};
-use helenus_model::run_plan::{Phase, RunPlan};
+use helenus_model::run_plan::{Compression, Phase, RunPlan};
 use helenus_model::sample::{FailureKind, SampleLine, Stage, StartMeans};
 use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::seed::Seed;
@@ -80,9 +80,13 @@ fn run(plan: &RunPlan) -> PhaseResult {
 
 #[test]
 fn both_versions_carry_every_operation() {
-    for version in [Version::V4, Version::V5] {
+    let (v4, v5, lz4) = (Version::V4, Version::V5, Some(Compression::Lz4));
+    for (version, compression) in [(v4, None), (v5, None), (v4, lz4), (v5, lz4)] {
         let server = Server::start(version, NEVER, Box::new(|_| done()));
-        let phase = run(&plan(server.address, writes()));
+        let phase = run(&RunPlan {
+            compression,
+            ..plan(server.address, writes())
+        });
         assert_eq!(phase.total.completed, 500, "{phase:#?}");
         assert_eq!(server.executed.load(Ordering::SeqCst), 500);
         // One connection for the load and one that watches the cluster; for v4 each is tried with v5 first.

@@ -84,6 +84,9 @@ pub struct RunPlan {
     /// Connections to each node that coordinates.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub connections: u32,
+    /// How requests and answers are compressed; none leaves them as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
     /// How further phases are found, after those that are listed; none where these are all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
@@ -128,6 +131,14 @@ pub const SAMPLING_INTERVAL_MS: u64 = 1000;
 
 fn twelve_seconds() -> u64 {
     OPERATION_TIMEOUT_MS
+}
+
+/// How requests and answers are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compression {
+    /// LZ4, in the frames of protocol v5; connections of v4 are not compressed.
+    Lz4,
 }
 
 /// How the generator waits.
@@ -326,6 +337,7 @@ impl RunPlan {
             processes: 1,
             process: None,
             connections: 1,
+            compression: None,
             search: None,
             round_trips: Vec::new(),
         }

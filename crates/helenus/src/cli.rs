@@ -31,7 +31,7 @@ pub(crate) mod wrong;
 
 pub(crate) use self::cluster::{CLUSTER_FLAGS, ClusterFlags, PresetArg};
 pub(crate) use self::load::{
-    ArrivalsArg, BenchLoad, CommonLoad, LevelArg, PacingArg, PhaseArg, Warmup,
+    ArrivalsArg, BenchLoad, CommonLoad, CompressionArg, LevelArg, PacingArg, PhaseArg, Warmup,
 };
 pub(crate) use self::shell::{Cqlsh, Jmx};
 

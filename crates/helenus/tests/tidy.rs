@@ -119,6 +119,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["helenus-model"]),
     // The protocol's checksums.
     ("crc32fast", &["helenus-cql"]),
+    ("lz4_flex", &["helenus-cql"]),
     // TLS; the generator takes its configuration from here.
     ("rustls", &["helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.

@@ -1,11 +1,12 @@
 //! One request, one response over a stream: numbering, framing, deadlines.
 //! Refuses to know what is asked; that is the client's.
 
+use super::HandedOver;
 use super::dial::{Stream, cut_short};
 use super::error::ClientError;
 use super::tls::is_of_tls;
 use crate::codec::envelope::{Envelope, Header, Opcode, Version, flag};
-use crate::codec::frame::{Inbox, put_envelopes};
+use crate::codec::frame::{Framing, Inbox, Outbox};
 use crate::codec::{Event, Extras, Request, Response};
 use std::collections::BTreeSet;
 use std::io;
@@ -29,7 +30,7 @@ const LONGEST_LIMIT: Duration = Duration::from_secs(365 * 86_400);
 pub(super) struct Conversation {
     stream: Box<dyn Stream>,
     version: Version,
-    framed: bool,
+    outbox: Outbox,
     inbox: Inbox,
     next_stream: i16,
     /// Streams whose response did not come in time and may come yet.
@@ -46,7 +47,7 @@ impl Conversation {
         Self {
             stream,
             version,
-            framed: false,
+            outbox: Outbox::new(),
             inbox: Inbox::new(),
             next_stream: 0,
             abandoned: BTreeSet::new(),
@@ -61,9 +62,9 @@ impl Conversation {
     }
 
     /// v5: from here on both sides send frames.
-    pub(super) fn use_frames(&mut self) {
-        self.framed = true;
-        self.inbox.expect_frames();
+    pub(super) fn use_frames(&mut self, framing: Framing) {
+        self.outbox.frame_from_here(framing);
+        self.inbox.expect(framing);
     }
 
     /// Sends `request` and waits for its response; `during` names it in errors.
@@ -93,11 +94,9 @@ impl Conversation {
         Envelope { header, body }
             .encode(&mut bytes)
             .map_err(encode)?;
-        if self.framed {
-            let plain = std::mem::take(&mut bytes);
-            put_envelopes([plain.as_slice()], &mut bytes);
-        }
-        let exchanged = self.send(during, &bytes, deadline, limit);
+        self.outbox.push(&bytes);
+        self.outbox.seal();
+        let exchanged = self.send(during, deadline, limit);
         let exchanged = exchanged.and_then(|()| self.receive(during, stream, deadline, limit));
         // A write cut short leaves the server in the middle of a request: `send` says so.
         let recoverable = matches!(
@@ -125,18 +124,19 @@ impl Conversation {
     fn send(
         &mut self,
         during: &'static str,
-        mut bytes: &[u8],
         deadline: Instant,
         limit: Duration,
     ) -> Result<(), ClientError> {
-        while !bytes.is_empty() {
+        while !self.outbox.rest().is_empty() {
             let written = match self.limit_to(deadline) {
-                Ok(()) => self.stream.write(bytes),
+                Ok(()) => self.stream.write(self.outbox.rest()),
                 Err(error) => Err(error),
             };
             match written {
                 Ok(0) => return Err(ClientError::Closed { during }),
-                Ok(count) => bytes = &bytes[count..],
+                Ok(count) => {
+                    self.outbox.took(count);
+                }
                 Err(error) if cut_short(&error, deadline) => {}
                 Err(error) => {
                     self.broken = true;
@@ -237,8 +237,13 @@ impl Conversation {
     }
 
     /// Gives up its stream, with what was received and not yet read.
-    pub(super) fn hand_over(self) -> (Box<dyn Stream>, Version, Inbox) {
-        (self.stream, self.version, self.inbox)
+    pub(super) fn hand_over(self) -> HandedOver {
+        HandedOver {
+            stream: self.stream,
+            version: self.version,
+            inbox: self.inbox,
+            outbox: self.outbox,
+        }
     }
 
     fn limit_to(&mut self, deadline: Instant) -> io::Result<()> {

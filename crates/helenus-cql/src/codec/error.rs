@@ -110,6 +110,12 @@ pub enum DecodeError {
         /// Bytes of the body.
         length: usize,
     },
+    /// A payload that is not what LZ4 makes of so many bytes.
+    #[error("the frame's payload does not unpack to {length} bytes")]
+    Unpacked {
+        /// Bytes that it should be.
+        length: usize,
+    },
     /// A checksum that does not match.
     #[error("the checksum of the frame's {part} is {computed:#x}, sent was {sent:#x}")]
     Checksum {

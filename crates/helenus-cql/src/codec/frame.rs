@@ -1,28 +1,61 @@
-//! Protocol v5's outer frames with their checksums, and the inbox that turns received bytes,
-//! framed or plain, into envelopes. Refuses compressed frames and all IO.
+//! Protocol v5's outer frames with their checksums, plain or compressed by LZ4, and the inbox that turns received bytes into
+//! envelopes. Refuses all IO.
 
 use super::envelope::{Envelope, HEADER_BYTES, Header, split};
 use super::error::DecodeError;
+use lz4_flex::block;
 use std::ops::Range;
 
 /// Most payload bytes of a frame: the header has 17 bits for it.
 pub const LONGEST_PAYLOAD: usize = (1 << 17) - 1;
-/// Bytes of an uncompressed frame's header: 3 of facts, 3 of CRC-24.
-const FRAME_HEADER_BYTES: usize = 6;
+/// Bits of a payload's length.
+const LENGTH_BITS: u32 = 17;
 /// Bytes behind the payload: a CRC-32.
 const FRAME_TRAILER_BYTES: usize = 4;
-/// Set in a frame that holds whole envelopes only.
-const SELF_CONTAINED: u32 = 1 << 17;
 /// Start value and polynomial of the header's CRC-24, from the protocol's specification.
 const CRC24_START: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4f0b;
 /// Bytes that the payload's CRC-32 starts with, from the protocol's specification.
 const CRC32_SALT: [u8; 4] = [0xfa, 0x2d, 0x55, 0xca];
 
-/// CRC-24 of the header's three bytes, least significant first.
-fn crc24(facts: u32) -> u32 {
+/// What stands around envelopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Framing {
+    /// Nothing: v4, and v5 before its handshake is over.
+    #[default]
+    Plain,
+    /// Frames.
+    Frames,
+    /// Frames whose payload is compressed by LZ4 where that makes it smaller.
+    Lz4,
+}
+
+impl Framing {
+    /// Bytes of facts before the CRC-24: one length and a flag, or two lengths and a flag.
+    fn fact_bytes(self) -> usize {
+        match self {
+            Self::Plain | Self::Frames => 3,
+            Self::Lz4 => 5,
+        }
+    }
+
+    fn header_bytes(self) -> usize {
+        self.fact_bytes() + 3
+    }
+
+    /// Set in a frame that holds whole envelopes only.
+    fn self_contained(self) -> u64 {
+        match self {
+            Self::Plain | Self::Frames => 1 << LENGTH_BITS,
+            Self::Lz4 => 1 << (2 * LENGTH_BITS),
+        }
+    }
+}
+
+/// CRC-24 of the header's facts.
+fn crc24(facts: &[u8]) -> u32 {
     let mut crc = CRC24_START;
-    for byte in &facts.to_le_bytes()[..3] {
+    for byte in facts {
         crc ^= u32::from(*byte) << 16;
         for _ in 0..8 {
             crc <<= 1;
@@ -41,28 +74,13 @@ fn crc32(payload: &[u8]) -> u32 {
     hash.finalize()
 }
 
-/// Appends one frame. `payload` is at most [`LONGEST_PAYLOAD`] bytes: callers cut it.
-fn put_frame(payload: &[u8], self_contained: bool, out: &mut Vec<u8>) {
-    debug_assert!(payload.len() <= LONGEST_PAYLOAD);
-    out.extend_from_slice(&frame_header(payload.len(), self_contained));
-    out.extend_from_slice(payload);
-    out.extend_from_slice(&crc32(payload).to_le_bytes());
-}
-
-fn frame_header(length: usize, self_contained: bool) -> [u8; FRAME_HEADER_BYTES] {
-    let facts = length as u32 | if self_contained { SELF_CONTAINED } else { 0 };
-    let ([a, b, c, _], [d, e, f, _]) = (facts.to_le_bytes(), crc24(facts).to_le_bytes());
-    [a, b, c, d, e, f]
-}
-
 /// Appends frames that carry these encoded envelopes in order: as many small ones together as
 /// fit a frame, a large one cut over as many frames as it takes.
 pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     let mut outbox = Outbox {
-        framed: true,
+        framing: Framing::Frames,
         bytes: std::mem::take(out),
-        sent: 0,
-        open: None,
+        ..Outbox::default()
     };
     envelopes.into_iter().for_each(|one| outbox.push(one));
     outbox.seal();
@@ -72,12 +90,14 @@ pub fn put_envelopes<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>, out: &mu
 /// Encoded envelopes on their way to the wire: as they are, or in v5's frames, as many together as fit.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    framed: bool,
+    framing: Framing,
     bytes: Vec<u8>,
     /// Bytes at the front that were sent.
     sent: usize,
     /// Where the frame begins whose header and checksum are still to be written.
     open: Option<usize>,
+    /// Room for a compressed payload.
+    packed: Vec<u8>,
 }
 
 impl Outbox {
@@ -87,44 +107,83 @@ impl Outbox {
     }
 
     /// What follows goes into frames: v5 after its handshake.
-    pub fn frame_from_here(&mut self) {
-        self.framed = true;
+    pub fn frame_from_here(&mut self, framing: Framing) {
+        self.framing = framing;
     }
 
     /// Appends an envelope.
     pub fn push(&mut self, envelope: &[u8]) {
-        if !self.framed {
+        if self.framing == Framing::Plain {
             self.bytes.extend_from_slice(envelope);
             return;
         }
-        let payload = |open: usize| self.bytes.len() - open - FRAME_HEADER_BYTES;
+        let payload = |open: usize| self.bytes.len() - open - self.framing.header_bytes();
         let fits = |open| payload(open) + envelope.len() <= LONGEST_PAYLOAD;
         if !self.open.is_some_and(fits) {
             self.seal();
         }
         if envelope.len() > LONGEST_PAYLOAD {
             for part in envelope.chunks(LONGEST_PAYLOAD) {
-                put_frame(part, false, &mut self.bytes);
+                let open = self.begin();
+                self.bytes.extend_from_slice(part);
+                self.close(open, false);
             }
             return;
         }
         if self.open.is_none() {
-            self.open = Some(self.bytes.len());
-            self.bytes.extend_from_slice(&[0; FRAME_HEADER_BYTES]);
+            self.open = Some(self.begin());
         }
         self.bytes.extend_from_slice(envelope);
     }
 
+    /// Leaves room for a header; where that is.
+    fn begin(&mut self) -> usize {
+        let open = self.bytes.len();
+        self.bytes.resize(open + self.framing.header_bytes(), 0);
+        open
+    }
+
     /// Ends the open frame: everything pushed so far may be sent.
     pub fn seal(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
+        if let Some(open) = self.open.take() {
+            self.close(open, true);
+        }
+    }
+
+    /// Writes header and checksum of the frame that begins here.
+    fn close(&mut self, open: usize, self_contained: bool) {
+        let from = open + self.framing.header_bytes();
+        let mut facts = match self.framing {
+            Framing::Plain | Framing::Frames => (self.bytes.len() - from) as u64,
+            Framing::Lz4 => {
+                let unpacked = self.pack(from);
+                (self.bytes.len() - from) as u64 | (unpacked as u64) << LENGTH_BITS
+            }
         };
-        let payload = open + FRAME_HEADER_BYTES;
-        let header = frame_header(self.bytes.len() - payload, true);
-        let checksum = crc32(&self.bytes[payload..]);
-        self.bytes[open..payload].copy_from_slice(&header);
+        if self_contained {
+            facts |= self.framing.self_contained();
+        }
+        let facts = &facts.to_le_bytes()[..self.framing.fact_bytes()];
+        self.bytes[open..open + facts.len()].copy_from_slice(facts);
+        self.bytes[open + facts.len()..from].copy_from_slice(&crc24(facts).to_le_bytes()[..3]);
+        let checksum = crc32(&self.bytes[from..]);
         self.bytes.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Compresses what stands from here on, where that makes it smaller; its length before, or 0 where it stays as it is.
+    fn pack(&mut self, from: usize) -> usize {
+        let payload = &self.bytes[from..];
+        let length = payload.len();
+        self.packed
+            .resize(block::get_maximum_output_size(length), 0);
+        match block::compress_into(payload, &mut self.packed) {
+            Ok(packed) if packed < length => {
+                self.bytes[from..from + packed].copy_from_slice(&self.packed[..packed]);
+                self.bytes.truncate(from + packed);
+                length
+            }
+            _ => 0,
+        }
     }
 
     /// What is still to be sent, once it is sealed.
@@ -132,9 +191,11 @@ impl Outbox {
         &self.bytes[self.sent..]
     }
 
-    /// How many bytes were pushed before the next envelope, since everything was last sent.
+    /// How many bytes stand before the next envelope, or before its frame where that is compressed as a whole, since
+    /// everything was last sent.
     pub fn pushed(&self) -> usize {
-        self.bytes.len()
+        let whole = self.open.filter(|_| self.framing == Framing::Lz4);
+        whole.unwrap_or(self.bytes.len())
     }
 
     /// So many bytes of [`Self::rest`] were sent; how many of [`Self::pushed`] that makes in all.
@@ -161,18 +222,21 @@ pub struct View<'a> {
 
 /// Received bytes on their way to envelopes.
 ///
-/// Starts plain, which is all of v4 and v5's handshake; [`Inbox::expect_frames`] says that v5's
-/// frames follow. An error is final: what follows in the stream cannot be interpreted.
+/// Starts plain, which is all of v4 and v5's handshake; [`Inbox::expect`] says that v5's frames follow. An error is final: what follows in the stream cannot be interpreted.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    framed: bool,
+    framing: Framing,
     /// Received bytes up to `end`, and room for more.
     received: Vec<u8>,
     end: usize,
     /// Where the part of `received` starts that no frame or envelope was taken off.
     read: usize,
-    /// The envelopes of the last self-contained frame that are not handed out yet; before `read`.
+    /// The envelopes of the last self-contained frame that are not handed out yet; before `read`, or in `unpacked`.
     frame: Range<usize>,
+    /// The last frame's payload, where it was compressed.
+    unpacked: Vec<u8>,
+    /// Whether `frame` is of `unpacked`.
+    is_unpacked: bool,
     /// An envelope that is cut over several frames, as far as it has come.
     partial: Vec<u8>,
     /// Whether `partial` was whole and is handed out.
@@ -186,8 +250,8 @@ impl Inbox {
     }
 
     /// From here on the peer sends frames.
-    pub fn expect_frames(&mut self) {
-        self.framed = true;
+    pub fn expect(&mut self, framing: Framing) {
+        self.framing = framing;
     }
 
     /// Adds bytes as they came.
@@ -199,17 +263,17 @@ impl Inbox {
     /// Room for at least so many bytes, to be read into; [`Self::filled`] says how many came.
     pub fn space(&mut self, least: usize) -> &mut [u8] {
         if self.received.len() - self.end < least {
-            let first = match self.frame.is_empty() {
-                true => self.read,
-                false => self.frame.start,
+            let in_received = !self.frame.is_empty() && !self.is_unpacked;
+            let first = match in_received {
+                true => self.frame.start,
+                false => self.read,
             };
             self.received.copy_within(first..self.end, 0);
             self.end -= first;
             self.read -= first;
-            self.frame = match self.frame.is_empty() {
-                true => 0..0,
-                false => 0..self.frame.end - first,
-            };
+            if in_received {
+                self.frame = 0..self.frame.end - first;
+            }
             let wanted = self.end + least;
             if self.received.len() < wanted {
                 self.received.resize(wanted.max(2 * self.received.len()), 0);
@@ -251,7 +315,7 @@ impl Inbox {
             self.partial.clear();
             self.partial_taken = false;
         }
-        if !self.framed {
+        if self.framing == Framing::Plain {
             let from = self.read;
             let Some((header, taken)) = split(&self.received[from..self.end])? else {
                 return Ok(None);
@@ -263,7 +327,11 @@ impl Inbox {
         loop {
             if !self.frame.is_empty() {
                 let from = self.frame.start;
-                let payload = &self.received[self.frame.clone()];
+                let whole = match self.is_unpacked {
+                    true => &self.unpacked,
+                    false => &self.received,
+                };
+                let payload = &whole[self.frame.clone()];
                 let Some((header, taken)) = split(payload)? else {
                     return Err(DecodeError::Truncated {
                         what: "an envelope in a self-contained frame",
@@ -272,7 +340,7 @@ impl Inbox {
                     });
                 };
                 self.frame.start += taken;
-                let body = &self.received[from + HEADER_BYTES..from + taken];
+                let body = &whole[from + HEADER_BYTES..from + taken];
                 return Ok(Some(View { header, body }));
             }
             if !self.unwrap_frame()? {
@@ -297,24 +365,47 @@ impl Inbox {
     /// Takes one frame off the received bytes; false when there is no whole one.
     fn unwrap_frame(&mut self) -> Result<bool, DecodeError> {
         let bytes = &self.received[self.read..self.end];
-        let Some(header) = bytes.get(..FRAME_HEADER_BYTES) else {
+        let (fact_bytes, header_bytes) = (self.framing.fact_bytes(), self.framing.header_bytes());
+        let Some(header) = bytes.get(..header_bytes) else {
             return Ok(false);
         };
-        let facts = u32::from_le_bytes([header[0], header[1], header[2], 0]);
-        let sent = u32::from_le_bytes([header[3], header[4], header[5], 0]);
-        check("header", sent, crc24(facts))?;
+        let little = |bytes: &[u8]| {
+            let each = bytes.iter().rev();
+            each.fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))
+        };
+        let facts = little(&header[..fact_bytes]);
+        let sent = little(&header[fact_bytes..]) as u32;
+        check("header", sent, crc24(&header[..fact_bytes]))?;
         let length = facts as usize & LONGEST_PAYLOAD;
-        let end = FRAME_HEADER_BYTES + length;
+        let end = header_bytes + length;
         let Some(trailer) = bytes.get(end..end + FRAME_TRAILER_BYTES) else {
             return Ok(false);
         };
-        let payload = &bytes[FRAME_HEADER_BYTES..end];
-        let sent = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
-        check("payload", sent, crc32(payload))?;
-        if facts & SELF_CONTAINED == 0 {
+        let payload = &bytes[header_bytes..end];
+        check("payload", little(trailer) as u32, crc32(payload))?;
+        let unpacked = match self.framing {
+            Framing::Lz4 => (facts >> LENGTH_BITS) as usize & LONGEST_PAYLOAD,
+            Framing::Plain | Framing::Frames => 0,
+        };
+        self.is_unpacked = unpacked > 0;
+        if self.is_unpacked {
+            self.unpacked.resize(unpacked, 0);
+            let found = block::decompress_into(payload, &mut self.unpacked).ok();
+            if found != Some(unpacked) {
+                return Err(DecodeError::Unpacked { length: unpacked });
+            }
+        }
+        let payload = match self.is_unpacked {
+            true => &self.unpacked[..],
+            false => payload,
+        };
+        if facts & self.framing.self_contained() == 0 {
             self.partial.extend_from_slice(payload);
         } else if self.partial.is_empty() {
-            self.frame = self.read + FRAME_HEADER_BYTES..self.read + end;
+            self.frame = match self.is_unpacked {
+                true => 0..unpacked,
+                false => self.read + header_bytes..self.read + end,
+            };
         } else {
             return Err(DecodeError::Trailing {
                 what: "the frames of an unfinished envelope",

@@ -4,7 +4,7 @@
 use helenus_cql::codec::envelope::flag;
 use helenus_cql::codec::frame::put_envelopes;
 use helenus_cql::codec::{
-    Bound, ColumnSpec, Consistency, Envelope, Extras, Header, Inbox, Parameters, Prepared,
+    Bound, ColumnSpec, Consistency, Envelope, Extras, Framing, Header, Inbox, Parameters, Prepared,
     QueryResult, Request, Response, RowsPage, ServerError, ServerErrorKind, Values, Version,
 };
 use helenus_model::cql::{CqlType, CqlValue};
@@ -118,7 +118,7 @@ impl Connection {
                 }
                 if opening && header.version == Version::V5 {
                     self.framed = true;
-                    inbox.expect_frames();
+                    inbox.expect(Framing::Frames);
                 }
             }
             match self.stream.read(&mut buffer).ok()? {

@@ -122,12 +122,9 @@ impl Link {
             mut stream,
             version,
             inbox,
+            outbox,
         } = opened;
         stream.stop_waiting()?;
-        let mut outbox = Outbox::new();
-        if version >= Version::V5 {
-            outbox.frame_from_here();
-        }
         Ok(Self {
             node,
             version,

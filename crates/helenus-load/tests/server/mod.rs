@@ -3,7 +3,8 @@
 
 use helenus_cql::codec::envelope::{Header, Opcode};
 use helenus_cql::codec::{
-    Envelope, Inbox, Outbox, QueryResult, Request, Response, ServerError, ServerErrorKind, Version,
+    Envelope, Framing, Inbox, Outbox, QueryResult, Request, Response, ServerError, ServerErrorKind,
+    Version,
 };
 use helenus_load::null;
 use std::collections::BTreeSet;
@@ -98,7 +99,7 @@ struct Shared {
 }
 
 fn serve(shared: &Shared, mut stream: TcpStream) {
-    let (mut inbox, mut framed) = (Inbox::new(), false);
+    let (mut inbox, mut framing) = (Inbox::new(), Framing::Plain);
     let mut known = BTreeSet::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -107,9 +108,7 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
         };
         inbox.push(&buffer[..count]);
         let mut outbox = Outbox::new();
-        if framed {
-            outbox.frame_from_here();
-        }
+        outbox.frame_from_here(framing);
         let mut closes = false;
         let mut raw = Vec::new();
         while let Some(envelope) = inbox.pop().expect("a request") {
@@ -130,10 +129,13 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
                 // The answer to STARTUP is the last that is not in a frame.
                 outbox.seal();
                 stream.write_all(outbox.rest()).expect("sends");
-                framed = true;
+                framing = match asks_for_lz4(&envelope) {
+                    true => Framing::Lz4,
+                    false => Framing::Frames,
+                };
                 outbox = Outbox::new();
-                outbox.frame_from_here();
-                inbox.expect_frames();
+                outbox.frame_from_here(framing);
+                inbox.expect(framing);
             }
         }
         outbox.seal();
@@ -142,6 +144,14 @@ fn serve(shared: &Shared, mut stream: TcpStream) {
             return;
         }
     }
+}
+
+fn asks_for_lz4(envelope: &Envelope) -> bool {
+    let Header {
+        opcode, version, ..
+    } = envelope.header;
+    let request = Request::decode(version, opcode, &envelope.body).expect("a request");
+    matches!(request, Request::Startup(said) if said.get("COMPRESSION").is_some_and(|how| how == "lz4"))
 }
 
 fn answer(shared: &Shared, known: &mut BTreeSet<Vec<u8>>, envelope: &Envelope) -> Reply {

@@ -25,6 +25,9 @@ pub(crate) struct CommonLoad {
     /// Connections to each node that coordinates, of each generator process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) connections: u32,
+    /// Compress requests and answers
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) compression: Option<CompressionArg>,
     /// Measurement window of each phase [default: 12s, or the whole of a ramp]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Duration>,
@@ -136,6 +139,13 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
             "{text:?} is not a share: write a number from 0 to 1, such as 0.001"
         )),
     }
+}
+
+/// How requests and answers are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompressionArg {
+    /// LZ4, in the frames of protocol v5
+    Lz4,
 }
 
 /// A phase by its word.

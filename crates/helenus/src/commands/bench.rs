@@ -8,8 +8,8 @@ pub(crate) mod render;
 
 use crate::cli::doors::Doors;
 use crate::cli::{
-    ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, LevelArg, PacingArg,
-    PhaseArg, PresetArg, Warmup,
+    ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
+    PacingArg, PhaseArg, PresetArg, Warmup,
 };
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
@@ -29,7 +29,8 @@ use helenus_model::bench::{BenchShape, Load, PhaseKind, Shape};
 use helenus_model::levels::Distance;
 use helenus_model::line::Step;
 use helenus_model::run_plan::{
-    Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference, check_processes,
+    Compression, Consistency, CredentialsReference, Extent, Pacing, Phase, SecretReference,
+    check_processes,
 };
 use helenus_model::sample::{Stage, Stretch};
 use helenus_model::samples::ReadError;
@@ -279,6 +280,9 @@ pub(crate) fn with_common(
         replication_factor: common.replication_factor.clone(),
         processes: common.processes,
         connections: common.connections,
+        compression: common
+            .compression
+            .map(|CompressionArg::Lz4| Compression::Lz4),
         pacing: pacing(common.pacing),
         max_errors: common.max_errors,
         tag: common.tag.clone(),

@@ -213,7 +213,13 @@ fn profiles_are_written_and_checked(home: &Home) {
         "{written:#}"
     );
 
-    let mix = ["--ops", "day=2,validate=1,scan=1", "--verify"];
+    let mix = [
+        "--ops",
+        "day=2,validate=1,scan=1",
+        "--verify",
+        "--compression",
+        "lz4",
+    ];
     let read = run(&[&mix[..], &["--population", "1500", "--count", "1500"]].concat());
     assert_eq!(read["completed"], 1500, "{read:#}");
     // Conditional writes: rows that are there already, and rows that nobody wrote.

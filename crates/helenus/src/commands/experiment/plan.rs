@@ -293,7 +293,9 @@ fn run(bench: &BenchRequest) -> Duration {
         let unknown = || Duration::from_millis(phase.warmup_ms) + UNKNOWN_PHASE;
         phase.whole_ms().map_or_else(unknown, Duration::from_millis)
     });
-    each.sum::<Duration>() + AROUND_A_RUN
+    // The time that its trials may take, which they do not always need.
+    let trials = bench.search.as_ref().map_or(0, |search| search.within_ms);
+    each.sum::<Duration>() + Duration::from_millis(trials) + AROUND_A_RUN
 }
 
 /// How long its dataset takes.
