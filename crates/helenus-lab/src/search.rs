@@ -3,7 +3,7 @@
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use helenus_cluster::context::Context;
-use helenus_model::search::{Life, over};
+use helenus_model::search::{Life, Report, over};
 use helenus_model::seed::Seed;
 use std::time::{Duration, Instant};
 
@@ -115,13 +115,20 @@ fn life(
 
 /// The rate that the lives so far found.
 fn around(lives: &[Finished]) -> Option<f64> {
-    Some(over(&as_lives(lives))?.center().rate_per_s)
+    let none = vec![None; lives.len()];
+    Some(over(&as_lives(lives, &none))?.center().rate_per_s)
 }
 
-/// The runs of a search as the model takes them; not by name.
-fn as_lives(lives: &[Finished]) -> Vec<Life<'_>> {
-    let each = lives.iter().map(|finished| Life {
-        run: None,
+/// What these lives found.
+pub fn report(lives: &[Finished], command: &str, version: &str) -> Report {
+    let named = lives.iter().map(|life| life.run.map(|run| run.to_string()));
+    let names: Vec<Option<String>> = named.collect();
+    Report::of(&as_lives(lives, &names), command, version)
+}
+
+fn as_lives<'a>(lives: &'a [Finished], names: &'a [Option<String>]) -> Vec<Life<'a>> {
+    let each = lives.iter().zip(names).map(|(finished, name)| Life {
+        run: name.as_deref(),
         plan: &finished.plan,
         result: &finished.result,
     });

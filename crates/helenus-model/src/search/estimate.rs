@@ -33,7 +33,7 @@ const PRIOR: f64 = 0.5;
 const PRIOR_WIDTH: f64 = 0.5;
 
 /// Steps of the grid of rates.
-const STEPS: usize = 240;
+const STEPS: usize = 300;
 
 /// Share of the posterior that an interval holds.
 const LEVEL: f64 = 0.95;
@@ -107,7 +107,8 @@ impl Prior {
     fn of(capacity_per_s: f64, around: Option<f64>) -> Self {
         Self {
             low: (capacity_per_s / 2e3).max(0.1),
-            high: capacity_per_s * 2.0,
+            // The closed loop may have met cold nodes.
+            high: capacity_per_s * 20.0,
             center: around.unwrap_or(capacity_per_s * PRIOR).ln(),
             // Lives of the same nodes are close to each other.
             width: if around.is_some() { 0.1 } else { PRIOR_WIDTH },

@@ -7,6 +7,7 @@ use crate::ui::Ui;
 use helenus_cluster::error::with_causes;
 use helenus_lab::Finished;
 use helenus_lab::experiment::{ExperimentEvent, ExperimentRequest};
+use helenus_lab::search;
 use helenus_model::comparison::Stopping;
 use helenus_model::doubt::Verdict;
 use helenus_model::experiment::{Planned, RunState, Slice, Timing, Warmth};
@@ -188,6 +189,9 @@ fn decided(stopping: &Stopping) -> String {
 
 /// A run's numbers in one line.
 fn in_a_line(finished: &Finished) -> String {
+    if finished.plan.search.is_some() {
+        return search::report(std::slice::from_ref(finished), "", "").answer();
+    }
     let mut text = String::new();
     for phase in &finished.result.phases {
         let slow = phase.total.times().next();

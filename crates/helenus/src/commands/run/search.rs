@@ -14,7 +14,7 @@ use helenus_lab::{BenchRequest, LabEvent};
 use helenus_model::nearest::nearest;
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{Extent, Phase, Search};
-use helenus_model::search::{Held, Life, LifeReport, Point, Report, Slo};
+use helenus_model::search::{Held, LifeReport, Point, Report, Slo};
 use helenus_model::units::{fixed, thousands};
 use helenus_model::workload::Workload;
 use std::fmt::Write as _;
@@ -191,22 +191,7 @@ fn p99(phase: &PhaseResult) -> String {
 
 /// What was found, and how it ended.
 fn ended(of: Searched, request: &BenchRequest, ui: &Ui) -> Result<u8, CommandError> {
-    let names: Vec<Option<String>> = of
-        .lives
-        .iter()
-        .map(|life| life.run.map(|run| run.to_string()))
-        .collect();
-    let lives: Vec<Life<'_>> = of
-        .lives
-        .iter()
-        .zip(&names)
-        .map(|(life, name)| Life {
-            run: name.as_deref(),
-            plan: &life.plan,
-            result: &life.result,
-        })
-        .collect();
-    let report = Report::of(&lives, &request.command, &request.version);
+    let report = search::report(&of.lives, &request.command, &request.version);
     if let Some(error) = of.lives.iter().find_map(|life| life.not_removed.as_ref()) {
         ui.caution(&format!(
             "the cluster was not removed: {}",
