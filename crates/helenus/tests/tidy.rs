@@ -104,6 +104,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     // few such calls: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
     // The history: the database.
+    // What the load generator asks for of memory, counted in a test.
+    ("allocation-counter", &["helenus-load"]),
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     (
