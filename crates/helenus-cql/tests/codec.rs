@@ -10,7 +10,8 @@ use helenus_cql::codec::types::{DEEPEST_TYPE, decode_type, encode_type};
 use helenus_cql::codec::value::{decode_value, encode_value};
 use helenus_cql::codec::wire::Reader;
 use helenus_cql::codec::{
-    DecodeError, Extras, Framing, Inbox, Opcode, Outbox, QueryResult, Request, Response, RowsPage,
+    Answer, DecodeError, Extras, Framing, Inbox, Opcode, Outbox, QueryResult, Request, Response,
+    RowsPage, answer,
 };
 use helenus_model::cql::{CqlType, CqlValue};
 use proptest::prelude::*;
@@ -179,6 +180,59 @@ proptest! {
             }
         }
         let _ = read_everything(&header, &out);
+    }
+
+    /// What a generator reads: envelopes spoilt inside of sound frames, and frames that are spoilt themselves. A longer search
+    /// sets `PROPTEST_CASES`.
+    #[test]
+    fn spoilt_streams_never_panic(
+        responses in prop::collection::vec(any_response(), 1..4),
+        framing in prop_oneof![Just(Framing::Plain), Just(Framing::Frames), Just(Framing::Lz4)],
+        inside in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        outside in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        lost in 0_usize..40,
+        step in 1_usize..4_000,
+    ) {
+        let version = if framing == Framing::Plain { Version::V4 } else { Version::V5 };
+        let mut outbox = Outbox::new();
+        outbox.frame_from_here(framing);
+        for response in responses {
+            let response = response_for_version(response, version);
+            let extras = Extras::default();
+            let mut body = Vec::new();
+            response.encode(version, &extras, &mut body).unwrap();
+            let header = response_header(version, &response, &extras);
+            let header = Header { length: body.len(), ..header };
+            let mut bytes = plain(&Envelope { header, body });
+            for (at, byte) in &inside {
+                let at = at.index(bytes.len());
+                bytes[at] = *byte;
+            }
+            outbox.push(&bytes);
+        }
+        outbox.seal();
+        let mut bytes = outbox.rest().to_vec();
+        bytes.truncate(bytes.len().saturating_sub(lost));
+        let length = bytes.len();
+        for (at, byte) in outside.iter().filter(|_| length > 0) {
+            bytes[at.index(length)] = *byte;
+        }
+        let mut inbox = Inbox::new();
+        inbox.expect(framing);
+        'all: for part in bytes.chunks(step) {
+            inbox.push(part);
+            loop {
+                match inbox.next_view() {
+                    Ok(Some(view)) => {
+                        if let Ok(Ok(Answer::Rows(rows))) = answer(&view.header, view.body) {
+                            let _ = rows.cells().count();
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(_) => break 'all,
+                }
+            }
+        }
     }
 
     #[test]
