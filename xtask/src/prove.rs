@@ -1,6 +1,7 @@
 //! `cargo xtask prove NAME`: the campaigns behind every time, rate and memory figure. Variants take turns in random
 //! order, raw results are written as they land, a cut campaign goes on. Refuses a figure without its machine and load.
 
+mod agents;
 mod believe;
 mod bench;
 mod campaign;
@@ -44,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 24] = [
+const CAMPAIGNS: [Campaign; 25] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -69,10 +70,12 @@ const CAMPAIGNS: [Campaign; 24] = [
     workloads::WORKLOADS,
     wire::WIRE,
     slo::SLO,
+    agents::CAMPAIGN,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.
-const COUNTING: [&str; 3] = [
+const COUNTING: [&str; 4] = [
+    agents::CAMPAIGN.name,
     stress::STRESS.name,
     workloads::WORKLOADS.name,
     same::NULL_LIVE.name,

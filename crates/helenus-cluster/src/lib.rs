@@ -64,7 +64,8 @@ pub mod scan;
 pub mod settings;
 pub mod upgrade;
 
-// Beside them: what a measurement wants to know of its surroundings.
+// Beside them: what a measurement wants to know of its surroundings, and generators elsewhere.
+pub mod agent;
 pub mod doctor;
 pub mod host_speed;
 pub mod in_use;

@@ -14,11 +14,11 @@ pub use self::event::{Elsewhere, Finished, LabEvent};
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_phase, store_readings};
-use self::pods::without;
+use self::pods::{clocks, without};
 use self::searching::Searching;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
-use crate::generator::{self, GeneratorError, Stand};
+use crate::generator::{self, Agents, GeneratorError, Stand};
 use crate::ledger;
 use crate::target::{self, Given, Target, TargetError};
 use crate::watch::Watch;
@@ -33,6 +33,7 @@ use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
+use helenus_model::agent::GeneratorSeen;
 use helenus_model::bench::{Load, Shape};
 use helenus_model::doubt::{OutsideFacts, threshold};
 use helenus_model::fault::script::Scripted;
@@ -99,6 +100,8 @@ pub struct BenchRequest {
     pub replication_factor: Option<ReplicationFactor>,
     /// Generator processes that share the load.
     pub processes: u32,
+    /// Load agents, one for each process; none generates the load here.
+    pub agents: Agents,
     /// Connections to each node that coordinates, of each process.
     pub connections: u32,
     /// How requests and answers are compressed; none leaves them as they are.
@@ -147,6 +150,7 @@ impl BenchRequest {
             distance: None,
             replication_factor: None,
             processes: 1,
+            agents: Agents::default(),
             connections: 1,
             compression: None,
             pacing: Pacing::Sleep,
@@ -179,6 +183,8 @@ struct Bench<'a> {
     target: Option<Target>,
     /// Generators in pods, where it goes to a cluster on Kubernetes.
     job: Option<KubeJob>,
+    /// What became of generators that were not here.
+    generators: Vec<GeneratorSeen>,
     /// Where it ran, where that is not this machine.
     elsewhere: Option<Elsewhere>,
     /// Links that were set for this run.
@@ -218,6 +224,7 @@ pub fn run(
         archive_used: None,
         target: None,
         job: None,
+        generators: Vec::new(),
         elsewhere: None,
         links: None,
         round_trips: Vec::new(),
@@ -331,6 +338,7 @@ impl Bench<'_> {
                 faults: self.faults_seen,
                 cluster: self.cluster,
                 elsewhere: self.elsewhere,
+                generators: self.generators,
                 archive_used: self.archive_used,
                 interrupted,
                 not_recorded,
@@ -485,7 +493,8 @@ impl Bench<'_> {
         self.generators()?;
         let events = &mut self.events;
         generator::run(
-            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref()),
+            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref())
+                .or_at(&self.request.agents),
             &plan,
             &self.context.cancel,
             &mut |line| {
@@ -537,13 +546,14 @@ impl Bench<'_> {
             }
             None => None,
         };
-        let elsewhere = self.job.is_some();
+        let elsewhere = self.elsewhere.is_some();
         let speed = || (!elsewhere).then(host_speed::look).flatten();
         let speed_before = speed();
         let before = Before::look(self.context, self.cluster.as_ref());
-        let mut watch = match elsewhere {
-            true => Watch::elsewhere(&plan),
-            false => Watch::begin(self.cluster.as_ref(), &plan),
+        let mut watch = match (self.job.is_some(), elsewhere) {
+            (true, _) => Watch::elsewhere(&plan),
+            (false, true) => Watch::of_nodes(self.cluster.as_ref(), &plan),
+            (false, false) => Watch::begin(self.cluster.as_ref(), &plan),
         };
         let mut accumulator = Accumulator::new(plan.clone());
         let mut counted = Counted::default();
@@ -554,7 +564,8 @@ impl Bench<'_> {
         let mut searching = Searching::default();
         let asked = plan.clone();
         let ran = generator::search(
-            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref()),
+            Stand::of(self.context, self.cluster.as_ref(), self.job.as_ref())
+                .or_at(&self.request.agents),
             &asked,
             &self.context.cancel,
             &mut |line| {
@@ -624,24 +635,26 @@ impl Bench<'_> {
             watch.add(&seen);
         }
         outside.disturbed = self.disturbed();
-        let lost = ran.map_err(|source| match outside.disturbed.first() {
+        let became = ran.map_err(|source| match outside.disturbed.first() {
             Some(command) => BenchError::Disturbed {
                 command: command.clone(),
                 source: Box::new(source),
             },
             None => source.into(),
         })?;
+        outside.clocks = clocks(&became.seen, &plan);
         let history = &mut self.history;
         let seen = watch.end();
         store_readings(history, seen.last());
         let zero_ns = measured_from.at_ns().unwrap_or_default();
         self.faults_seen = telemetry::faults(seen.readings(), zero_ns);
         let beside = |span, ended| Beside {
-            outside: without(seen.outside(&outside, span), &lost, span, &plan),
+            outside: without(seen.outside(&outside, span), &became.lost, span, &plan),
             around: seen.around(span, ended),
         };
         let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
         result.host_speed = speed_around(speed_before, speed_after);
+        self.generators = became.seen;
         self.result = Some(result);
         Ok(())
     }

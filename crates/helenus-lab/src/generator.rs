@@ -1,15 +1,20 @@
 //! The generator as a child process: plan on its standard input, sample lines on its standard output.
 //! Refuses to let it outlive us: it is leashed, and it stops when nobody reads.
 
+mod agents;
 mod several;
+
+pub use agents::{Agents, AgentsError};
 
 use helenus_cluster::cancel::Cancel;
 use helenus_cluster::context::Context;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::kube::KubeJob;
 use helenus_cluster::reach;
 use helenus_cluster::state::ClusterState;
 use helenus_cql::input;
 use helenus_model::access::Access;
+use helenus_model::agent::GeneratorSeen;
 use helenus_model::network::client_of;
 use helenus_model::result::{Beside, RunResult};
 use helenus_model::run_plan::{Phase, RunPlan, SecretReference};
@@ -38,6 +43,9 @@ pub enum GeneratorError {
     /// A certificate or its key could not be read.
     #[error("cannot read {0}, which the generators need for TLS")]
     Certificate(String),
+    /// One elsewhere cannot be worked with.
+    #[error(transparent)]
+    Elsewhere(#[from] ClusterError),
 }
 
 /// Where generators stand.
@@ -52,6 +60,8 @@ pub enum Stand<'a> {
     },
     /// In pods beside the nodes, one each.
     Pods(&'a KubeJob),
+    /// At load agents, one each; they were opened before.
+    Agents(&'a Agents),
 }
 
 impl<'a> Stand<'a> {
@@ -69,6 +79,34 @@ impl<'a> Stand<'a> {
             },
         }
     }
+
+    /// The same at agents, where there are any.
+    #[must_use]
+    pub fn or_at(self, agents: &'a Agents) -> Self {
+        match agents.is_empty() {
+            true => self,
+            false => Self::Agents(agents),
+        }
+    }
+
+    /// Name of a generator that is not here.
+    fn name(&self, place: usize) -> String {
+        let found = match self {
+            Self::Here { .. } => None,
+            Self::Pods(job) => job.generators().get(place).map(|one| one.pod.clone()),
+            Self::Agents(agents) => agents.names().into_iter().nth(place),
+        };
+        found.unwrap_or_default()
+    }
+}
+
+/// What became of the generators of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ended {
+    /// Those that ended before it did, while the others went on.
+    pub lost: Vec<LostGenerator>,
+    /// Those that were not here.
+    pub seen: Vec<GeneratorSeen>,
 }
 
 /// A generator that ended before the run did, while the others went on.
@@ -82,7 +120,7 @@ pub struct LostGenerator {
 
 /// Runs a plan against a cluster of ours, or addresses of others, and hands each line to `take` as it comes; returns when the generator has ended.
 ///
-/// When the person asks to stop, the generator is asked to stop, and its last lines still come. Of generators in pods some
+/// When the person asks to stop, the generator is asked to stop, and its last lines still come. Of generators elsewhere some
 /// may end early: those are told, and the others go on.
 ///
 /// # Errors
@@ -92,7 +130,7 @@ pub fn run(
     plan: &RunPlan,
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
-) -> Result<Vec<LostGenerator>, GeneratorError> {
+) -> Result<Ended, GeneratorError> {
     search(stand, plan, cancel, &mut |line| take(line).map(|()| None))
 }
 
@@ -106,7 +144,7 @@ pub fn search(
     plan: &RunPlan,
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<Option<Phase>, ReadError>,
-) -> Result<Vec<LostGenerator>, GeneratorError> {
+) -> Result<Ended, GeneratorError> {
     let (helenus, cluster) = match stand {
         Stand::Here { helenus, cluster } if plan.processes == 1 => (helenus, cluster),
         _ => return several::run(stand, plan, cancel, &mut |line| take(line).map(drop)),
@@ -134,7 +172,7 @@ pub fn search(
         let _already_gone = child.kill();
     }
     let _status = child.wait();
-    result.map(|()| Vec::new())
+    result.map(|()| Ended::default())
 }
 
 /// As [`run`], for a plan whose result is all that is wanted of it: nothing is looked at beside it, nothing stored.
@@ -202,33 +240,6 @@ fn start(
     let mut input = child.stdin.take();
     if let Some(input) = &mut input {
         // A generator that died at once says why on its standard output.
-        let _read_later = input.write_all(&text);
-    }
-    Ok((child, input))
-}
-
-/// The generator in the pod of this number, with its standard input after secrets and plan: it stays open, for the
-/// generator stops with it.
-fn start_in_pod(
-    job: &KubeJob,
-    place: usize,
-    plan: &RunPlan,
-) -> Result<(Child, Option<ChildStdin>), GeneratorError> {
-    let json = |e: serde_json::Error| GeneratorError::Start(e.into());
-    let mut text = serde_json::to_vec(&values(plan)?).map_err(json)?;
-    text.push(b'\n');
-    serde_json::to_writer(&mut text, plan).map_err(json)?;
-    text.push(b'\n');
-    let mut child = job
-        .command(place)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(GeneratorError::Start)?;
-    let mut input = child.stdin.take();
-    if let Some(input) = &mut input {
-        // What cannot be reached says why on its standard error.
         let _read_later = input.write_all(&text);
     }
     Ok((child, input))

@@ -2,7 +2,7 @@
 //! Refuses to decide anything of a run: each goes through the line of a bench, and into the history.
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
-use crate::generator::{self, Stand};
+use crate::generator::{self, Agents, Stand};
 use crate::target::{self, Target};
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
@@ -45,6 +45,8 @@ pub struct StressRequest {
     pub hosts: u64,
     /// Generators that share the threads.
     pub processes: u32,
+    /// Load agents, one for each of them; none generates the load here, or in pods.
+    pub agents: Agents,
     /// A word to find the runs by.
     pub tag: Option<String>,
     /// The command, free of secrets.
@@ -399,12 +401,19 @@ impl Line<'_> {
             }
             _ => None,
         };
+        if !phases.is_empty() {
+            let reached = request
+                .agents
+                .open(&self.target.endpoints, &self.context.cancel);
+            reached.map_err(BenchError::from)?;
+        }
         for phase in phases {
             let name = phase.name.clone();
             self.say(say::warming(&name, phase.measured_operations()));
             let plan = self.plan(phase);
             let result = generator::result(
-                Stand::of(self.context, self.target.cluster.as_ref(), job.as_ref()),
+                Stand::of(self.context, self.target.cluster.as_ref(), job.as_ref())
+                    .or_at(&request.agents),
                 &plan,
                 &self.context.cancel,
                 &mut |_| Ok(()),
@@ -526,6 +535,7 @@ impl Line<'_> {
             sampling_interval_ms: request.stress.log.interval_ms,
             operation_timeout_ms: self.timeout_ms(),
             processes: request.processes,
+            agents: request.agents.clone(),
             tag: request.tag.clone(),
             command: request.command.clone(),
             version: request.version.clone(),

@@ -17,6 +17,8 @@ pub type Span = (u64, u64);
 #[derive(Debug)]
 pub struct Watch {
     sampler: Option<Sampler>,
+    /// Whether the generators are processes of this machine.
+    generators: bool,
     phases: Vec<Phase>,
     readings: Vec<Reading>,
     /// Seconds of the present phase so far.
@@ -39,9 +41,18 @@ impl Watch {
             .ok();
         Self {
             sampler,
+            generators: true,
             phases: plan.phases.clone(),
             readings: Vec::new(),
             seconds: 0,
+        }
+    }
+
+    /// As [`Self::begin`], of a run whose generators are none of this machine's.
+    pub fn of_nodes(cluster: Option<&ClusterState>, plan: &RunPlan) -> Self {
+        Self {
+            generators: false,
+            ..Self::begin(cluster, plan)
         }
     }
 
@@ -49,6 +60,7 @@ impl Watch {
     pub fn elsewhere(plan: &RunPlan) -> Self {
         Self {
             sampler: None,
+            generators: false,
             phases: plan.phases.clone(),
             readings: Vec::new(),
             seconds: 0,
@@ -59,7 +71,7 @@ impl Watch {
     pub fn see(&mut self, line: &SampleLine) -> &[Reading] {
         match line {
             SampleLine::Header(header) => {
-                if let Some(sampler) = &self.sampler {
+                if let (Some(sampler), true) = (&self.sampler, self.generators) {
                     let pids = [header.pid]
                         .into_iter()
                         .chain(header.beside.iter().copied());

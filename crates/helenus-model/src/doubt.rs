@@ -44,6 +44,8 @@ pub mod threshold {
     pub const GENERATOR_WAIT: f64 = 0.10;
     /// Share of the run for which a pod was throttled at its CPU limit.
     pub const THROTTLED: f64 = 0.01;
+    /// Error of the times of a generator elsewhere, as a share of an interval.
+    pub const CLOCKS: f64 = 0.05;
     /// Lateness p99 of packets between data centres, as a share of the shortest round trip that was crossed.
     pub const DISTANCE: f64 = 0.05;
 }
@@ -172,6 +174,9 @@ pub struct OutsideFacts {
     /// Generators that ended before the run did, in words, each with its share of the load that is missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub generators_lost: BTreeMap<String, f64>,
+    /// The generator elsewhere whose clock is known least, with the error of its times as a share of an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<(String, f64)>,
     /// Shares of the run for which pods were throttled at their CPU limits, by pod.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throttled: BTreeMap<String, f64>,
@@ -457,6 +462,14 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
             if let Some(last) = doubts.last_mut() {
                 last.about = Some(words.clone());
             }
+        }
+    }
+    if let Some((name, share)) = &outside.clocks
+        && *share > threshold::CLOCKS
+    {
+        raise(doubts, K::ClockUnsure, *share, threshold::CLOCKS);
+        if let Some(last) = doubts.last_mut() {
+            last.about = Some(name.clone());
         }
     }
     let waited = outside.generator_wait_share.unwrap_or(0.0);

@@ -87,6 +87,8 @@ pub mod run_plan;
 
 pub mod sample;
 
+pub mod agent;
+
 pub mod ledger;
 
 pub mod telemetry;

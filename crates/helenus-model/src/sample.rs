@@ -3,7 +3,7 @@
 
 mod clock;
 
-pub use clock::{clock_shift, clock_shift_ns};
+pub use clock::clock_shift;
 
 use crate::format::Format;
 use crate::histogram::Histogram;

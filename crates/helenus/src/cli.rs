@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help and completions.
 //! Refuses to do anything with what it parsed.
 
+pub(crate) mod agent;
 pub(crate) mod baseline;
 pub(crate) mod cluster;
 pub(crate) mod compare;
@@ -249,6 +250,8 @@ pub(crate) enum Verb {
   helenus doctor
   helenus doctor --format json")]
     Doctor,
+    /// Generate load for a command on another machine: `run`, `bench` or `stress` with --agent
+    LoadAgent(agent::LoadAgent),
     /// Measure the load generator itself against a null server: cost, highest rate, lateness
     Calibrate(Calibrate),
     /// Print shell completions: commands, flags, clusters, nodes, runs, tags
@@ -294,7 +297,7 @@ pub(crate) enum Verb {
     Load {
         #[arg(long, conflicts_with = "attached")]
         secrets: Option<i32>,
-        /// In a pod: secrets on the first line of its input, and it stops when that says so or ends
+        /// Of an agent: secrets on the first line of its input, and it stops when that says so or ends
         #[arg(long)]
         attached: bool,
     },

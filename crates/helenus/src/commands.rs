@@ -1,5 +1,6 @@
 //! One file a command. Each reads its flags, calls the crates below, and shows the result.
 
+pub(crate) mod agent;
 pub(crate) mod attached;
 pub(crate) mod baseline;
 pub(crate) mod bench;

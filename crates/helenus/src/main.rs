@@ -47,6 +47,9 @@ fn main() -> ExitCode {
         Verb::Pod { what } => return commands::pod::run(what),
         Verb::NullServer => return commands::hidden::null_server(),
         Verb::Load { attached: true, .. } => return commands::attached::load(),
+        Verb::LoadAgent(flags) if flags.stdio => {
+            return end(commands::agent::stdio(flags), &Ui::new(&cli.global));
+        }
         Verb::Load { secrets, .. } => return commands::hidden::load(*secrets),
         _ => {}
     }
@@ -137,6 +140,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         }
         Verb::Releases(flags) => commands::releases::run(&flags, &context, ui),
         Verb::Doctor => commands::doctor::run(&context, ui),
+        Verb::LoadAgent(flags) => commands::agent::run(&flags, &context, ui),
         Verb::Calibrate(flags) => commands::calibrate::run(&flags, &context, ui),
         Verb::Completions(_)
         | Verb::Presets(_)

@@ -2,6 +2,8 @@
 //! Refuses to pass in silence: what a machine lacks is printed as NOT RUN with its cure, and is a failure
 //! where HELENUS_NOT_RUN=fail says so.
 
+#[path = "real/agents.rs"]
+mod agents;
 #[path = "real/baseline.rs"]
 mod baseline;
 #[path = "real/bench.rs"]
@@ -270,6 +272,14 @@ fn main() {
         vectors,
         upgraded,
         there_and_back,
+        apart(
+            "agents_in_data_centres_that_are_apart_are_merged_on_one_clock",
+            agents::agents_in_data_centres_that_are_apart_are_merged_on_one_clock,
+        ),
+        trial(
+            "an_agent_gets_password_and_certificates_through_its_channel",
+            agents::an_agent_gets_password_and_certificates_through_its_channel,
+        ),
         apart(
             "levels_wait_for_the_other_side_and_a_cut_is_felt",
             distance::levels_wait_for_the_other_side_and_a_cut_is_felt,

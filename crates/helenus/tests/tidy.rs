@@ -122,8 +122,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     // The protocol's checksums.
     ("crc32fast", &["helenus-cql"]),
     ("lz4_flex", &["helenus-cql"]),
-    // TLS; the generator takes its configuration from here.
-    ("rustls", &["helenus-cql"]),
+    // TLS; the generator takes its configuration from the protocol. Cluster control has the channel to agents.
+    ("rustls", &["helenus-cluster", "helenus-cql"]),
     // Everybody but the model and the protocol, which do no IO of this kind.
     (
         "fs-err",

@@ -64,6 +64,12 @@ pub(super) const LIST: &[Entry] = &[
         "`compare --ab --dry-run`",
     ),
     kept(
+        "agent",
+        1,
+        ("helenus-model/src/agent.rs", "Hello"),
+        "what a load agent answers to its conductor, on their channel",
+    ),
+    kept(
         "baseline",
         1,
         ("helenus-model/src/baseline.rs", "Baseline"),
@@ -394,6 +400,12 @@ pub(super) const LIST: &[Entry] = &[
         1,
         ("helenus/src/commands/list.rs", "Listed"),
         "`list`",
+    ),
+    printed(
+        "load-agent",
+        1,
+        ("helenus/src/commands/agent.rs", "Listening"),
+        "`load-agent --listen`",
     ),
     printed("log", 1, ("helenus/src/commands/logs.rs", "Log"), "`logs`"),
     kept(

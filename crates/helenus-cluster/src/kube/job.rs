@@ -4,17 +4,19 @@
 use super::ask::{AskError, OTHER_IMAGE, facts};
 use super::pods::{Stuck, seen};
 use super::{KubeState, KubeStateError, Kubectl, KubectlError, PodsError};
+use crate::agent::{AgentError, Channel, Conductor};
 use crate::attach::random_password;
 use crate::cancel::Cancel;
 use crate::error::{Class, Problem};
 use crate::pod::facts::PodFacts;
+use helenus_model::agent::Tokens;
 use helenus_model::kube::job::{GENERATOR, LoadJob, RUN};
 use helenus_model::kube::pod::LAUNCHER;
 use helenus_model::kube::waiting::{is_ready, waiting};
 use serde_json::Value;
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// Longest wait for the generators to run.
@@ -55,6 +57,9 @@ pub enum JobError {
     /// What they used.
     #[error(transparent)]
     Ask(#[from] AskError),
+    /// One of them cannot be worked with.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
     /// The person stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -67,9 +72,9 @@ impl Problem for JobError {
             Self::State(error) => error.class(),
             Self::Pods(error) => error.class(),
             Self::Ask(error) => error.class(),
-            Self::Ended { .. } => Class::Cluster,
+            Self::Agent(AgentError::Interrupted) | Self::Interrupted => Class::Interrupted,
+            Self::Agent(_) | Self::Ended { .. } => Class::Cluster,
             Self::Random(_) => Class::Environment,
-            Self::Interrupted => Class::Interrupted,
         }
     }
 
@@ -83,7 +88,7 @@ impl Problem for JobError {
             }
             Self::Pods(error) => error.hint(),
             Self::Ask(error) => error.hint(),
-            Self::Ended { .. } => Some(OTHER_IMAGE.to_owned()),
+            Self::Agent(_) | Self::Ended { .. } => Some(OTHER_IMAGE.to_owned()),
             Self::Random(_) | Self::Interrupted => None,
         }
     }
@@ -209,11 +214,13 @@ impl KubeJob {
         &self.job.namespace
     }
 
-    /// The command that starts a generator in the pod of this number: secrets and plan on its standard input, lines on
-    /// its standard output. It stops when its input says so or ends, and no signal of a terminal reaches it.
-    pub fn command(&self, place: usize) -> Command {
+    /// A channel to the agent in the pod of this number, which goes with it.
+    ///
+    /// # Errors
+    /// kubectl does not lead to it, or the image has another one.
+    pub fn channel(&self, place: usize, cancel: &Cancel) -> Result<Channel, JobError> {
         let pod = self.generators.get(place).map_or("", |one| &one.pod);
-        let mut command = self.kubectl.command(&[
+        let command = self.kubectl.command(&[
             "exec",
             "-i",
             "-n",
@@ -223,11 +230,12 @@ impl KubeJob {
             GENERATOR,
             "--",
             LAUNCHER,
-            "__load",
-            "--attached",
+            "load-agent",
+            "--stdio",
         ]);
-        command.process_group(0);
-        command
+        // The image says by its format whether it fits.
+        let conductor = Conductor::new(None, Tokens::default())?;
+        Ok(conductor.over(command, pod, cancel)?)
     }
 
     /// What each generator's pod used so far.

@@ -79,7 +79,8 @@ impl BenchError {
             Self::Generator(
                 GeneratorError::Start(_)
                 | GeneratorError::Secret(_)
-                | GeneratorError::Certificate(_),
+                | GeneratorError::Certificate(_)
+                | GeneratorError::Elsewhere(_),
             ) => true,
             _ => false,
         }

@@ -6,6 +6,7 @@ use helenus_cluster::error::ClusterError;
 use helenus_cluster::event::Event;
 use helenus_cluster::net::client::NetError;
 use helenus_cluster::state::ClusterState;
+use helenus_model::agent::GeneratorSeen;
 use helenus_model::guard::Sight;
 use helenus_model::line::Step;
 use helenus_model::machine::Machine;
@@ -51,13 +52,13 @@ pub enum LabEvent<'a> {
     },
 }
 
-/// Where a run was whose nodes and generators were not on this machine.
+/// Where a run was whose generators, or nodes and generators, were not on this machine.
 #[derive(Debug, Clone)]
 pub struct Elsewhere {
     /// In words.
     pub on: String,
-    /// The cluster.
-    pub plan: ClusterPlan,
+    /// The cluster, where it is not on this machine either.
+    pub plan: Option<ClusterPlan>,
     /// The first generator's machine, where that could be seen.
     pub machine: Option<Machine>,
 }
@@ -77,6 +78,8 @@ pub struct Finished {
     pub cluster: Option<ClusterState>,
     /// Where it ran, where that is not this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// The generators that were not here.
+    pub generators: Vec<GeneratorSeen>,
     /// Whether every running node of it mapped the class-data archive; absent where none was seen.
     pub archive_used: Option<bool>,
     /// The person stopped it.

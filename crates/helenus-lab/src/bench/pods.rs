@@ -1,18 +1,30 @@
-//! Generators in pods beside a cluster on Kubernetes, and what became of pods meanwhile.
+//! Generators elsewhere: in pods beside a cluster on Kubernetes or at agents, and what became of pods meanwhile.
 //! Refuses to leave generators behind: they go when the run is over, whatever came of it.
 
 use super::{Bench, BenchError, Elsewhere};
 use crate::generator::LostGenerator;
 use crate::inside::PodsBefore;
 use crate::watch::Span;
+use helenus_model::agent::GeneratorSeen;
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::run_plan::RunPlan;
 use helenus_model::telemetry::Reading;
 
 impl Bench<'_> {
-    /// Makes the generators, where they are pods and not there yet.
+    /// Makes the generators, where they are pods and not there yet; reaches the agents, where there are any.
     pub(super) fn generators(&mut self) -> Result<(), BenchError> {
         let target = self.target.as_ref();
+        let agents = &self.request.agents;
+        if !agents.is_empty() {
+            let endpoints = target.map_or(&[][..], |target| &target.endpoints);
+            let machine = agents.open(endpoints, &self.context.cancel)?;
+            self.elsewhere = Some(Elsewhere {
+                on: format!("from {}", agents.names().join(", ")),
+                plan: None,
+                machine,
+            });
+            return Ok(());
+        }
         let Some(kube) = target.and_then(|target| target.kube.as_ref()) else {
             return Ok(());
         };
@@ -22,7 +34,7 @@ impl Bench<'_> {
             let job = kube.generators(asked, pods, &self.context.cancel)?;
             self.elsewhere = Some(Elsewhere {
                 on: kube.place(&job),
-                plan: kube.state.plan.clone(),
+                plan: Some(kube.state.plan.clone()),
                 machine: None,
             });
             self.job = Some(job);
@@ -56,6 +68,16 @@ impl Bench<'_> {
             tracing::error!(%error, "the generators are still there");
         }
     }
+}
+
+/// The clock that is known least, by its generator, with its error as a share of an interval; none where all are here.
+pub(super) fn clocks(seen: &[GeneratorSeen], plan: &RunPlan) -> Option<(String, f64)> {
+    let worst = seen
+        .iter()
+        .max_by(|a, b| a.error_us().total_cmp(&b.error_us()))?;
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
+    let interval_us = plan.sampling_interval_ms.max(1) as f64 * 1e3;
+    Some((worst.name.clone(), worst.error_us() / interval_us))
 }
 
 /// The same with what is missing of a measurement window because generators were lost.

@@ -1,14 +1,17 @@
-//! Several generator processes as one: all begin a phase at one moment, their lines come as one stream.
-//! Refuses to go on without one of them on this machine; of those in pods the others go on.
+//! Several generators as one, here or at the other ends of channels: all begin a phase at one moment, their lines come as
+//! one stream. Refuses to go on without one of them on this machine; of those elsewhere the others go on.
 
-use super::{GeneratorError, LostGenerator, Stand, start, start_in_pod};
+use super::{Ended, GeneratorError, LostGenerator, Stand, start, values};
+use helenus_cluster::agent::{AgentError, Channel, Lines};
 use helenus_cluster::cancel::Cancel;
+use helenus_cluster::error::ClusterError;
 use helenus_cluster::telemetry::monotonic_ns;
+use helenus_model::agent::{ClockOffset, GeneratorSeen};
 use helenus_model::run_plan::{RunPlan, STOP_WORD};
-use helenus_model::sample::{SampleLine, clock_shift_ns};
+use helenus_model::sample::SampleLine;
 use helenus_model::samples::{Lost, Merger, ReadError, SampleReader};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -17,97 +20,123 @@ use std::time::{Duration, Instant};
 /// From the moment that is said to the moment that is meant: long enough to be read by all.
 const AHEAD_NS: u64 = 50_000_000;
 
-/// The same where it goes through an API server and a kubelet.
-const AHEAD_IN_PODS_NS: u64 = 500_000_000;
+/// The same where it goes through networks, an API server and a kubelet; with what a clock may be wrong by, several times.
+const AHEAD_ELSEWHERE_NS: u64 = 500_000_000;
+
+/// How often the error of a clock is added to that.
+const ERRORS_AHEAD: u64 = 4;
 
 /// How often the person's wish to stop is looked at while nothing comes.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Beside what an interval and the last answers may take, silence of a generator in a pod that means that it is lost: its
-/// worker may be gone, and nobody says so.
+/// Beside what an interval and the last answers may take, silence of a generator elsewhere that means that it is lost: its
+/// machine may be gone, and nobody says so.
 const SILENT: Duration = Duration::from_secs(20);
 
-/// Longest part of what kubectl complains about that is kept, in bytes.
-const COMPLAINT_MOST: u64 = 4096;
-
-/// A line of the process at a place, or its end.
+/// A line of the generator at a place, or its end.
 type Said = (usize, Option<Result<SampleLine, ReadError>>);
 
-/// A process under way.
+/// A generator under way.
 struct One {
-    child: Child,
-    /// Where moments are said; none once it is to be told nothing more.
-    input: Option<ChildStdin>,
-    /// By how much our monotonic clock is ahead of its own, in nanoseconds.
-    shift_ns: i64,
+    held: Held,
     heard: Instant,
-    complaint: Option<JoinHandle<String>>,
+    /// Its thread, which gives back what is left of a channel.
+    reads: Option<JoinHandle<Option<Lines>>>,
 }
 
-/// Processes under way; those that are left are ended with it.
+/// What a generator is held by.
+enum Held {
+    /// A process here, with what it is told its moments on; none once it is told nothing more.
+    Child(Child, Option<ChildStdin>),
+    /// A channel, with the clock at its other end.
+    Channel(Channel, ClockOffset),
+    /// It was lost, and this became of it.
+    Lost(String, ClockOffset),
+}
+
+/// Generators under way; those that are left are ended with it.
 struct Several {
     all: Vec<One>,
-    in_pods: bool,
+    elsewhere: bool,
     lost: Vec<Lost>,
 }
 
 impl Drop for Several {
     fn drop(&mut self) {
         for one in &mut self.all {
-            one.input = None;
-            let _already_gone = one.child.kill();
-            let _status = one.child.wait();
+            if let Held::Child(child, input) = &mut one.held {
+                *input = None;
+                let _already_gone = child.kill();
+                let _status = child.wait();
+            }
         }
     }
 }
 
-/// As [`super::run`], for a plan of several processes, and for generators in pods.
+/// As [`super::run`], for a plan of several processes, and for generators elsewhere.
 pub(super) fn run(
     stand: Stand<'_>,
     plan: &RunPlan,
     cancel: &Cancel,
     take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
-) -> Result<Vec<LostGenerator>, GeneratorError> {
+) -> Result<Ended, GeneratorError> {
+    let (say, heard) = channel();
     let mut several = Several {
         all: Vec::new(),
-        in_pods: matches!(stand, Stand::Pods(_)),
+        elsewhere: !matches!(stand, Stand::Here { .. }),
         lost: Vec::new(),
     };
-    let (say, heard) = channel();
-    for (place, own) in plan.of_processes().iter().enumerate() {
-        let (mut child, input) = match stand {
-            Stand::Here { helenus, cluster } => start(helenus, cluster, own)?,
-            Stand::Pods(job) => start_in_pod(job, place, own)?,
-        };
-        if let Some(output) = child.stdout.take() {
-            let say = say.clone();
-            std::thread::spawn(move || {
-                tell(place, SampleReader::new(BufReader::new(output)), &say)
-            });
+    let plans = plan.of_processes();
+    if let Stand::Here { helenus, cluster } = stand {
+        for own in &plans {
+            let (child, input) = start(helenus, cluster, own)?;
+            several.hold_child(child, input, &say);
         }
-        let complaint = child.stderr.take().map(|output| {
-            std::thread::spawn(move || {
-                let mut bytes = Vec::new();
-                let _as_far_as_it_came = output.take(COMPLAINT_MOST).read_to_end(&mut bytes);
-                String::from_utf8_lossy(&bytes).trim().to_owned()
-            })
-        });
-        several.all.push(One {
-            child,
-            input,
-            shift_ns: 0,
-            heard: Instant::now(),
-            complaint,
-        });
+    } else {
+        for (channel, own) in channels(stand, plans.len(), cancel)?
+            .into_iter()
+            .zip(&plans)
+        {
+            several.hold_channel(channel, own, &say)?;
+        }
     }
     drop(say);
-    several.hear(&heard, plan, cancel, take)?;
-    // What has said its last line ends by itself.
-    for one in &mut several.all {
-        one.input = None;
-        let _status = one.child.wait();
+    let mut merger = Merger::new(plan);
+    several.hear(&heard, (plan, &mut merger), cancel, take)?;
+    Ok(several.end(stand, &merger))
+}
+
+/// Channels to so many generators elsewhere, each with its clock.
+fn channels(
+    stand: Stand<'_>,
+    count: usize,
+    cancel: &Cancel,
+) -> Result<Vec<(Channel, ClockOffset)>, ClusterError> {
+    let mut all = match stand {
+        Stand::Here { .. } => Vec::new(),
+        Stand::Agents(agents) => agents.lend(count),
+        Stand::Pods(job) => std::thread::scope(|scope| {
+            let begun: Vec<_> = (0..count)
+                .map(|place| scope.spawn(move || job.channel(place, cancel)))
+                .collect();
+            let opened = begun.into_iter().filter_map(|one| one.join().ok());
+            opened.collect::<Result<Vec<_>, _>>()
+        })?,
+    };
+    if all.len() < count {
+        return Err(AgentError::Unreachable {
+            agent: stand.name(all.len()),
+            source: std::io::ErrorKind::NotConnected.into(),
+        }
+        .into());
     }
-    Ok(several.why(stand))
+    let mut with_clocks = Vec::new();
+    for mut channel in all.drain(..) {
+        let clock = channel.clock()?;
+        tracing::info!(name = channel.name(), ?clock, "a generator's clock");
+        with_clocks.push((channel, clock));
+    }
+    Ok(with_clocks)
 }
 
 fn tell(
@@ -125,14 +154,53 @@ fn tell(
 }
 
 impl Several {
+    fn hold_child(&mut self, mut child: Child, input: Option<ChildStdin>, say: &Sender<Said>) {
+        let (place, say) = (self.all.len(), say.clone());
+        let reads = child.stdout.take().map(|output| {
+            std::thread::spawn(move || {
+                tell(place, SampleReader::new(BufReader::new(output)), &say);
+                None
+            })
+        });
+        self.all.push(One {
+            held: Held::Child(child, input),
+            heard: Instant::now(),
+            reads,
+        });
+    }
+
+    /// Secrets and plan go through the channel.
+    fn hold_channel(
+        &mut self,
+        (mut channel, clock): (Channel, ClockOffset),
+        plan: &RunPlan,
+        say: &Sender<Said>,
+    ) -> Result<(), GeneratorError> {
+        let json = |e: serde_json::Error| GeneratorError::Start(e.into());
+        let secrets = serde_json::to_string(&values(plan)?).map_err(json)?;
+        let plan = serde_json::to_string(plan).map_err(json)?;
+        let run = channel.run(&format!("{secrets}\n{plan}"));
+        let mut lines = run.map_err(ClusterError::from)?;
+        let (place, say) = (self.all.len(), say.clone());
+        let reads = std::thread::spawn(move || {
+            tell(place, SampleReader::new(&mut lines), &say);
+            Some(lines)
+        });
+        self.all.push(One {
+            held: Held::Channel(channel, clock),
+            heard: Instant::now(),
+            reads: Some(reads),
+        });
+        Ok(())
+    }
+
     fn hear(
         &mut self,
         heard: &Receiver<Said>,
-        plan: &RunPlan,
+        (plan, merger): (&RunPlan, &mut Merger),
         cancel: &Cancel,
         take: &mut dyn FnMut(&SampleLine) -> Result<(), ReadError>,
     ) -> Result<(), GeneratorError> {
-        let mut merger = Merger::new(plan);
         let mut told = false;
         loop {
             let lines = match heard.recv_timeout(LOOK) {
@@ -142,17 +210,21 @@ impl Several {
                 }
                 // A person's stop ends them wherever they are.
                 Ok((_, None)) if told => Vec::new(),
-                // A pod that is killed ends its stream within a line.
+                // One that is killed ends its stream within a line.
                 Ok((place, Some(Err(ReadError::Line { .. } | ReadError::Io(_))) | None))
-                    if self.in_pods =>
+                    if self.elsewhere =>
                 {
-                    self.lose(place, &mut merger)
+                    self.lose(place, merger)
                 }
                 Ok((_, Some(Err(error)))) => return Err(error.into()),
                 Ok((place, None)) => merger.ended(place),
-                Err(RecvTimeoutError::Timeout) => match self.silent(plan, &merger) {
-                    Some(place) if !told => self.lose(place, &mut merger),
-                    _ => Vec::new(),
+                Err(RecvTimeoutError::Timeout) => match self.silent(plan, merger) {
+                    Some(place) if told => {
+                        self.all[place].cut();
+                        Vec::new()
+                    }
+                    Some(place) => self.lose(place, merger),
+                    None => Vec::new(),
                 },
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
@@ -170,40 +242,37 @@ impl Several {
         }
     }
 
-    /// A line on our clock. Who has said its last one is told nothing more, and ends.
-    fn own(&mut self, place: usize, line: SampleLine) -> SampleLine {
+    /// A line on our clock. Who has said its last one is told so, and ends.
+    fn own(&mut self, place: usize, mut line: SampleLine) -> SampleLine {
         let one = &mut self.all[place];
         one.heard = Instant::now();
-        if !self.in_pods {
-            return line;
-        }
-        match &line {
-            SampleLine::Header(header) => {
-                let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                let wall_ns = wall.map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX));
-                one.shift_ns = clock_shift_ns((monotonic_ns(), wall_ns), header);
-                tracing::debug!(place, shift_ns = one.shift_ns, "a generator's clock");
+        if let Held::Channel(channel, clock) = &mut one.held {
+            if matches!(line, SampleLine::Footer(_) | SampleLine::Failure(_)) {
+                let _gone = channel.say(STOP_WORD);
             }
-            SampleLine::Footer(_) | SampleLine::Failure(_) => one.input = None,
-            _ => {}
+            if let SampleLine::Failure(failure) = &mut line {
+                failure.message = format!("{}: {}", channel.name(), failure.message);
+            }
+            return line.shifted(clock.ahead_ns);
         }
-        line.shifted(one.shift_ns)
+        line
     }
 
     /// Goes on without one.
     fn lose(&mut self, place: usize, merger: &mut Merger) -> Vec<SampleLine> {
         let one = &mut self.all[place];
-        one.input = None;
         let (lost, mut lines) = merger.lost(place);
+        if lost.is_none() && lines.is_empty() {
+            return lines;
+        }
+        let why = one.lose();
         if let Some(lost) = lost {
-            tracing::warn!(?lost, "a generator is lost");
-            let _already_gone = one.child.kill();
+            tracing::warn!(?lost, why, "a generator is lost");
             self.lost.push(lost);
         }
         for line in &mut lines {
             if let SampleLine::Failure(failure) = line {
-                let _already_gone = one.child.kill();
-                failure.causes.extend(one.complaint());
+                failure.causes.push(why.clone());
             }
         }
         lines
@@ -214,7 +283,7 @@ impl Several {
         let most = SILENT
             + Duration::from_millis(plan.sampling_interval_ms)
             + Duration::from_millis(plan.operation_timeout_ms);
-        let mut all = self.all.iter().enumerate().filter(|_| self.in_pods);
+        let mut all = self.all.iter().enumerate().filter(|_| self.elsewhere);
         let found =
             all.find(|(place, one)| merger.is_at_work(*place) && one.heard.elapsed() > most);
         found.map(|(place, _)| place)
@@ -222,58 +291,152 @@ impl Several {
 
     /// Tells all of them the moment at which the next phase starts, each on its own clock.
     fn begin(&mut self) {
-        let ahead_ns = match self.in_pods {
-            true => AHEAD_IN_PODS_NS,
+        let errors = self.all.iter().map(|one| match &one.held {
+            Held::Channel(_, clock) => clock.error_ns,
+            Held::Child(..) | Held::Lost(..) => 0,
+        });
+        let ahead_ns = match self.elsewhere {
+            true => AHEAD_ELSEWHERE_NS + ERRORS_AHEAD * errors.max().unwrap_or_default(),
             false => AHEAD_NS,
         };
         let moment = monotonic_ns() + ahead_ns;
         for one in &mut self.all {
             one.heard = Instant::now();
-            let own = moment.saturating_add_signed(-one.shift_ns);
-            if let Some(input) = &mut one.input {
-                // One that is gone says so on its output.
-                let _gone = writeln!(input, "{own}");
-            }
+            // One that is gone says so on its output.
+            let _gone = match &mut one.held {
+                Held::Child(_, Some(input)) => writeln!(input, "{moment}"),
+                Held::Channel(channel, clock) => {
+                    let own = moment.saturating_add_signed(-clock.ahead_ns);
+                    channel.say(&own.to_string())
+                }
+                Held::Child(_, None) | Held::Lost(..) => Ok(()),
+            };
         }
     }
 
     /// Tells all of them to stop; their last lines still come.
     fn stop(&mut self) {
         for one in &mut self.all {
-            let input = one.input.take();
-            match input {
-                // No signal reaches a pod.
-                Some(mut input) if self.in_pods => {
-                    let _gone = writeln!(input, "{STOP_WORD}");
-                }
-                _ if self.in_pods => {}
-                _ => {
-                    let pid = i32::try_from(one.child.id()).ok().and_then(Pid::from_raw);
+            match &mut one.held {
+                Held::Child(child, input) => {
+                    *input = None;
+                    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                     let _already_gone = pid.map(|pid| kill_process(pid, Signal::INT));
                 }
+                // No signal goes through a channel.
+                Held::Channel(channel, _) => {
+                    let _gone = channel.say(STOP_WORD);
+                }
+                Held::Lost(..) => {}
             }
         }
     }
 
-    /// Those that were lost, each with what is known of its end.
-    fn why(&mut self, stand: Stand<'_>) -> Vec<LostGenerator> {
-        let lost = std::mem::take(&mut self.lost).into_iter();
-        lost.map(|lost| LostGenerator {
-            why: match stand {
+    /// After the last line: what has said it ends by itself, and channels are given back with their clocks looked at again.
+    fn end(&mut self, stand: Stand<'_>, merger: &Merger) -> Ended {
+        let mut ended = Ended::default();
+        for (place, mut one) in std::mem::take(&mut self.all).into_iter().enumerate() {
+            let lines = one.joined();
+            let (channel, clock) = match one.held {
+                Held::Child(mut child, input) => {
+                    drop(input);
+                    let _status = child.wait();
+                    continue;
+                }
+                Held::Lost(why, clock) => {
+                    let name = stand.name(place);
+                    ended
+                        .seen
+                        .push(seen(name, merger.offered(place), clock, None, Some(why)));
+                    continue;
+                }
+                Held::Channel(mut channel, clock) => {
+                    if let Some(lines) = lines {
+                        channel.ran(lines);
+                    }
+                    (channel, clock)
+                }
+            };
+            let mut channel = channel;
+            let later = channel
+                .clock()
+                .inspect_err(|error| tracing::warn!(%error, "a clock is not known at the end"))
+                .ok();
+            let name = channel.name().to_owned();
+            ended
+                .seen
+                .push(seen(name, merger.offered(place), clock, later, None));
+            if let (Stand::Agents(agents), true) = (stand, later.is_some()) {
+                agents.give_back(place, channel);
+            }
+        }
+        for lost in std::mem::take(&mut self.lost) {
+            let known = ended.seen.get(lost.place).and_then(|one| one.lost.clone());
+            let why = match stand {
                 Stand::Pods(job) => job.why(lost.place),
-                Stand::Here { .. } => String::new(),
-            },
-            lost,
-        })
-        .collect()
+                _ => format!("{}: {}", stand.name(lost.place), known.unwrap_or_default()),
+            };
+            ended.lost.push(LostGenerator { lost, why });
+        }
+        ended
+    }
+}
+
+/// A generator elsewhere as a result names it.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds below 2^53")]
+fn seen(
+    name: String,
+    offered: u64,
+    clock: ClockOffset,
+    later: Option<ClockOffset>,
+    lost: Option<String>,
+) -> GeneratorSeen {
+    GeneratorSeen {
+        name,
+        offered,
+        clock_ahead_us: clock.ahead_ns as f64 / 1e3,
+        clock_error_us: clock.error_ns as f64 / 1e3,
+        clock_drift_us: later.map(|later| clock.drift_ns(later) as f64 / 1e3),
+        lost,
     }
 }
 
 impl One {
-    /// What its kubectl said last, once it has ended.
-    fn complaint(&mut self) -> Option<String> {
-        let said = self.complaint.take()?.join().ok()?;
-        let last = said.lines().rev().find(|line| !line.trim().is_empty())?;
-        Some(last.trim().to_owned())
+    /// What its thread gives back, once it has ended.
+    fn joined(&mut self) -> Option<Lines> {
+        self.reads.take()?.join().ok()?
+    }
+
+    fn cut(&mut self) {
+        match &mut self.held {
+            Held::Channel(channel, _) => channel.cut(),
+            Held::Child(child, _) => {
+                let _already_gone = child.kill();
+            }
+            Held::Lost(..) => {}
+        }
+    }
+
+    /// Lets it go; what became of it, as far as that can be seen.
+    fn lose(&mut self) -> String {
+        let silent = self.heard.elapsed() > SILENT;
+        self.cut();
+        let lines = self.joined();
+        let (why, clock) = match &mut self.held {
+            Held::Channel(channel, clock) => {
+                let ended = lines.and_then(|lines| channel.ran(lines));
+                let said = channel.complaint();
+                let why = match ended {
+                    Some(ended) => ended.to_string(),
+                    None if silent => "it fell silent".to_owned(),
+                    None if said.is_empty() => "its connection broke".to_owned(),
+                    None => said,
+                };
+                (why, *clock)
+            }
+            Held::Child(..) | Held::Lost(..) => return String::new(),
+        };
+        self.held = Held::Lost(why.clone(), clock);
+        why
     }
 }

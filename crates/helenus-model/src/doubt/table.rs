@@ -68,6 +68,8 @@ pub enum DoubtKind {
     NoRows,
     /// One of several generators ended before the run did.
     GeneratorLost,
+    /// The times of a generator elsewhere are on a clock that is known only roughly.
+    ClockUnsure,
     /// A pod was throttled at its CPU limit.
     Throttled,
 }
@@ -89,7 +91,7 @@ pub struct DoubtRow {
 
 impl DoubtKind {
     /// All kinds.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::BehindSchedule,
         Self::GeneratorSaturated,
         Self::GeneratorLate,
@@ -115,6 +117,7 @@ impl DoubtKind {
         Self::Membership,
         Self::NoRows,
         Self::GeneratorLost,
+        Self::ClockUnsure,
         Self::Throttled,
     ];
 
@@ -286,9 +289,16 @@ impl DoubtKind {
             Self::GeneratorLost => bad(
                 "share",
                 "a generator ended during the run: its share of the load is missing",
-                "a generator's pod was killed, evicted or cut off in a run [on Kubernetes](kubernetes.md); names \
-                 it, and when it ended. The others are merged without it",
-                "kubectl describe pod and kubectl get events say why it ended; run it again",
+                "a generator was killed, evicted or cut off in a run [on Kubernetes](kubernetes.md) or with \
+                 [agents](agents.md); names it, and when it ended. The others are merged without it",
+                "look why it ended, of a pod with kubectl describe pod and kubectl get events; run it again",
+            ),
+            Self::ClockUnsure => caution(
+                "share",
+                "the clock of a generator elsewhere is known only roughly",
+                "half of the shortest round trip to it and what its clock moved during the run are together above 5 % \
+                 of an interval; names it. Latencies are not concerned: each is measured on one clock",
+                "use agents to which round trips are shorter, and let their clocks be synchronised",
             ),
             Self::Throttled => caution(
                 "share",

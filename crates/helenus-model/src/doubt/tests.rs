@@ -232,6 +232,7 @@ fn what_pods_lack_is_doubted() {
     let outside = OutsideFacts {
         generators_lost: BTreeMap::from([(lost.to_owned(), 0.25)]),
         throttled: BTreeMap::from([("g-0".to_owned(), 0.005), ("g-1".to_owned(), 0.2)]),
+        clocks: Some(("g-2".to_owned(), 0.06)),
         // What pods tell stays beside what readings tell.
         nodes_died: vec!["demo/demo-0: restarted".to_owned()],
         ..OutsideFacts::default()
@@ -244,10 +245,16 @@ fn what_pods_lack_is_doubted() {
     let expected = [
         (DoubtKind::NodeDied, Some("demo/demo-0: restarted"), 1.0),
         (DoubtKind::GeneratorLost, Some(lost), 0.25),
+        (DoubtKind::ClockUnsure, Some("g-2"), 0.06),
         (DoubtKind::Throttled, Some("g-1"), 0.2),
     ];
     assert_eq!(told, expected);
     assert_eq!(Verdict::of(&doubts[2..]), Verdict::Caution);
+    let sure = OutsideFacts {
+        clocks: Some(("g-2".to_owned(), 0.05)),
+        ..OutsideFacts::default()
+    };
+    assert!(judge(&good(), &sure).is_empty());
 }
 
 #[test]

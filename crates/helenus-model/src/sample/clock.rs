@@ -1,7 +1,7 @@
 //! Lines of a generator on another machine, on the clock of whoever reads them.
 //! Refuses to look at a clock: what was read is given.
 
-use super::{Header, SampleLine};
+use super::SampleLine;
 
 impl SampleLine {
     /// The same on a monotonic clock that is ahead of this line's by so many nanoseconds: what a generator on another
@@ -30,12 +30,6 @@ impl SampleLine {
 /// What differs less is the time between two looks at the clocks.
 const SAME_CLOCK_NS: i64 = 1_000_000;
 
-/// By how much a reader's monotonic clock is ahead of a generator's, in nanoseconds, from what both show beside the wall
-/// clock; nothing where they are the same clock.
-pub fn clock_shift_ns(own: (u64, u64), generator: &Header) -> i64 {
-    clock_shift(own, (generator.monotonic_ns, generator.wall_ns))
-}
-
 /// By how much a monotonic clock is ahead of another machine's, in nanoseconds: each is given with the wall clock beside
 /// it, which both have alike.
 pub fn clock_shift(own: (u64, u64), other: (u64, u64)) -> i64 {
@@ -51,7 +45,7 @@ pub fn clock_shift(own: (u64, u64), other: (u64, u64)) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Interval, StartMeans, Stretch, VERSION};
+    use super::super::{Header, Interval, StartMeans, Stretch, VERSION};
     use super::*;
     use crate::format::Format;
     use crate::run_plan::Pacing;
@@ -76,15 +70,12 @@ mod tests {
         // Up for 100 s there and for 5,000 s here, read 2 s later.
         let theirs = header(100_000_000_000, WALL);
         let ours = (5_002_000_000_000, WALL + 2_000_000_000);
-        let shift = clock_shift_ns(ours, &theirs);
+        let shift = clock_shift(ours, (theirs.monotonic_ns, theirs.wall_ns));
         assert_eq!(shift, 4_900_000_000_000);
-        let back = clock_shift_ns((100_000_000_000, WALL), &header(ours.0, ours.1));
+        let back = clock_shift((100_000_000_000, WALL), ours);
         assert_eq!(back, -shift);
         // The same clock, whose two readings are a little apart.
-        assert_eq!(
-            clock_shift_ns((7_000_100, WALL + 7_000_000), &header(0, WALL)),
-            0
-        );
+        assert_eq!(clock_shift((7_000_100, WALL + 7_000_000), (0, WALL)), 0);
         let interval = |from_s: u64, to_s: u64| Interval {
             phase: 0,
             stretch: Stretch::Measured,

@@ -132,6 +132,11 @@ impl Merger {
         self.opened > 0 && told.gates == self.opened && !told.lost && told.footer.is_none()
     }
 
+    /// Operations that the process at this place was offered so far.
+    pub fn offered(&self, place: usize) -> u64 {
+        self.told[place].offered
+    }
+
     /// Those that are not lost.
     fn left(&self) -> impl Iterator<Item = &Told> {
         self.told.iter().filter(|told| !told.lost)

@@ -1,6 +1,7 @@
 //! The load of a run: what `bench` and `run` share, and what only `bench` has.
 //! Refuses to do anything with it.
 
+use super::agent::AgentFlags;
 use clap::{Args, ValueEnum};
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
@@ -22,6 +23,8 @@ pub(crate) struct CommonLoad {
     /// Generator processes that share rate, slots and operations, for loads beyond one process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
+    #[command(flatten)]
+    pub(crate) agents: AgentFlags,
     /// Connections to each node that coordinates, of each generator process
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) connections: u32,

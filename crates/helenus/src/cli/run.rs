@@ -35,6 +35,8 @@ use std::time::Duration;
                                          what is read must be what was written
   helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
                                          two generators as pods of a Job, away from the nodes
+  helenus run kv --rate 20k --hosts 10.0.0.1 --agent 'ssh user@10.0.0.5 helenus load-agent --stdio'
+                                         the load comes from there (`helenus load-agent --help`)
   helenus run standard1 --ops write=1 --cl QUORUM --cluster c --ledger
                                          helenus ledger check @last reports what is lost
 
@@ -73,7 +75,8 @@ pub(crate) struct Run {
 }
 
 /// What a search for a rate decides itself, or cannot have.
-const SEARCHES_WITHOUT: [&str; 9] = [
+const SEARCHES_WITHOUT: [&str; 10] = [
+    "agents",
     "rate",
     "rate_steps",
     "closed",
@@ -125,7 +128,7 @@ pub(crate) struct RunLoad {
     #[arg(long, value_enum, ignore_case = true, value_name = "CL")]
     pub(crate) serial_cl: Option<SerialArg>,
     /// Record each write and its outcome, in FILE or beside the history
-    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "on")]
+    #[arg(long, value_name = "FILE|auto", num_args = 0..=1, default_missing_value = "auto", conflicts_with_all = ["on", "agents"])]
     pub(crate) ledger: Option<PathBuf>,
 }
 

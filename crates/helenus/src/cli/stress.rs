@@ -1,6 +1,7 @@
 //! Flags of `stress`: few, for the line itself is cassandra-stress's own.
 //! Refuses to read the line: the model does.
 
+use super::agent::AgentFlags;
 use clap::Args;
 use helenus_model::run_plan::PROCESSES_MOST;
 
@@ -28,6 +29,8 @@ pub(crate) struct Stress {
     /// Generators that share the threads, as pods, with --on
     #[arg(long, default_value_t = 1, value_name = "N", requires = "on", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MOST)))]
     pub(crate) processes: u32,
+    #[command(flatten)]
+    pub(crate) agents: AgentFlags,
     /// The exact name of a cluster that is not yours, named by -node
     #[arg(long, value_name = "CLUSTER NAME", conflicts_with = "cluster")]
     pub(crate) i_may_write_to: Option<String>,

@@ -1,5 +1,5 @@
-//! The load generator in a pod, at the end of somebody's `kubectl exec`: that ends no program and forwards no signal, so
-//! its standard input is what holds it. Refuses to go on once nobody is there.
+//! The load generator of an agent: no signal comes through a channel, so its standard input is what holds it.
+//! Refuses to go on once nobody is there.
 
 use crate::error::code;
 use helenus_load::Secrets;

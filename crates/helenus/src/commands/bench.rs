@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod distance;
 pub(crate) mod dry;
 pub(crate) mod faults;
+mod generators;
 pub(crate) mod render;
 
 use crate::cli::doors::Doors;
@@ -11,6 +12,7 @@ use crate::cli::{
     ArrivalsArg, Bench, BenchLoad, BenchPlace, ClusterFlags, CommonLoad, CompressionArg, LevelArg,
     PacingArg, PhaseArg, PresetArg, Warmup,
 };
+use crate::commands::agent;
 use crate::commands::up::{self, Watcher};
 use crate::error::{CommandError, code};
 use crate::ui::Ui;
@@ -208,6 +210,7 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             let hint = failed.hint().map(str::to_owned);
             CommandError::new(code, text).hint(hint).or_no_space()
         }
+        BenchError::Generator(GeneratorError::Elsewhere(error)) => error.into(),
         BenchError::Generator(_) | BenchError::Ledger(_) => {
             CommandError::of(code::ENVIRONMENT, &error)
         }
@@ -248,7 +251,8 @@ pub(crate) fn request(
     shape
         .check(&workload, load.rate)
         .map_err(|e| CommandError::of(code::USAGE, &e).hint(e.hint().to_owned()))?;
-    processes(load.common.processes, &shape.phases(load.rate), false)?;
+    let generators = agent::generators(&load.common.agents, load.common.processes);
+    processes(generators, &shape.phases(load.rate), false)?;
     let place = place(
         &flags.place,
         (flags.preset, &flags.cluster_flags, distance.as_ref()),
@@ -272,13 +276,15 @@ pub(crate) fn with_common(
     distance: Option<Distance>,
 ) -> Result<BenchRequest, CommandError> {
     let seed = Seed(common.seed.unwrap_or_else(random));
+    let agents = agent::of(&common.agents, &place)?;
     Ok(BenchRequest {
         consistency: level(common.cl),
         client_dc: common.client_dc.clone(),
         distance,
         faults: faults::script(&common.faults)?,
         replication_factor: common.replication_factor.clone(),
-        processes: common.processes,
+        processes: agent::generators(&common.agents, common.processes),
+        agents,
         connections: common.connections,
         compression: common
             .compression

@@ -9,6 +9,7 @@ pub(crate) use chosen::{Chosen, Live, choose, choose_on, is_files, live_table};
 use self::chosen::ChosenPhase;
 
 use crate::cli::run::{Paced, Run, RunLoad, SerialArg};
+use crate::commands::agent;
 use crate::commands::bench::{self, dry};
 use crate::commands::ledger;
 use crate::error::{CommandError, code};
@@ -46,7 +47,8 @@ pub(crate) fn request(
     chosen.with_table_options(&flags.table_options)?;
     let mut phases = phases(flags, &chosen)?;
     let search = search::of(load, &mut phases, &chosen.workload)?;
-    bench::processes(load.common.processes, &phases, load.ledger.is_some())?;
+    let generators = agent::generators(&load.common.agents, load.common.processes);
+    bench::processes(generators, &phases, load.ledger.is_some())?;
     let kept = ledger::keep(flags, &chosen.workload, &phases)?;
     let distance = bench::distance::of(&load.common.rtt);
     let place = bench::place(

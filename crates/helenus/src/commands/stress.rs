@@ -6,6 +6,7 @@ mod place;
 mod sink;
 
 use crate::cli::stress::Stress as Flags;
+use crate::commands::agent;
 use crate::commands::bench::{self, dry, render};
 use crate::commands::disturb;
 use crate::commands::up::plural;
@@ -109,7 +110,8 @@ fn carry_out(
         schema: loaded.schema,
         tables: loaded.tables,
         hosts: hosts.len().max(1) as u64,
-        processes: flags.processes,
+        processes: agent::generators(&flags.agents, flags.processes),
+        agents: agent::of(&flags.agents, &place.to)?,
         tag: flags.tag.clone(),
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
         version: crate::cli::VERSION.to_owned(),

@@ -37,6 +37,10 @@ const INPUTS: &[(&str, Reads)] = &[
         Reads::Private,
     ),
     (
+        "bench --hosts 127.0.0.1 --agent h:1 --agent-token-from FILE",
+        Reads::Private,
+    ),
+    (
         "count k.t --hosts 127.0.0.1 --user u --password-from FILE",
         Reads::Private,
     ),

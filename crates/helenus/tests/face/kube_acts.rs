@@ -1,7 +1,7 @@
 //! `kube up`, `wait`, `rm` and the others: what is applied, what is refused, what is named, by the answers of a kubectl
 //! that a test can tell what to say. A real Kubernetes is `cargo xtask prove kube`.
 
-use crate::lab::{PATIENCE, TestLab, look};
+use crate::lab::{HELENUS, PATIENCE, TestLab, look};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Answers from files beside it, remembers its words, and puts the cluster's id where an answer has `@ID@`.
@@ -24,6 +24,9 @@ case "$*" in
   *"exec "*"__pod cql"*) cat >> statements; say cql ;;
   *"exec "*"nodetool status"*) say status ;;
   *"exec "*"describecluster"*) say cluster ;;
+  *"exec "*"load-agent --stdio") exec "$HELENUS_OF_PODS" load-agent --stdio ;;
+  *"exec "*"__pod facts"*) exec "$HELENUS_OF_PODS" __pod facts 0 ;;
+  *"get pods,events"*) run=$(sed -n 's/.*helenus\.io\/run: *"\{0,1\}\([a-z0-9-]*\).*/\1/p' applied | tail -1); say generators | sed "s/@RUN@/$run/g" ;;
   *"get crd "*) say crd ;;
   *) : ;;
 esac
@@ -49,7 +52,10 @@ fn item(number: u32, status: &str) -> String {
 }
 
 fn serves(number: u32) -> String {
-    let address = format!("10.0.0.{}", number + 1);
+    serves_at(number, &format!("10.0.0.{}", number + 1))
+}
+
+pub(crate) fn serves_at(number: u32, address: &str) -> String {
     let status = format!(
         r#"{{"podIP": "{address}", "conditions": [{{"type": "Ready", "status": "True"}}], "containerStatuses": [{{"name": "cassandra", "restartCount": 0}}]}}"#
     );
@@ -64,6 +70,7 @@ pub(crate) fn ready() -> String {
 pub(crate) fn lab() -> TestLab {
     let mut lab = TestLab::new();
     lab.program("bin/kubectl", KUBECTL);
+    lab.set("HELENUS_OF_PODS", HELENUS);
     let path = std::env::var("PATH").unwrap_or_default();
     lab.set("PATH", format!("{}:{path}", lab.path("bin").display()));
     for (file, text) in [

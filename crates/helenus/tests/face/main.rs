@@ -21,6 +21,7 @@ mod json;
 mod kube;
 mod kube_acts;
 mod kube_experiment;
+mod kube_load;
 mod ledger;
 mod levels;
 mod like;

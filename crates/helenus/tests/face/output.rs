@@ -65,6 +65,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "nodetool",
         "the stand-in has no JMX; `relay` has tests of its own",
     ),
+    (
+        "load-agent",
+        "waits for a command of another machine; `agents` has tests of its own",
+    ),
     ("help", "prints what --help prints"),
 ];
 

@@ -5,6 +5,7 @@
 #[macro_use]
 mod lab;
 
+mod agents;
 mod baseline;
 mod bench;
 mod compare;

@@ -35,13 +35,18 @@ fn read_private(path: &str) -> Result<String, CommandError> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// All of a file that only its owner can read.
+/// All of a file with a password that only its owner can read.
 pub(crate) fn whole_private(path: &str) -> Result<String, CommandError> {
+    whole_private_of(path, "the password")
+}
+
+/// All of a file with such a secret that only its owner can read.
+pub(crate) fn whole_private_of(path: &str, secret: &str) -> Result<String, CommandError> {
     use std::os::unix::fs::PermissionsExt as _;
     let failed = |e: std::io::Error| CommandError::of(code::USAGE, &e);
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
-        let text = format!("others can read the password in {path} (mode {mode:03o})");
+        let text = format!("others can read {secret} in {path} (mode {mode:03o})");
         return Err(CommandError::new(code::USAGE, text).hint(format!("chmod 600 {path}")));
     }
     Ok(input::text(Path::new(path))?)

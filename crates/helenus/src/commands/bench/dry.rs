@@ -34,6 +34,9 @@ struct DryRun<'a> {
     client_data_center: Option<&'a str>,
     /// What is run.
     shape: &'a Shape,
+    /// Load agents; absent where the load comes from this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<String>,
     /// Operations a second that are asked for; none asks for no rate.
     rate_per_s: Option<f64>,
     /// Faults on its time line.
@@ -103,6 +106,7 @@ pub(crate) fn dry_run(
         workload: request.workload.name().to_owned(),
         client_data_center: asked,
         shape: &request.shape,
+        agents: request.agents.names(),
         rate_per_s: request.load.rate_per_s(),
         faults: &request.faults,
         search: request.search.as_ref(),
@@ -117,6 +121,9 @@ pub(crate) fn dry_run(
         let mut text = plan.answer() + "\n";
         if let Some(name) = plan.client_data_center {
             let _infallible = writeln!(text, "client: in data centre {name}");
+        }
+        for agent in &plan.agents {
+            let _infallible = writeln!(text, "load from: {agent}");
         }
         if let Shape::Bench(_) = request.shape {
             let _infallible = writeln!(text, "rate: {rate}");

@@ -3,11 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use crate::commands::bench::faults;
+use crate::commands::bench::{faults, generators};
 use crate::commands::calibrate;
 use crate::ui::{Answers, Table, Ui};
 use helenus_cluster::machine;
 use helenus_lab::{BenchRequest, Finished};
+use helenus_model::agent::GeneratorSeen;
 use helenus_model::calibration::Calibration;
 use helenus_model::doubt::{Severity, Verdict, shared};
 use helenus_model::format::Format;
@@ -17,7 +18,7 @@ use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResu
 use helenus_model::run_plan::RunPlan;
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
-use helenus_model::units::{Bytes, thousands};
+use helenus_model::units::thousands;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -37,6 +38,9 @@ struct Report<'a> {
     /// Faults as they really were.
     #[serde(skip_serializing_if = "<[FaultSeen]>::is_empty")]
     faults: &'a [FaultSeen],
+    /// Generators that were not on this machine, each with its clock.
+    #[serde(skip_serializing_if = "<[GeneratorSeen]>::is_empty")]
+    generators: &'a [GeneratorSeen],
     /// The plan that ran.
     plan: &'a RunPlan,
     /// The cluster; none where it was named by its addresses.
@@ -92,7 +96,8 @@ struct ClusterFacts<'a> {
 impl<'a> ClusterFacts<'a> {
     fn of(finished: &'a Finished) -> Option<Self> {
         let here = finished.cluster.as_ref();
-        let elsewhere = finished.elsewhere.as_ref().map(|there| &there.plan);
+        let elsewhere = finished.elsewhere.as_ref();
+        let elsewhere = elsewhere.and_then(|there| there.plan.as_ref());
         let cluster = here.map(|state| &state.plan).or(elsewhere)?;
         let nodes = cluster.nodes.iter();
         let names: BTreeSet<&str> = nodes.map(|node| node.data_center.as_str()).collect();
@@ -123,6 +128,7 @@ pub(crate) fn show(finished: &Finished, with: (&BenchRequest, Option<&Calibratio
         interrupted: finished.interrupted,
         result: &finished.result,
         faults: &finished.faults,
+        generators: &finished.generators,
         plan: &finished.plan,
         cluster: ClusterFacts::of(finished),
         on: elsewhere.map(|there| there.on.as_str()),
@@ -140,6 +146,9 @@ fn text(report: &Report<'_>, detail: bool) -> String {
     let run = report.run.as_deref();
     let mut text = format!("{}\n\n", headline(report));
     text.push_str(&result(report.result, report.faults, run, detail));
+    if detail {
+        text.push_str(&generators::elsewhere(report.generators));
+    }
     text.extend(calibrate::beside(report.calibration, report.result));
     text
 }
@@ -174,7 +183,7 @@ pub(crate) fn result(
         text.push_str(if detail { "\n" } else { "" });
         text.push_str(&doubts);
     }
-    let generator = generator(result);
+    let generator = generators::used(result);
     if detail && !generator.is_empty() {
         let _infallible = writeln!(text, "\ngenerator: {}", generator.join(", "));
     }
@@ -186,21 +195,6 @@ pub(crate) fn result(
         verdict(result.verdict)
     );
     text
-}
-
-/// What the generator used, and how late it was in the phase in which it was latest, where there are samples enough.
-fn generator(result: &RunResult) -> Vec<String> {
-    let mut parts = Vec::new();
-    if let Some(used) = &result.generator {
-        let cost = used.cpu_per_operation_us;
-        parts.extend(cost.map(|us| format!("{us:.1} µs of CPU an operation")));
-        parts.push(format!("{} at most", Bytes(used.max_rss_bytes)));
-    }
-    let late = result.phases.iter();
-    let late = late.filter_map(|phase| phase.total.lateness.as_ref()?.p99_us);
-    let worst = late.max_by(f64::total_cmp);
-    parts.extend(worst.map(|us| format!("started operations late by {:.2} ms at p99", us / 1e3)));
-    parts
 }
 
 /// Why more was done than was offered, where it was.
