@@ -28,6 +28,7 @@ mod same;
 mod slo;
 mod start;
 mod stress;
+mod tail;
 mod tiny;
 mod upgrade;
 mod wan;
@@ -45,7 +46,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const CAMPAIGNS: [Campaign; 25] = [
+const CAMPAIGNS: [Campaign; 26] = [
     start::START,
     cluster3::CLUSTER3,
     bench::BENCH,
@@ -71,6 +72,7 @@ const CAMPAIGNS: [Campaign; 25] = [
     wire::WIRE,
     slo::SLO,
     agents::CAMPAIGN,
+    tail::TAIL,
 ];
 
 /// Campaigns that count, and measure no time: the debug build will do, on a machine that need not be quiet.
@@ -81,7 +83,7 @@ const COUNTING: [&str; 4] = [
     same::NULL_LIVE.name,
 ];
 
-/// Trials a variant, where the person does not say; of a campaign that counts one is enough.
+/// Trials a variant, where the person does not say; of a campaign that counts one is enough, unless it says how many.
 const REPEATS: usize = 5;
 
 /// A campaign that fails this often in one sitting is broken, not unlucky.
@@ -187,7 +189,11 @@ fn wish<'a>(words: &[&str]) -> Result<Wish<'a>, Box<dyn Error>> {
         .ok_or_else(|| format!("no campaign {name}: `cargo xtask prove --list` names them"))?;
     let mut wish = Wish {
         campaign,
-        repeats: if COUNTING.contains(name) { 1 } else { REPEATS },
+        repeats: match *name {
+            _ if *name == tail::TAIL.name => tail::REPEATS,
+            _ if COUNTING.contains(name) => 1,
+            _ => REPEATS,
+        },
         fresh: false,
     };
     let mut rest = rest.iter();

@@ -7,6 +7,7 @@ mod gc_tail;
 mod kernel;
 mod members;
 mod node;
+mod pauses;
 
 use crate::reach::cql_address;
 use crate::state::ClusterState;
@@ -15,8 +16,9 @@ use helenus_model::plan::NodePlan;
 use helenus_model::telemetry::{EMULATOR, GENERATOR, HOST, Reading, Seen};
 use members::Members;
 use node::Node;
+use pauses::Pauses;
 use rustix::process::getpid;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -77,6 +79,7 @@ impl Sampler {
             nodes,
             members: cluster.map(Members::of),
             emulator: cluster.and_then(Emulator::of),
+            pauses: cluster.map(|_| Pauses::begin()).transpose()?,
             generators: Vec::new(),
             tell,
         };
@@ -133,6 +136,7 @@ struct Work {
     nodes: Vec<Node>,
     members: Option<Members>,
     emulator: Option<Emulator>,
+    pauses: Option<Pauses>,
     generators: Vec<i32>,
     tell: Sender<Reading>,
 }
@@ -177,8 +181,12 @@ impl Work {
     fn look(&mut self, done: Option<&Sender<()>>) {
         self.follow_members();
         self.nodes.iter_mut().for_each(Node::ask);
-        let pids = self.nodes.iter_mut().filter_map(Node::find);
-        let ours: Vec<i32> = pids
+        let found = self.nodes.iter_mut();
+        let found = found.filter_map(|node| Some((node.name().to_owned(), node.find()?)));
+        let found: BTreeMap<String, i32> = found.collect();
+        let ours: Vec<i32> = found
+            .values()
+            .copied()
             .chain(self.generators.iter().copied())
             .chain(self.emulator.as_ref().and_then(Emulator::find))
             .chain([getpid().as_raw_pid()])
@@ -193,6 +201,12 @@ impl Work {
         self.say(EMULATOR, monotonic_ns(), emulator.map(Seen::Emulator));
         for node in &mut self.nodes {
             node.look(monotonic_ns());
+        }
+        if let Some(pauses) = &self.pauses {
+            pauses.look_at(found.clone());
+            pauses.take().for_each(|reading| {
+                let _nobody_listens = self.tell.send(reading);
+            });
         }
         if let Some(done) = done {
             let _nobody_waits = done.send(());
@@ -241,6 +255,9 @@ impl Work {
             let _nobody_listens = self.tell.send(reading);
         }
         for reading in self.nodes.iter_mut().flat_map(|node| node.finish(at_ns)) {
+            let _nobody_listens = self.tell.send(reading);
+        }
+        for reading in self.pauses.take().into_iter().flat_map(Pauses::end) {
             let _nobody_listens = self.tell.send(reading);
         }
     }

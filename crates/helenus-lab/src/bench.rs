@@ -651,6 +651,7 @@ impl Bench<'_> {
         let beside = |span, ended| Beside {
             outside: without(seen.outside(&outside, span), &became.lost, span, &plan),
             around: seen.around(span, ended),
+            evidence: seen.evidence(),
         };
         let mut result = accumulator.finish(&beside).map_err(GeneratorError::from)?;
         result.host_speed = speed_around(speed_before, speed_after);

@@ -2,13 +2,16 @@
 //! and hands over what they say of each phase.
 //! Refuses to judge: the facts go to `helenus_model::doubt`.
 
+use helenus_cluster::reach::cql_address;
 use helenus_cluster::state::ClusterState;
 use helenus_cluster::telemetry::{Sampler, monotonic_ns};
 use helenus_model::doubt::OutsideFacts;
 use helenus_model::result::Around;
 use helenus_model::run_plan::{Extent, Phase, RunPlan};
-use helenus_model::sample::{Interval, SampleLine};
-use helenus_model::telemetry::{Reading, Window, compactions};
+use helenus_model::sample::{Interval, SampleLine, Stretch};
+use helenus_model::tail::Evidence;
+use helenus_model::telemetry::{self, Reading, SLOWEST, Slowest, Window, under_way};
+use std::collections::BTreeMap;
 
 /// A measurement window: from and to on the monotonic clock, in nanoseconds.
 pub type Span = (u64, u64);
@@ -19,6 +22,8 @@ pub struct Watch {
     sampler: Option<Sampler>,
     /// Whether the generators are processes of this machine.
     generators: bool,
+    /// Names of nodes by the addresses that clients use.
+    names: BTreeMap<String, String>,
     phases: Vec<Phase>,
     readings: Vec<Reading>,
     /// Seconds of the present phase so far.
@@ -31,6 +36,27 @@ pub struct Seen {
     readings: Vec<Reading>,
     /// How many of them had been handed over before the end.
     told: usize,
+    names: BTreeMap<String, String>,
+}
+
+/// The slowest operations of an interval that counts, as a reading of its end.
+fn slowest_of(interval: &Interval) -> Option<Reading> {
+    let counts = interval.stretch == Stretch::Measured && !interval.slowest.is_empty();
+    counts.then(|| Reading {
+        source: SLOWEST.to_owned(),
+        at_ns: interval.end_ns,
+        seen: telemetry::Seen::Slowest(Slowest {
+            phase: interval.phase,
+            operations: interval.slowest.clone(),
+        }),
+    })
+}
+
+/// Names of a cluster's nodes by the addresses that clients use.
+fn names(state: &ClusterState) -> BTreeMap<String, String> {
+    let nodes = state.plan.nodes.iter();
+    let named = nodes.map(|node| (cql_address(&state.plan, node), node.name.clone()));
+    named.map(|(at, name)| (at.to_string(), name)).collect()
 }
 
 impl Watch {
@@ -42,6 +68,7 @@ impl Watch {
         Self {
             sampler,
             generators: true,
+            names: cluster.map(names).unwrap_or_default(),
             phases: plan.phases.clone(),
             readings: Vec::new(),
             seconds: 0,
@@ -61,6 +88,7 @@ impl Watch {
         Self {
             sampler: None,
             generators: false,
+            names: BTreeMap::new(),
             phases: plan.phases.clone(),
             readings: Vec::new(),
             seconds: 0,
@@ -69,6 +97,7 @@ impl Watch {
 
     /// Takes the generator's next line; gives what was seen since the one before.
     pub fn see(&mut self, line: &SampleLine) -> &[Reading] {
+        let mut slowest = None;
         match line {
             SampleLine::Header(header) => {
                 if let (Some(sampler), true) = (&self.sampler, self.generators) {
@@ -79,7 +108,10 @@ impl Watch {
                 }
                 self.look_now();
             }
-            SampleLine::Interval(interval) => self.follow(interval),
+            SampleLine::Interval(interval) => {
+                self.follow(interval);
+                slowest = slowest_of(interval);
+            }
             SampleLine::PhaseEnd(_) => {
                 self.look_now();
                 self.seconds = 0;
@@ -87,6 +119,7 @@ impl Watch {
             SampleLine::Mark(_) | SampleLine::Footer(_) | SampleLine::Failure(_) => {}
         }
         let known = self.readings.len();
+        self.readings.extend(slowest);
         if let Some(sampler) = &self.sampler {
             self.readings.extend(sampler.take());
         }
@@ -138,9 +171,13 @@ impl Watch {
         if let Some(sampler) = self.sampler {
             readings.extend(sampler.end());
         }
-        let tasks = compactions(&readings, monotonic_ns());
+        let tasks = under_way(&readings, monotonic_ns());
         readings.extend(tasks);
-        Seen { readings, told }
+        Seen {
+            readings,
+            told,
+            names: self.names,
+        }
     }
 }
 
@@ -158,6 +195,14 @@ impl Seen {
     /// What is to be judged of a measurement window: what was `known` of the nodes beforehand, and what was seen.
     pub fn outside(&self, known: &OutsideFacts, (from_ns, to_ns): Span) -> OutsideFacts {
         known.seen_through(&Window::new(&self.readings, from_ns, to_ns))
+    }
+
+    /// The slowest operations of all phases, and what may have made them slow.
+    pub fn evidence(&self) -> Evidence {
+        Evidence {
+            names: self.names.clone(),
+            ..Evidence::of(&self.readings)
+        }
     }
 
     /// What nodes and host did in a measurement window in which so many operations ended.

@@ -8,6 +8,7 @@ use helenus_model::workload::Workload;
 use helenus_model::workload::own::Unchecked;
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 
 /// Something that runs operations: connections to a cluster, or a fake with exact delays.
 ///
@@ -41,6 +42,11 @@ pub trait Endpoint {
         1
     }
 
+    /// Address of the coordinator in this place of [`Over::coordinator`]; none where there are not so many.
+    fn coordinator(&self, _place: u32) -> Option<SocketAddr> {
+        None
+    }
+
     /// Hands an operation on, to be sent at the next [`Self::poll`].
     fn begin(&mut self, slot: usize, call: Call<'_>);
 
@@ -66,8 +72,21 @@ pub struct Ended {
     pub end_ns: u64,
     /// Partitions that it touched, and rows that it wrote or read.
     pub touched: (u32, u32),
+    /// What its answer came over; none where none came, or where there are no connections.
+    pub over: Option<Over>,
     /// How it failed, if it did.
     pub result: Result<(), Fault>,
+}
+
+/// The way of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over {
+    /// Place of the node that coordinated it; [`Endpoint::coordinator`] has its address.
+    pub coordinator: u32,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Stream on the connection.
+    pub stream: i16,
 }
 
 /// One operation that is to run.

@@ -7,7 +7,7 @@ use crate::endpoint::{Call, Ended, Endpoint, Fault};
 use crate::ledger::{Ledger, Pending};
 use crate::marks::Marks;
 use crate::output::Output;
-use crate::recorder::Recorder;
+use crate::recorder::{Facts, Recorder};
 use crate::stop::Stop;
 use crate::stopwatch::{Start, Stopwatch};
 use crate::sys;
@@ -152,12 +152,21 @@ impl<E: Endpoint> Running<'_, E> {
                     marks.repeated();
                 }
             }
-            result => self.record(ended.slot, result, ended.end_ns, ended.touched),
+            result => self.record(
+                ended.slot,
+                result,
+                &Facts {
+                    end_ns: ended.end_ns,
+                    touched: ended.touched,
+                    over: ended.over,
+                },
+            ),
         }
     }
 
-    fn record(&mut self, at: usize, result: Result<(), Fault>, end_ns: u64, touched: (u32, u32)) {
+    fn record(&mut self, at: usize, result: Result<(), Fault>, facts: &Facts) {
         let slot = &self.slots[at];
+        let end_ns = facts.end_ns;
         let outcome = match result {
             Ok(()) => Outcome::Completed,
             Err(fault) => {
@@ -168,8 +177,7 @@ impl<E: Endpoint> Running<'_, E> {
         // Tries and the pauses between them are service time: the generator is not late while it tries again.
         self.stopwatch.begin(at, slot.first_start_ns);
         if let Some(timing) = self.stopwatch.complete(at, end_ns, outcome) {
-            self.recorder
-                .ended(slot.operation, &timing, outcome, end_ns, touched);
+            self.recorder.ended(slot.operation, &timing, outcome, facts);
         }
         if let Some(marks) = &mut self.marks {
             match outcome {
@@ -255,6 +263,7 @@ impl<E: Endpoint> Running<'_, E> {
                 start_ns,
                 end_ns: now_ns,
                 touched: (0, 0),
+                over: None,
                 result: Err(Fault {
                     kind: FailureKind::ClientTimeout,
                     message: "no answer within the operation time-out".to_owned(),
@@ -313,10 +322,11 @@ pub(crate) fn run_phase<E: Endpoint>(
         }
     };
     let sums = endpoint.takes_several().then(RefCell::default);
+    let several = endpoint.coordinator(1).is_some();
     let mut running = Running {
         endpoint,
         stopwatch: stopwatch(),
-        recorder: Recorder::new(at, names(phase), origin_ns),
+        recorder: Recorder::new(at, names(phase), origin_ns).of_several(several),
         choices: phase.choices(plan.seed),
         phase,
         process: plan.process,

@@ -1,7 +1,7 @@
 //! A node of known capacity on virtual time: what a phase reports of rates below and above it.
 //! Refuses real clocks.
 
-use crate::recorder::{Recorder, Rotations};
+use crate::recorder::{Facts, Recorder, Rotations};
 use crate::stopwatch::{Stopwatch, Wake};
 use helenus_model::doubt::DoubtKind;
 use helenus_model::result::{Beside, PhaseResult};
@@ -63,7 +63,7 @@ fn run(phase: &Phase) -> (PhaseResult, u64) {
             true => Stretch::Warmup,
             false => Stretch::Measured,
         };
-        for line in recorder.rotate(at, stretch, 0) {
+        for line in recorder.rotate(at, (stretch, 0), &|_| None) {
             let SampleLine::Interval(one) = line else {
                 continue;
             };
@@ -97,7 +97,11 @@ fn run(phase: &Phase) -> (PhaseResult, u64) {
         {
             ends.pop();
             let timing = watch.complete(slot, at, Outcome::Completed).expect("ran");
-            recorder.ended(0, &timing, Outcome::Completed, at, (1, 1));
+            let facts = Facts {
+                end_ns: at,
+                ..Facts::default()
+            };
+            recorder.ended(0, &timing, Outcome::Completed, &facts);
             inside += u64::from((from..to).contains(&at));
         }
     }

@@ -1,11 +1,90 @@
 //! The recorder of one phase: counts and histograms of the current interval, handed on at each rotation.
 //! Refuses arithmetic on histograms; recording is a handful of additions.
 
+use crate::endpoint::Over;
 use crate::stopwatch::Timing;
 use helenus_model::sample::{
-    FailureKind, Interval, OperationInterval, Outcome, SampleLine, Stretch, TENTH_NS, Tenth,
+    CoordinatorInterval, FailureKind, Interval, OperationInterval, Outcome, SLOWEST_KEPT,
+    SampleLine, SlowOperation, Stretch, TENTH_NS, Tenth,
 };
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// What is known of an operation that ended, beside its times.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Facts {
+    /// When its answer was here, in nanoseconds.
+    pub(crate) end_ns: u64,
+    /// Partitions that it touched, and rows that it wrote or read.
+    pub(crate) touched: (u32, u32),
+    /// What its answer came over.
+    pub(crate) over: Option<Over>,
+}
+
+/// One of the slowest operations of the interval, without its names.
+#[derive(Debug, Clone, Copy)]
+struct Slow {
+    operation: usize,
+    timing: Timing,
+    end_ns: u64,
+    over: Option<Over>,
+}
+
+impl Slow {
+    fn time_ns(&self) -> u64 {
+        self.timing.response_ns.unwrap_or(self.timing.service_ns)
+    }
+}
+
+/// The slowest operations of the interval that completed: as many as are kept, in no order.
+#[derive(Debug, Default)]
+struct Slowest {
+    kept: Vec<Slow>,
+    /// The shortest time among them, in nanoseconds, once there are as many as are kept: what is not longer is none of
+    /// the slowest.
+    shortest_ns: u64,
+}
+
+impl Slowest {
+    fn see(&mut self, slow: Slow) {
+        if slow.time_ns() <= self.shortest_ns {
+            return;
+        }
+        if self.kept.len() < SLOWEST_KEPT {
+            self.kept.push(slow);
+        } else if let Some(shortest) = self.kept.iter_mut().min_by_key(|one| one.time_ns()) {
+            *shortest = slow;
+        }
+        if self.kept.len() == SLOWEST_KEPT {
+            let times = self.kept.iter().map(Slow::time_ns);
+            self.shortest_ns = times.min().unwrap_or_default();
+        }
+    }
+
+    /// What was kept, the slowest first; nothing is kept from now on.
+    fn take(
+        &mut self,
+        names: &[String],
+        address: &dyn Fn(u32) -> Option<String>,
+    ) -> Vec<SlowOperation> {
+        self.shortest_ns = 0;
+        self.kept.sort_by_key(|one| Reverse(one.time_ns()));
+        let named = |slow: Slow| SlowOperation {
+            operation: names[slow.operation].clone(),
+            intended_ns: slow
+                .timing
+                .response_ns
+                .map(|ns| slow.end_ns.saturating_sub(ns)),
+            start_ns: slow.end_ns.saturating_sub(slow.timing.service_ns),
+            end_ns: slow.end_ns,
+            lateness_ns: slow.timing.lateness_ns,
+            coordinator: slow.over.and_then(|over| address(over.coordinator)),
+            connection: slow.over.map(|over| over.connection),
+            stream: slow.over.map(|over| over.stream),
+        };
+        self.kept.drain(..).map(named).collect()
+    }
+}
 
 /// When intervals end: on whole intervals from the start of the measurement window, and on both of its borders.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +116,11 @@ pub(crate) struct Recorder {
     names: Vec<String>,
     warmup: Vec<OperationInterval>,
     measured: Vec<OperationInterval>,
+    /// Of the warm-up and of the measurement window.
+    slowest: [Slowest; 2],
+    /// By coordinator's place, of the measurement window; empty where there is one alone.
+    coordinators: Vec<CoordinatorInterval>,
+    several: bool,
     from_ns: u64,
     tenths: Vec<Tenth>,
     first_failures: BTreeMap<FailureKind, String>,
@@ -51,10 +135,19 @@ impl Recorder {
             names,
             warmup: empty.clone(),
             measured: empty,
+            slowest: Default::default(),
+            coordinators: Vec::new(),
+            several: false,
             from_ns,
             tenths: Vec::new(),
             first_failures: BTreeMap::new(),
         }
+    }
+
+    /// Whether there is more than one coordinator: service times are then kept by coordinator, too.
+    pub(crate) fn of_several(mut self, several: bool) -> Self {
+        self.several = several;
+        self
     }
 
     fn of(&mut self, stretch: Stretch, operation: usize) -> &mut OperationInterval {
@@ -74,15 +167,30 @@ impl Recorder {
         self.of(stretch, operation).started += 1;
     }
 
-    /// An operation ended at `end_ns`.
+    /// An operation ended.
     pub(crate) fn ended(
         &mut self,
         operation: usize,
         timing: &Timing,
         outcome: Outcome,
-        end_ns: u64,
-        (partitions, rows): (u32, u32),
+        facts: &Facts,
     ) {
+        let &Facts {
+            end_ns,
+            touched: (partitions, rows),
+            over,
+        } = facts;
+        if outcome == Outcome::Completed {
+            self.slowest[timing.stretch as usize].see(Slow {
+                operation,
+                timing: *timing,
+                end_ns,
+                over,
+            });
+        }
+        if let Some(over) = over.filter(|_| self.several) {
+            self.coordinated(over, timing, outcome);
+        }
         let tenth = self.tenth(end_ns);
         tenth.ended += 1;
         tenth.service_sum_ns += timing.service_ns;
@@ -108,6 +216,23 @@ impl Recorder {
         }
     }
 
+    /// Counts an operation of the measurement window for its coordinator.
+    fn coordinated(&mut self, over: Over, timing: &Timing, outcome: Outcome) {
+        if timing.stretch != Stretch::Measured {
+            return;
+        }
+        let place = over.coordinator as usize;
+        if place >= self.coordinators.len() {
+            let one = CoordinatorInterval::default();
+            self.coordinators.resize(place + 1, one);
+        }
+        let one = &mut self.coordinators[place];
+        match outcome {
+            Outcome::Completed => one.service.record(timing.service_ns),
+            Outcome::Failed(_) => one.failed += 1,
+        }
+    }
+
     /// The tenth of a second that `at_ns` lies in; what ended before the interval (it is recorded late) counts in
     /// its first.
     fn tenth(&mut self, at_ns: u64) -> &mut Tenth {
@@ -129,15 +254,21 @@ impl Recorder {
         std::mem::take(&mut self.first_failures)
     }
 
-    /// Ends the interval: its lines, the current stretch's always, the other's if anything happened in it.
+    /// Ends the interval: its lines, the current stretch's always, the other's if anything happened in it. `address`
+    /// has the coordinators' addresses by their places.
     pub(crate) fn rotate(
         &mut self,
         now_ns: u64,
-        current: Stretch,
-        thread_cpu_ns: u64,
+        (current, thread_cpu_ns): (Stretch, u64),
+        address: &dyn Fn(u32) -> Option<String>,
     ) -> Vec<SampleLine> {
         let from_ns = std::mem::replace(&mut self.from_ns, now_ns);
         let mut tenths = std::mem::take(&mut self.tenths);
+        let coordinators = std::mem::take(&mut self.coordinators).into_iter().zip(0..);
+        let mut coordinators: BTreeMap<String, CoordinatorInterval> = coordinators
+            .filter(|(one, _)| one.failed > 0 || !one.service.is_empty())
+            .filter_map(|(one, place)| Some((address(place)?, one)))
+            .collect();
         [Stretch::Warmup, Stretch::Measured]
             .into_iter()
             .filter_map(|stretch| {
@@ -163,6 +294,11 @@ impl Recorder {
                     } else {
                         Vec::new()
                     },
+                    slowest: self.slowest[stretch as usize].take(&self.names, address),
+                    coordinators: match stretch {
+                        Stretch::Warmup => BTreeMap::new(),
+                        Stretch::Measured => std::mem::take(&mut coordinators),
+                    },
                 }))
             })
             .collect()
@@ -184,10 +320,15 @@ mod tests {
             lateness_ns: 5,
             slot_wait_ns: Some(0),
         };
-        recorder.ended(0, &timing(1000), Outcome::Completed, 10, (1, 1));
+        let at = |end_ns| Facts {
+            end_ns,
+            touched: (1, 1),
+            over: None,
+        };
+        recorder.ended(0, &timing(1000), Outcome::Completed, &at(10_000));
         let late = Outcome::Failed(FailureKind::ClientTimeout);
-        recorder.ended(0, &timing(9_000_000), late, 20, (0, 0));
-        let lines = recorder.rotate(100, Stretch::Measured, 0);
+        recorder.ended(0, &timing(9_000_000), late, &at(20_000_000));
+        let lines = recorder.rotate(100, (Stretch::Measured, 0), &|_| None);
         let SampleLine::Interval(interval) = &lines[0] else {
             panic!("{lines:?}");
         };
@@ -195,5 +336,68 @@ mod tests {
         assert_eq!((read.completed, read.failures()), (1, 1));
         assert_eq!((read.service.count(), read.response.count()), (1, 1));
         assert_eq!(read.lateness.count(), 2);
+        assert_eq!(interval.slowest.len(), 1);
+    }
+
+    #[test]
+    fn the_slowest_of_each_interval_are_kept_with_their_way() {
+        let mut recorder = Recorder::new(0, vec!["read".to_owned()], 0).of_several(true);
+        let mut interval = |services: &[u64]| {
+            for (number, service_ns) in (1..).zip(services) {
+                let timing = Timing {
+                    index: number,
+                    stretch: Stretch::Measured,
+                    service_ns: *service_ns,
+                    response_ns: Some(service_ns + 5),
+                    lateness_ns: 5,
+                    slot_wait_ns: Some(0),
+                };
+                let facts = Facts {
+                    end_ns: 1_000_000 + number,
+                    touched: (1, 1),
+                    over: Some(Over {
+                        coordinator: (number % 2) as u32,
+                        connection: 3,
+                        stream: 9,
+                    }),
+                };
+                recorder.ended(0, &timing, Outcome::Completed, &facts);
+            }
+            let address = |place| Some(format!("node {place}"));
+            let mut lines = recorder.rotate(2_000_000, (Stretch::Measured, 0), &address);
+            let Some(SampleLine::Interval(interval)) = lines.pop() else {
+                panic!("{lines:?}");
+            };
+            interval
+        };
+        // Each of 1 to 1,000, in an order that is neither up nor down.
+        let mixed: Vec<u64> = (1..=1000).map(|k| k * 7 % 1009 % 1001).collect();
+        let mut sorted = mixed.clone();
+        sorted.sort_unstable_by_key(|ns| Reverse(*ns));
+        let first = interval(&mixed);
+        let kept: Vec<u64> = first.slowest.iter().map(|one| one.time_ns() - 5).collect();
+        assert_eq!(kept, sorted[..SLOWEST_KEPT]);
+        let slowest = &first.slowest[0];
+        assert_eq!(
+            slowest.intended_ns.map(|ns| ns + 5),
+            Some(slowest.start_ns),
+            "{slowest:?}"
+        );
+        assert_eq!((slowest.connection, slowest.stream), (Some(3), Some(9)));
+        assert_eq!(
+            slowest.start_ns + slowest.time_ns() - 5,
+            slowest.end_ns,
+            "{slowest:?}"
+        );
+        let by: Vec<u64> = first
+            .coordinators
+            .values()
+            .map(|c| c.service.count())
+            .collect();
+        assert_eq!(by, [500, 500]);
+        // The next interval starts with none, however fast its operations are.
+        let next = interval(&[3, 4]);
+        let kept: Vec<u64> = next.slowest.iter().map(|one| one.time_ns() - 5).collect();
+        assert_eq!(kept, [4, 3]);
     }
 }

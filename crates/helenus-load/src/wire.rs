@@ -14,7 +14,7 @@ mod profile;
 mod statement;
 mod traffic;
 
-use crate::endpoint::{Call, Ended, Endpoint, EndpointError, Fault};
+use crate::endpoint::{Call, Ended, Endpoint, EndpointError, Fault, Over};
 use crate::poller::Poller;
 use crate::stop::Stop;
 use crate::sys;
@@ -33,6 +33,7 @@ use opening::{Opening, joined, may_coordinate};
 use statement::{Draft, Statement, envelope, is_prepared, learn, unsendable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -422,6 +423,7 @@ impl Wire {
             return Ok(());
         };
         let mut prepared = Vec::new();
+        let (node, connection) = (small(link.node), small(at));
         while let Some(view) = link.inbox.next_view()? {
             if view.header.stream < 0 {
                 // An event: only the watcher's connection asks for them.
@@ -462,6 +464,11 @@ impl Wire {
                 start_ns: slot.start_ns,
                 end_ns,
                 touched,
+                over: Some(Over {
+                    coordinator: node,
+                    connection,
+                    stream: view.header.stream,
+                }),
                 result,
             });
         }
@@ -533,6 +540,7 @@ impl Wire {
             start_ns: slot.start_ns,
             end_ns: now_ns,
             touched,
+            over: None,
             result,
         });
     }
@@ -555,6 +563,11 @@ impl Wire {
         self.nodes[link.node].links.retain(|other| *other != at);
         self.dial_missing();
     }
+}
+
+/// A place among nodes or connections.
+fn small(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 impl Endpoint for Wire {
@@ -594,6 +607,11 @@ impl Endpoint for Wire {
 
     fn partitions(&self, operation: usize, number: u64) -> u32 {
         self.traffic.partitions(operation, number)
+    }
+
+    fn coordinator(&self, place: u32) -> Option<SocketAddr> {
+        let node = self.nodes.get(place as usize)?;
+        Some(node.peer.address)
     }
 
     fn begin(&mut self, at: usize, call: Call<'_>) {

@@ -9,7 +9,7 @@ use helenus_load::null::encoded;
 use helenus_load::{Secrets, ServeEnd, serve};
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::{Compression, Phase, RunPlan};
-use helenus_model::sample::{FailureKind, SampleLine, Stage, StartMeans};
+use helenus_model::sample::{FailureKind, SLOWEST_KEPT, SampleLine, Stage, StartMeans};
 use helenus_model::samples::{Accumulator, SampleReader};
 use helenus_model::seed::Seed;
 use helenus_model::workload::Workload;
@@ -93,6 +93,60 @@ fn both_versions_carry_every_operation() {
         let most = if version == Version::V4 { 4 } else { 2 };
         assert!(server.accepted.load(Ordering::SeqCst) <= most);
     }
+}
+
+#[test]
+fn the_slowest_are_kept_with_their_way_and_each_coordinator_has_its_times() {
+    let servers = [0, 1].map(|_| Server::start(Version::V5, NEVER, Box::new(|_| done())));
+    let addresses = servers.each_ref().map(|server| server.address);
+    let plan = RunPlan {
+        endpoints: addresses.to_vec(),
+        endpoints_only: true,
+        local_data_centre: None,
+        ..plan(addresses[0], writes())
+    };
+    let (end, lines) = lines(&plan);
+    assert_eq!(end, ServeEnd::Done, "{lines:?}");
+    let known = addresses.map(|address| address.to_string());
+    let intervals = lines.iter().filter_map(|line| match line {
+        SampleLine::Interval(interval) => Some(interval),
+        _ => None,
+    });
+    let (mut kept, mut completed) = (0, 0);
+    for interval in intervals {
+        let write = &interval.operations["write"];
+        let Some(longest_ns) = write.response.max_ns() else {
+            assert!(interval.slowest.is_empty(), "{interval:?}");
+            continue;
+        };
+        let slowest = &interval.slowest[0];
+        // The histogram has three digits.
+        let apart = slowest.time_ns().abs_diff(longest_ns);
+        assert!(apart <= longest_ns / 500, "{slowest:?} {longest_ns}");
+        let of = write.completed.min(SLOWEST_KEPT as u64);
+        assert_eq!(interval.slowest.len() as u64, of);
+        for one in &interval.slowest {
+            let coordinator = one.coordinator.as_ref().expect("an address");
+            assert!(known.contains(coordinator), "{one:?}");
+            assert!(one.connection.is_some() && one.stream >= Some(0), "{one:?}");
+            assert!(one.start_ns >= one.from_ns() && one.end_ns >= one.start_ns);
+        }
+        kept += interval.slowest.len();
+        completed += write.completed;
+        let each = interval.coordinators.values();
+        let sum: u64 = each.map(|one| one.service.count()).sum();
+        assert_eq!(sum, write.completed, "{interval:?}");
+        assert!(interval.coordinators.keys().all(|at| known.contains(at)));
+    }
+    assert!(kept >= SLOWEST_KEPT && completed == 500);
+    let mut gathered = Accumulator::new(plan);
+    lines
+        .iter()
+        .for_each(|line| gathered.take(line).expect("ours"));
+    let result = gathered.finish(&|_, _| Beside::default());
+    let phase = result.expect("a result").phases.remove(0);
+    let coordinators = phase.around.coordinators;
+    assert_eq!(coordinators.len(), 2, "{coordinators:?}");
 }
 
 #[test]

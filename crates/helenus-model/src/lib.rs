@@ -95,6 +95,8 @@ pub mod telemetry;
 
 pub mod gc_log;
 
+pub mod tail;
+
 pub mod steady;
 
 pub mod overload;

@@ -11,6 +11,7 @@ use crate::sample::{
 use crate::seed::Seed;
 use crate::stats::Blocks;
 use crate::steady::Steadiness;
+use crate::tail::{Evidence, Tail};
 use crate::telemetry::Emulated;
 use crate::workload::own::Unchecked;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ mod sure;
 #[cfg(test)]
 mod tests;
 
+pub use around::{CoordinatorResult, NodeAround};
 pub use host_speed::{CoreSpeed, HostSpeed, Speed};
 
 /// Share of a measured window from which on something held for all of it.
@@ -144,9 +146,27 @@ pub struct Around {
     pub nodes_read_bytes: Option<u64>,
     /// Sent to disks by the nodes, in bytes.
     pub nodes_written_bytes: Option<u64>,
+    /// Received by the nodes over their networks, in bytes; only where each node has a network namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_received_bytes: Option<u64>,
+    /// Sent by the nodes over their networks, in bytes; as `nodes_received_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_sent_bytes: Option<u64>,
+    /// TCP segments that the nodes sent again; as `nodes_received_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes_retransmitted: Option<u64>,
+    /// The same by node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, NodeAround>,
     /// What the emulator of distance did, where the cluster has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<Emulated>,
+    /// Service times by coordinator, where there was more than one: a node's name, or its address.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coordinators: BTreeMap<String, CoordinatorResult>,
+    /// What the slowest operations overlapped; none where none were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
 }
 
 /// One operation of one phase.
@@ -334,6 +354,8 @@ pub struct Beside {
     pub outside: OutsideFacts,
     /// To be told.
     pub around: Around,
+    /// The slowest operations, and what may have made them slow.
+    pub evidence: Evidence,
 }
 
 impl PhaseResult {
@@ -401,6 +423,9 @@ impl PhaseResult {
             }),
         };
         let doubts = judge(&facts, outside);
+        let window = (end.measured_from_ns, end.measured_to_ns);
+        let around = beside.around.clone();
+        let around = around.with_evidence(&beside.evidence, window, (slow, seed.derive("tail")));
         Self {
             name: phase.name.clone(),
             rate_per_s: phase.rate_per_s,
@@ -427,7 +452,7 @@ impl PhaseResult {
                 .collect(),
             first_failures: end.first_failures.clone(),
             steadiness: steadiness.cloned(),
-            around: beside.around.clone(),
+            around,
             verdict: Verdict::of(&doubts),
             doubts,
         }

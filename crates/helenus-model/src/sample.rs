@@ -2,8 +2,11 @@
 //! Refuses summaries: counts and whole histograms only, so that later readers can merge them.
 
 mod clock;
+mod slowest;
 
 pub use clock::clock_shift;
+pub(crate) use slowest::merge_slowest;
+pub use slowest::{CoordinatorInterval, SLOWEST_KEPT, SlowOperation};
 
 use crate::format::Format;
 use crate::histogram::Histogram;
@@ -102,6 +105,12 @@ pub struct Interval {
     /// second line for the same time (operations of the other stretch) are empty. Not kept in the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenths: Vec<Tenth>,
+    /// The slowest of the operations that completed, the slowest first; at most 16.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest: Vec<SlowOperation>,
+    /// Service times by coordinator's address, where there is more than one. Not kept in the history.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coordinators: BTreeMap<String, CoordinatorInterval>,
 }
 
 /// Where the measured part of a phase begins, found in its intervals in the order in which they came.
@@ -523,6 +532,17 @@ mod tests {
                 completed: 2,
                 response_sum_ns: 5_000_000,
             }],
+            slowest: vec![SlowOperation {
+                operation: "write".to_owned(),
+                intended_ns: Some(1),
+                start_ns: 2,
+                end_ns: 9,
+                lateness_ns: 1,
+                coordinator: Some("127.0.0.1:9042".to_owned()),
+                connection: Some(0),
+                stream: Some(7),
+            }],
+            coordinators: BTreeMap::new(),
         });
         let json = line.to_json().expect("writes");
         assert!(json.starts_with(r#"{"kind":"interval""#), "{json}");
@@ -545,6 +565,8 @@ mod tests {
             thread_cpu_ns,
             operations: BTreeMap::new(),
             tenths: vec![],
+            slowest: vec![],
+            coordinators: BTreeMap::new(),
         }
     }
 

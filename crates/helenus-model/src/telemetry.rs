@@ -1,14 +1,16 @@
 //! Telemetry: what the nodes and the host did beside a run, on the run's own clock.
 //! Refuses to judge, and to guess: what could not be read is absent.
 
+use crate::sample::SlowOperation;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 mod emulator;
 mod faults;
+mod under_way;
 mod window;
 pub use emulator::{Emulated, EmulatorSample, PairSample};
 pub use faults::{FaultSeen, faults};
+pub use under_way::under_way;
 pub use window::Window;
 
 /// The name under which samples of the host are kept; no node can have it.
@@ -20,10 +22,13 @@ pub const GENERATOR: &str = "@generator";
 /// The name under which samples of the emulator of distance are kept; no node can have it.
 pub const EMULATOR: &str = "@emulator";
 
+/// The name under which the slowest operations of each interval are kept; no node can have it.
+pub const SLOWEST: &str = "@slowest";
+
 /// What was seen of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// A node's name, [`HOST`], [`GENERATOR`], [`EMULATOR`], or the target of a fault behind an `@`.
+    /// A node's name, [`HOST`], [`GENERATOR`], [`EMULATOR`], [`SLOWEST`], or the target of a fault behind an `@`.
     pub source: String,
     /// When, on the run's monotonic clock, in nanoseconds.
     pub at_ns: u64,
@@ -43,8 +48,19 @@ pub enum Seen {
     Generator(GeneratorSample),
     /// What holds packets between data centres, where the cluster has distance.
     Emulator(EmulatorSample),
+    /// The slowest operations of an interval, the slowest first; `at_ns` is the interval's end.
+    Slowest(Slowest),
     /// Something with a beginning and an end; `at_ns` is its beginning.
     Event(Event),
+}
+
+/// The slowest operations of an interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slowest {
+    /// Their phase's place in the plan.
+    pub phase: usize,
+    /// The slowest first.
+    pub operations: Vec<SlowOperation>,
 }
 
 /// A node at one moment. Counters count from the start of its process.
@@ -66,6 +82,15 @@ pub struct NodeSample {
     pub read_bytes: Option<u64>,
     /// Sent to storage so far, in bytes.
     pub written_bytes: Option<u64>,
+    /// Received over its network so far, in bytes; only where the node has a network namespace, loopback left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_bytes: Option<u64>,
+    /// Sent over its network so far, in bytes; as `received_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bytes: Option<u64>,
+    /// TCP segments that it sent again so far; as `received_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmitted: Option<u64>,
     /// Collections that stopped it, as its log has told since the run began, where that can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collections: Option<u64>,
@@ -158,6 +183,10 @@ pub enum EventKind {
     Safepoint,
     /// A compaction, or another task on SSTables, was under way.
     Compaction,
+    /// A memtable was being written to disk (the pool `MemtableFlushWriter` had something at work).
+    Flush,
+    /// Hints were being replayed (the pool `HintsDispatcher` had something at work).
+    Hints,
     /// The node's process was gone.
     Died,
     /// The node's process was stopped by a signal.
@@ -179,6 +208,8 @@ impl EventKind {
             Self::Collection => "collection",
             Self::Safepoint => "safepoint",
             Self::Compaction => "compaction",
+            Self::Flush => "flush",
+            Self::Hints => "hints",
             Self::Died => "died",
             Self::Paused => "paused",
             Self::Fault => "fault",
@@ -187,46 +218,4 @@ impl EventKind {
             Self::Membership => "membership",
         }
     }
-}
-
-/// The compactions (and other tasks on SSTables) that samples of nodes show, as events: from the first sample that has
-/// one to the next answer that has it no more, or to `until_ns`. A task may so be told too long or too short by up to
-/// the time between two samples, but on average it is not: it begins as much too late as it ends.
-pub fn compactions(readings: &[Reading], until_ns: u64) -> Vec<Reading> {
-    let mut open: BTreeMap<(&str, &str), (u64, &CompactionSample)> = BTreeMap::new();
-    let mut events = Vec::new();
-    let mut close = |source: &str, from_ns: u64, task: &CompactionSample, to_ns: u64| {
-        let text = format!("{}.{} {}", task.keyspace, task.table, task.task);
-        let what = EventKind::Compaction;
-        events.push(Reading {
-            source: source.to_owned(),
-            at_ns: from_ns,
-            seen: Seen::Event(Event { what, to_ns, text }),
-        });
-    };
-    for reading in readings {
-        let Seen::Node(node) = &reading.seen else {
-            continue;
-        };
-        if !node.answered {
-            continue;
-        }
-        let source = reading.source.as_str();
-        let under_way = |id: &str| node.compactions.iter().any(|c| c.id == id);
-        open.retain(|(of, id), (from_ns, task)| {
-            let stays = *of != source || under_way(id);
-            if !stays {
-                close(source, *from_ns, task, reading.at_ns);
-            }
-            stays
-        });
-        for task in &node.compactions {
-            open.entry((source, &task.id))
-                .or_insert((reading.at_ns, task));
-        }
-    }
-    for ((source, _), (from_ns, task)) in open {
-        close(source, from_ns, task, until_ns.max(from_ns));
-    }
-    events
 }

@@ -148,6 +148,8 @@ impl History {
                 thread_cpu_ns: row.get(5)?,
                 operations: interval_operations(&one, row.get(0)?)?,
                 tenths: Vec::new(),
+                slowest: Vec::new(),
+                coordinators: BTreeMap::new(),
             })
         })?;
         Ok(found.collect::<rusqlite::Result<_>>()?)

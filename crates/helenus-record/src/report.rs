@@ -27,6 +27,7 @@ mod rates;
 mod run;
 mod series;
 mod tables;
+mod tail;
 mod time;
 mod words;
 

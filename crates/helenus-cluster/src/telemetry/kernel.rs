@@ -9,8 +9,12 @@ use helenus_model::telemetry::{GeneratorSample, HostSample, NodeSample};
 pub(super) struct Process {
     /// User and system CPU so far, in microseconds.
     pub(super) cpu_us: u64,
-    /// Stopped by a signal.
-    pub(super) stopped: bool,
+}
+
+/// Whether the process whose main thread's `stat` this is was stopped by a signal, which stops all of its threads.
+pub(super) fn is_stopped(stat: &[u8]) -> bool {
+    let name_ends = stat.iter().rposition(|byte| *byte == b')');
+    name_ends.and_then(|at| stat.get(at + 2)) == Some(&b'T')
 }
 
 /// None when it is gone.
@@ -29,7 +33,6 @@ fn process_of(stat: &str, ticks_per_second: u64) -> Option<Process> {
     let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     Some(Process {
         cpu_us: ticks * 1_000_000 / ticks_per_second,
-        stopped: fields.first() == Some(&"T"),
     })
 }
 
@@ -37,7 +40,9 @@ fn process_of(stat: &str, ticks_per_second: u64) -> Option<Process> {
 pub(super) fn node(pid: i32, process: Process) -> Option<NodeSample> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
-    Some(node_of(process, &status, &io))
+    let mut sample = node_of(process, &status, &io);
+    network(pid, &mut sample);
+    Some(sample)
 }
 
 fn node_of(process: Process, status: &str, io: &str) -> NodeSample {
@@ -53,6 +58,45 @@ fn node_of(process: Process, status: &str, io: &str) -> NodeSample {
         written_bytes: after(io, "write_bytes:"),
         ..NodeSample::default()
     }
+}
+
+/// What a process's network namespace has received, sent and sent again, where the namespace is another than ours:
+/// in ours others send, too.
+fn network(pid: i32, sample: &mut NodeSample) {
+    let space = |whose: &str| fs::read_link(format!("/proc/{whose}/ns/net")).ok();
+    let whose = pid.to_string();
+    match (space(&whose), space("self")) {
+        (Some(theirs), Some(ours)) if theirs != ours => {}
+        _ => return,
+    }
+    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/net/{file}"));
+    if let Ok(devices) = read("dev")
+        && let Some((received, sent)) = bytes_of(&devices)
+    {
+        sample.received_bytes = Some(received);
+        sample.sent_bytes = Some(sent);
+    }
+    sample.retransmitted = read("snmp").ok().and_then(|text| retransmitted_of(&text));
+}
+
+/// Bytes received and sent over all devices of `/proc/PID/net/dev` but loopback; none where there is no other.
+fn bytes_of(devices: &str) -> Option<(u64, u64)> {
+    let each = devices.lines().filter_map(|line| {
+        let (name, counters) = line.split_once(':')?;
+        let mut counters = counters.split_whitespace().map(str::parse::<u64>);
+        let received = counters.next()?.ok()?;
+        let sent = counters.nth(7)?.ok()?;
+        (name.trim() != "lo").then_some((received, sent))
+    });
+    each.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+/// TCP segments sent again, out of `/proc/PID/net/snmp`: a line of names, then one of numbers.
+fn retransmitted_of(snmp: &str) -> Option<u64> {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let mut names = lines.next()?.split_whitespace();
+    let place = names.position(|name| name == "RetransSegs")?;
+    lines.next()?.split_whitespace().nth(place)?.parse().ok()
 }
 
 /// The first number of the line that starts so.
@@ -135,21 +179,17 @@ mod tests {
     #[test]
     fn a_process_with_any_name_is_read() {
         let stat = "77 (a) T (b) T 1 77 77 0 -1 4194560 1 0 0 0 250 50 0 0 20 0 40 0 9 1 2";
-        let expected = Process {
-            cpu_us: 3_000_000,
-            stopped: true,
-        };
+        let expected = Process { cpu_us: 3_000_000 };
         assert_eq!(process_of(stat, 100), Some(expected));
+        assert!(is_stopped(stat.as_bytes()));
+        assert!(!is_stopped(b"77 (a) T (b) S 1") && !is_stopped(b"77 (T)"));
         assert_eq!(process_of("77 (a) S 1", 100), None);
         assert_eq!(process_of("", 100), None);
     }
 
     #[test]
     fn a_node_s_memory_is_told_by_kind_and_its_disk_where_it_may_be_read() {
-        let process = Process {
-            cpu_us: 7,
-            stopped: false,
-        };
+        let process = Process { cpu_us: 7 };
         let status = "Name:\tjava\nVmRSS:\t  200 kB\nRssAnon:\t  120 kB\nRssFile:\t   79 kB\nRssShmem:\t   1 kB\n\
                       Threads:\t41\n";
         let io = "rchar: 9\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
@@ -190,5 +230,19 @@ mod tests {
         assert_eq!(schedule_of("12 34 5"), Some((12, 34)));
         assert!(host(&[own]).is_some_and(|h| h.total_us > h.busy_us));
         assert_eq!(process(i32::MAX), None);
+        // It is in our network namespace, where others send, too.
+        assert_eq!((sample.received_bytes, sample.retransmitted), (None, None));
+    }
+
+    #[test]
+    fn a_network_is_told_without_loopback_and_by_the_names_of_its_counters() {
+        let devices = "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs \
+            drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    lo:  500 5 0 0 \
+            0 0 0 0  500 5 0 0 0 0 0 0\n  eth0: 1000 9 0 0 0 0 0 0 2000 8 0 0 0 0 0 0\n  eth1:1 1 0 0 0 0 0 0 2 1 0 0 0 0 0 0\n";
+        assert_eq!(bytes_of(devices), Some((1001, 2002)));
+        assert_eq!(bytes_of("    lo: 5 5 0 0 0 0 0 0 5 5 0 0 0 0 0 0\n"), None);
+        let snmp = "Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm RtoMin OutSegs RetransSegs InErrs\nTcp: 1 200 900 17 0\n";
+        assert_eq!(retransmitted_of(snmp), Some(17));
+        assert_eq!(retransmitted_of("Tcp: OutSegs\nTcp: 9\n"), None);
     }
 }

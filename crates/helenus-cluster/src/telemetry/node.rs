@@ -3,7 +3,7 @@
 
 use super::ask::{Asker, Way};
 use super::gc_tail::GcTail;
-use super::kernel::{self, Process};
+use super::kernel;
 use crate::alive;
 use crate::upgrade::WHY_FILE;
 use helenus_model::gc_log::Stop;
@@ -67,13 +67,12 @@ impl Node {
     /// What the kernel and its log tell.
     pub(super) fn look(&mut self, at_ns: u64) {
         let found = self.pid.and_then(|pid| Some((pid, kernel::process(pid)?)));
-        let ended = self.life.see(at_ns, found);
+        if let Some(from_ns) = self.life.see(at_ns, found.map(|(pid, _)| pid)) {
+            self.died(from_ns, at_ns);
+        }
         self.sample = found
             .and_then(|(pid, process)| kernel::node(pid, process))
             .map(|sample| (at_ns, sample));
-        for (what, from_ns) in ended {
-            self.event(what, from_ns, at_ns);
-        }
         for stop in self.log.take() {
             self.collections += u64::from(matches!(stop, Stop::Collection(_)));
             self.events.extend(stop.event(&self.name));
@@ -102,19 +101,17 @@ impl Node {
 
     /// The events that are still under way, as far as they got.
     pub(super) fn finish(&mut self, at_ns: u64) -> Vec<Reading> {
-        for (what, from_ns) in self.life.under_way() {
-            self.event(what, from_ns, at_ns);
+        if let Some(from_ns) = self.life.under_way() {
+            self.died(from_ns, at_ns);
         }
         std::mem::take(&mut self.events)
     }
 
-    fn event(&mut self, what: EventKind, from_ns: u64, to_ns: u64) {
-        let text = match what {
-            EventKind::Died => match fs_err::read_to_string(self.folder.join(WHY_FILE)) {
-                Ok(why) => format!("its process was gone: {}", why.trim()),
-                Err(_) => "its process was gone".to_owned(),
-            },
-            _ => "its process was stopped by a signal".to_owned(),
+    fn died(&mut self, from_ns: u64, to_ns: u64) {
+        let what = EventKind::Died;
+        let text = match fs_err::read_to_string(self.folder.join(WHY_FILE)) {
+            Ok(why) => format!("its process was gone: {}", why.trim()),
+            Err(_) => "its process was gone".to_owned(),
         };
         self.events.push(Reading {
             source: self.name.clone(),
@@ -124,49 +121,31 @@ impl Node {
     }
 }
 
-/// Deaths and pauses of a process, out of one look after the other.
+/// Deaths of a process, out of one look after the other.
 #[derive(Debug, Default)]
 struct Life {
     /// The process that lived, and when it was last seen to.
     last: Option<(i32, u64)>,
     gone_from_ns: Option<u64>,
-    paused_from_ns: Option<u64>,
 }
 
 impl Life {
-    /// Takes the next look; tells what has ended with it, and when that started.
-    fn see(&mut self, at_ns: u64, found: Option<(i32, Process)>) -> Vec<(EventKind, u64)> {
-        let mut ended = Vec::new();
+    /// Takes the next look; since when it had been gone, where it lives again.
+    fn see(&mut self, at_ns: u64, found: Option<i32>) -> Option<u64> {
         if let Some((pid, seen_ns)) = self.last
-            && found.is_none_or(|(now, _)| now != pid)
+            && found != Some(pid)
         {
             // It died some time after it was last seen alive.
             self.gone_from_ns = Some(seen_ns);
             self.last = None;
-            let pause = self.paused_from_ns.take();
-            ended.extend(pause.map(|from| (EventKind::Paused, from)));
         }
-        let Some((pid, process)) = found else {
-            return ended;
-        };
-        self.last = Some((pid, at_ns));
-        let gone = self.gone_from_ns.take();
-        ended.extend(gone.map(|from| (EventKind::Died, from)));
-        if process.stopped {
-            self.paused_from_ns.get_or_insert(at_ns);
-        } else {
-            let pause = self.paused_from_ns.take();
-            ended.extend(pause.map(|from| (EventKind::Paused, from)));
-        }
-        ended
+        self.last = Some((found?, at_ns));
+        self.gone_from_ns.take()
     }
 
-    /// What has started and not ended.
-    fn under_way(&mut self) -> Vec<(EventKind, u64)> {
-        let gone = self.gone_from_ns.take().map(|from| (EventKind::Died, from));
-        let paused = self.paused_from_ns.take();
-        let paused = paused.map(|from| (EventKind::Paused, from));
-        gone.into_iter().chain(paused).collect()
+    /// Since when it has been gone, where it is.
+    fn under_way(&mut self) -> Option<u64> {
+        self.gone_from_ns.take()
     }
 }
 
@@ -176,34 +155,25 @@ mod tests {
 
     #[test]
     fn a_death_is_told_from_when_it_was_last_seen_alive() {
-        let process = |stopped| Process { cpu_us: 0, stopped };
-        let runs = |pid| Some((pid, process(false)));
-        let stands = |pid| Some((pid, process(true)));
         let mut life = Life::default();
         let mut told = Vec::new();
-        // Not there yet, there, paused for two looks, gone for two, there as another process, replaced at once.
+        // Not there yet, there, gone for two looks, there as another process, replaced at once, gone.
         let looks = [
             None,
-            runs(7),
-            stands(7),
-            stands(7),
-            runs(7),
+            Some(7),
+            Some(7),
             None,
             None,
-            runs(8),
-            runs(9),
-            stands(9),
+            Some(8),
+            Some(9),
+            Some(9),
+            None,
         ];
         for (at_ns, found) in (0..).zip(looks) {
-            told.extend(life.see(at_ns, found).into_iter().map(|e| (at_ns, e)));
+            told.extend(life.see(at_ns, found).map(|from| (at_ns, from)));
         }
-        let expected = [
-            (4, (EventKind::Paused, 2)),
-            (7, (EventKind::Died, 4)),
-            (8, (EventKind::Died, 7)),
-        ];
-        assert_eq!(told, expected);
-        assert_eq!(life.under_way(), [(EventKind::Paused, 9)]);
-        assert_eq!(life.under_way(), []);
+        assert_eq!(told, [(5, 2), (6, 5)]);
+        assert_eq!(life.under_way(), Some(7));
+        assert_eq!(life.under_way(), None);
     }
 }

@@ -54,6 +54,8 @@ fn interval(start_ns: u64, stretch: Stretch) -> SampleLine {
         thread_cpu_ns: 0,
         operations: BTreeMap::new(),
         tenths: vec![],
+        slowest: vec![],
+        coordinators: BTreeMap::new(),
     })
 }
 

@@ -195,7 +195,11 @@ impl<'a, E: Endpoint> Conductor<'a, E> {
         } else {
             Stretch::Measured
         };
-        for line in self.running.recorder.rotate(now_ns, stretch, used_ns) {
+        let Running {
+            recorder, endpoint, ..
+        } = &mut self.running;
+        let address = |place| Some(endpoint.coordinator(place)?.to_string());
+        for line in recorder.rotate(now_ns, (stretch, used_ns), &address) {
             output.send(line);
         }
         if let Some(ledger) = &self.running.ledger {

@@ -90,6 +90,7 @@ impl<A: FnMut(&Call<'_>) -> Answer> Endpoint for Fake<A> {
                     start_ns,
                     end_ns,
                     touched: answer.as_ref().copied().unwrap_or_default(),
+                    over: None,
                     result: answer.map(drop),
                 });
             }

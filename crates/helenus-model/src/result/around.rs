@@ -1,8 +1,49 @@
 //! What nodes and host did during a phase's measured stretch, out of the readings that were taken beside it.
 //! Refuses a sum over nodes of which one was not seen.
 
-use super::Around;
-use crate::telemetry::{EventKind, Reading, Seen, Window};
+use super::{Around, Distribution};
+use crate::histogram::Histogram;
+use crate::sample::CoordinatorInterval;
+use crate::seed::Seed;
+use crate::tail::Evidence;
+use crate::telemetry::{EventKind, NodeSample, Reading, Seen, Window};
+use serde::{Deserialize, Serialize};
+
+/// What one node did during a measurement window. What could not be seen is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeAround {
+    /// CPU, in microseconds.
+    pub cpu_us: Option<u64>,
+    /// Read from disks, in bytes.
+    pub read_bytes: Option<u64>,
+    /// Sent to disks, in bytes.
+    pub written_bytes: Option<u64>,
+    /// Received over its network, in bytes; only where it has a network namespace.
+    pub received_bytes: Option<u64>,
+    /// Sent over its network, in bytes; as `received_bytes`.
+    pub sent_bytes: Option<u64>,
+    /// TCP segments that it sent again; as `received_bytes`.
+    pub retransmitted: Option<u64>,
+}
+
+/// What one coordinator answered during a measurement window, all operations together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoordinatorResult {
+    /// Operations that it failed.
+    pub failed: u64,
+    /// Service times of those that completed; none where none did.
+    pub service: Option<Distribution>,
+}
+
+impl CoordinatorResult {
+    /// The summary of merged intervals.
+    pub fn of(merged: &CoordinatorInterval) -> Self {
+        Self {
+            failed: merged.failed,
+            service: Distribution::of(&merged.service),
+        }
+    }
+}
 
 impl Around {
     /// Of the measurement window between two moments of the run's monotonic clock, in which so many operations ended.
@@ -36,16 +77,62 @@ impl Around {
             foreign_cpu_share: window.foreign_cpu_share(),
             nodes_read_bytes: window.gained_by_nodes(|n| n.read_bytes).map(whole),
             nodes_written_bytes: window.gained_by_nodes(|n| n.written_bytes).map(whole),
+            nodes_received_bytes: window.gained_by_nodes(|n| n.received_bytes).map(whole),
+            nodes_sent_bytes: window.gained_by_nodes(|n| n.sent_bytes).map(whole),
+            nodes_retransmitted: window.gained_by_nodes(|n| n.retransmitted).map(whole),
+            nodes: window
+                .nodes()
+                .into_iter()
+                .map(|node| (node.to_owned(), by_node(&window, node)))
+                .filter(|(_, seen)| *seen != NodeAround::default())
+                .collect(),
             emulator: window.emulated(),
+            ..Self::default()
         }
+    }
+
+    /// With what is known of the slowest operations of the measurement window, whose times are these; and with nodes'
+    /// names for the addresses of coordinators.
+    pub(super) fn with_evidence(
+        mut self,
+        evidence: &Evidence,
+        window: (u64, u64),
+        (times, seed): (&Histogram, Seed),
+    ) -> Self {
+        let limits = [0.99, 0.999].map(|quantile| {
+            let ns = times.percentile_ns(quantile)?;
+            Some((ns, times.count_above(ns)))
+        });
+        self.tail = evidence.tail(window, limits, seed);
+        let coordinators = std::mem::take(&mut self.coordinators).into_iter();
+        self.coordinators = coordinators
+            .map(|(address, one)| (evidence.name_of(&address), one))
+            .collect();
+        self
+    }
+}
+
+/// What one node did.
+fn by_node(window: &Window<'_>, node: &str) -> NodeAround {
+    let gained = |counter: fn(&NodeSample) -> Option<u64>| {
+        let of_node = |seen: &Seen| match seen {
+            Seen::Node(sample) => counter(sample),
+            _ => None,
+        };
+        window.gained(node, of_node).map(whole)
+    };
+    NodeAround {
+        cpu_us: gained(|n| Some(n.cpu_us)),
+        read_bytes: gained(|n| n.read_bytes),
+        written_bytes: gained(|n| n.written_bytes),
+        received_bytes: gained(|n| n.received_bytes),
+        sent_bytes: gained(|n| n.sent_bytes),
+        retransmitted: gained(|n| n.retransmitted),
     }
 }
 
 /// Whether any sample of a node shows this.
-fn seen_of_nodes(
-    readings: &[Reading],
-    shows: impl Fn(&crate::telemetry::NodeSample) -> bool,
-) -> bool {
+fn seen_of_nodes(readings: &[Reading], shows: impl Fn(&NodeSample) -> bool) -> bool {
     readings.iter().any(|r| match &r.seen {
         Seen::Node(node) => shows(node),
         _ => false,

@@ -14,6 +14,11 @@ impl SampleLine {
             Self::Interval(interval) => {
                 shift(&mut interval.start_ns);
                 shift(&mut interval.end_ns);
+                for slow in &mut interval.slowest {
+                    slow.intended_ns.iter_mut().for_each(shift);
+                    shift(&mut slow.start_ns);
+                    shift(&mut slow.end_ns);
+                }
             }
             Self::PhaseEnd(end) => {
                 shift(&mut end.measured_from_ns);
@@ -45,7 +50,7 @@ pub fn clock_shift(own: (u64, u64), other: (u64, u64)) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Header, Interval, StartMeans, Stretch, VERSION};
+    use super::super::{Header, Interval, SlowOperation, StartMeans, Stretch, VERSION};
     use super::*;
     use crate::format::Format;
     use crate::run_plan::Pacing;
@@ -84,6 +89,17 @@ mod tests {
             thread_cpu_ns: 9,
             operations: BTreeMap::new(),
             tenths: vec![],
+            slowest: vec![SlowOperation {
+                operation: String::new(),
+                intended_ns: Some(from_s * 1_000_000_000),
+                start_ns: from_s * 1_000_000_000,
+                end_ns: to_s * 1_000_000_000,
+                lateness_ns: 3,
+                coordinator: None,
+                connection: None,
+                stream: None,
+            }],
+            coordinators: BTreeMap::new(),
         };
         let line = SampleLine::Interval(interval(101, 102));
         let SampleLine::Interval(shifted) = line.shifted(shift) else {

@@ -4,7 +4,8 @@
 use crate::overload::growth_s;
 use crate::run_plan::Phase;
 use crate::sample::{
-    Interval, MeasuredFrom, OperationInterval, PhaseEnd, Standing, Stretch, TENTH_NS, Tenth,
+    CoordinatorInterval, Interval, MeasuredFrom, OperationInterval, PhaseEnd, Standing, Stretch,
+    TENTH_NS, Tenth,
 };
 use crate::steady::{Steadiness, judge};
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ pub(super) struct Block {
     pub(super) to_ns: u64,
     pub(super) thread_cpu_ns: u64,
     pub(super) operations: BTreeMap<String, OperationInterval>,
+    pub(super) coordinators: BTreeMap<String, CoordinatorInterval>,
 }
 
 impl Block {
@@ -27,6 +29,9 @@ impl Block {
         self.thread_cpu_ns += other.thread_cpu_ns;
         for (name, one) in &other.operations {
             self.operations.entry(name.clone()).or_default().merge(one);
+        }
+        for (at, one) in &other.coordinators {
+            self.coordinators.entry(at.clone()).or_default().merge(one);
         }
     }
 }
@@ -91,6 +96,7 @@ impl Gathered {
             to_ns: interval.end_ns,
             thread_cpu_ns: interval.thread_cpu_ns,
             operations: interval.operations.clone(),
+            coordinators: interval.coordinators.clone(),
         };
         match self.blocks.last_mut() {
             Some(last) if self.in_last < self.per_block.max(1) => {

@@ -3,7 +3,7 @@
 
 use crate::run_plan::RunPlan;
 use crate::sample::{
-    Failure, Footer, Header, Interval, PhaseEnd, SampleLine, Stage, Stretch, Tenth,
+    Failure, Footer, Header, Interval, PhaseEnd, SampleLine, Stage, Stretch, Tenth, merge_slowest,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -339,6 +339,11 @@ fn add(sum: &mut Interval, other: &Interval) {
         own.completed += other.completed;
         own.response_sum_ns += other.response_sum_ns;
     }
+    merge_slowest(&mut sum.slowest, &other.slowest);
+    for (coordinator, one) in &other.coordinators {
+        let own = sum.coordinators.entry(coordinator.clone()).or_default();
+        own.merge(one);
+    }
 }
 
 #[cfg(test)]
@@ -347,7 +352,7 @@ mod tests {
     use crate::format::Format;
     use crate::histogram::Histogram;
     use crate::run_plan::{Consistency, Pacing, Phase};
-    use crate::sample::{OperationInterval, Standing, StartMeans};
+    use crate::sample::{OperationInterval, SLOWEST_KEPT, SlowOperation, Standing, StartMeans};
     use crate::seed::Seed;
     use crate::workload::Workload;
 
@@ -400,6 +405,19 @@ mod tests {
                 service_sum_ns: completed,
                 ..Tenth::default()
             }],
+            slowest: (1..=completed.min(12))
+                .map(|number| SlowOperation {
+                    operation: "write".to_owned(),
+                    intended_ns: None,
+                    start_ns: 6 * SECOND,
+                    end_ns: 6 * SECOND + number * completed,
+                    lateness_ns: 0,
+                    coordinator: None,
+                    connection: None,
+                    stream: None,
+                })
+                .collect(),
+            coordinators: BTreeMap::new(),
         })
     }
 
@@ -454,6 +472,14 @@ mod tests {
         assert!(merger.take(0, interval(1, 2_000_000, M, 11)).is_empty());
         let first = merger.take(1, interval(0, 1_000_000, M, 20));
         assert_eq!(completed(&first), [(30, 20)]);
+        // The slowest of both, the slowest first.
+        let SampleLine::Interval(both) = &first[0] else {
+            panic!("{first:?}");
+        };
+        let slowest: Vec<u64> = both.slowest.iter().map(SlowOperation::time_ns).collect();
+        assert_eq!((slowest.len(), slowest[0]), (SLOWEST_KEPT, 240));
+        assert!(slowest.is_sorted_by(|a, b| a >= b), "{slowest:?}");
+        assert!(slowest.contains(&100), "{slowest:?}");
         assert!(merger.take(0, interval(2, 0, M, 12)).is_empty());
         let second = merger.take(1, interval(2, 300_000_000, M, 41));
         assert_eq!(completed(&second), [(11, 11), (53, 41)]);

@@ -1,13 +1,14 @@
 //! The parent's side: sample lines back into values, and intervals into a result.
 //! Refuses to start or stop processes, and to average percentiles.
 
-use super::gather::Gathered;
+use super::gather::{Block, Gathered};
 use crate::format::FormatError;
 use crate::probe::Probe;
-use crate::result::{Beside, Measured, PhaseResult, RunResult};
+use crate::result::{Beside, CoordinatorResult, Measured, PhaseResult, RunResult};
 use crate::run_plan::{Phase, RunPlan};
-use crate::sample::{self, Failure, Footer, Header, SampleLine};
+use crate::sample::{self, CoordinatorInterval, Failure, Footer, Header, SampleLine};
 use crate::seed::Seed;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 /// Why sample lines could not be used.
@@ -242,8 +243,19 @@ pub fn phase_result(
         reads,
         seed: seed.derive(&format!("blocks/{}", phase.name)),
     };
-    Some(PhaseResult::new(
-        &measured,
-        &beside((from_ns, to_ns), ended),
-    ))
+    let mut beside = beside((from_ns, to_ns), ended);
+    beside.around.coordinators = coordinators(kept);
+    Some(PhaseResult::new(&measured, &beside))
+}
+
+/// What each coordinator answered; nothing where there was one alone.
+fn coordinators(blocks: &[Block]) -> BTreeMap<String, CoordinatorResult> {
+    let mut merged: BTreeMap<&str, CoordinatorInterval> = BTreeMap::new();
+    for (at, one) in blocks.iter().flat_map(|block| &block.coordinators) {
+        merged.entry(at).or_default().merge(one);
+    }
+    let several = merged.len() > 1;
+    let each = merged.iter().filter(|_| several);
+    each.map(|(at, one)| ((*at).to_owned(), CoordinatorResult::of(one)))
+        .collect()
 }

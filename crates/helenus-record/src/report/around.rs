@@ -35,7 +35,12 @@ pub(super) fn nodes(report: &RunReport<'_>, clock: Clock) -> Vec<Chart> {
                 .push((reading.at_ns, sample));
         }
     }
-    let mut charts = vec![cpu(&nodes, clock), disk(&nodes, clock)];
+    let mut charts = vec![
+        cpu(&nodes, clock),
+        disk(&nodes, clock),
+        network(&nodes, clock),
+        retransmitted(&nodes, clock),
+    ];
     charts.extend(memory(&nodes, clock));
     charts.extend([pools(&nodes, clock), compactions(&nodes, clock)]);
     charts.retain(|chart| !chart.is_empty());
@@ -95,6 +100,44 @@ fn disk(nodes: &Samples<'_>, clock: Clock) -> Chart {
             &read,
             "MiB/s",
         );
+    }
+    chart
+}
+
+/// Only of nodes with a network namespace.
+fn network(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "node-network",
+        "What each node sent and received",
+        Axis::from_zero("MiB a second"),
+        clock,
+    );
+    for (place, (name, samples)) in nodes.iter().enumerate() {
+        let sent = growth(&counter(samples, |s| s.sent_bytes), clock, 1.0 / MIB);
+        let received = growth(&counter(samples, |s| s.received_bytes), clock, 1.0 / MIB);
+        let (sent_name, received_name) = (format!("{name} sent"), format!("{name} received"));
+        chart.line(&sent_name, &role(place), Style::Solid, &sent, "MiB/s");
+        chart.line(
+            &received_name,
+            &role(place),
+            Style::Dotted,
+            &received,
+            "MiB/s",
+        );
+    }
+    chart
+}
+
+fn retransmitted(nodes: &Samples<'_>, clock: Clock) -> Chart {
+    let mut chart = Chart::over_time(
+        "node-retransmitted",
+        "TCP segments that each node sent again",
+        Axis::from_zero("segments a second"),
+        clock,
+    );
+    for (place, (name, samples)) in nodes.iter().enumerate() {
+        let again = growth(&counter(samples, |s| s.retransmitted), clock, 1.0);
+        chart.line(name, &role(place), Style::Solid, &again, "segments/s");
     }
     chart
 }

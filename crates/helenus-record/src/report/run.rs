@@ -5,7 +5,7 @@ use crate::report::RunReport;
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
-use crate::report::{around, bands, distance, events, percentiles, rates, tables, time};
+use crate::report::{around, bands, distance, events, percentiles, rates, tables, tail, time};
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::search::Report;
@@ -93,7 +93,12 @@ fn sections(report: &RunReport<'_>, found: Option<&Report>) -> Vec<Section> {
     let generator = clock.map(|c| grid(draw(time::generator(report, c))));
     let nodes = clock.map(|c| grid(draw(around::nodes(report, c))));
     let host = clock.map(|c| grid(draw(around::host(report, c))));
-    let around = result.map(tables::around_table).unwrap_or_default();
+    let around = result.map(|result| {
+        [tables::around_table, tail::nodes, tail::coordinators]
+            .map(|table| table(result))
+            .concat()
+    });
+    let around = around.unwrap_or_default();
     let generator_use = result.map(tables::generator).unwrap_or_default();
     let none = |kind: &str| {
         format!("<p class=\"note\">No telemetry of the {kind} was recorded with this run.</p>")
@@ -120,6 +125,11 @@ fn sections(report: &RunReport<'_>, found: Option<&Report>) -> Vec<Section> {
             "operations",
             "By operation",
             result.map(tables::operations).unwrap_or_default(),
+        ),
+        section(
+            "tail",
+            "Whose tail it is",
+            result.map(tail::section).unwrap_or_default(),
         ),
         section(
             "generator",

@@ -376,6 +376,8 @@ mod tests {
                 },
             )]),
             tenths: vec![],
+            slowest: vec![],
+            coordinators: std::collections::BTreeMap::new(),
         };
         let joined = joined(&[
             interval(Stretch::Warmup, 0.0, 1.0, 5),

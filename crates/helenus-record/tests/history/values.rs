@@ -89,6 +89,8 @@ pub(crate) fn interval(phase: usize, n: u64) -> Interval {
         thread_cpu_ns: 12_345_678,
         operations: BTreeMap::from([(name.to_owned(), one)]),
         tenths: Vec::new(),
+        slowest: Vec::new(),
+        coordinators: BTreeMap::new(),
     }
 }
 

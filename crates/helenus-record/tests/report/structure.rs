@@ -3,7 +3,9 @@
 
 use crate::values::{comparison, run};
 use helenus_model::comparison::Claim;
+use helenus_model::result::NodeAround;
 use helenus_model::sample::MeasuredFrom;
+use helenus_model::tail::{Cause, Overlap, Slow, Tail, TailAbove};
 use helenus_model::telemetry::Emulated;
 use helenus_record::report::{
     ComparisonReport, comparison_html, comparison_markdown, is_report, run_html, run_markdown,
@@ -111,6 +113,67 @@ fn distance_has_a_table_where_there_was_one() {
         assert!(table.contains(part), "{part} in {table}");
     }
     assert!(!table.contains("<img"), "{table}");
+}
+
+#[test]
+fn a_tail_has_a_section_with_its_causes_and_nodes_have_their_network() {
+    let mut run = run(&["write"], 12, 200);
+    let heading = "<h2>Whose tail it is</h2>";
+    assert!(!run_html(&run.report()).contains(heading));
+    let result = run.run.result.as_mut().expect("a result");
+    let around = &mut result.phases[0].around;
+    around.tail = Some(Tail {
+        p99: None,
+        p999: Some(TailAbove {
+            above_us: 51_200.0,
+            operations: 1_234,
+            judged: 30,
+            overlaps: vec![Overlap {
+                cause: Cause::Collection,
+                at: Some(HOSTILE.into()),
+                share: 0.934,
+                by_chance: Some(0.052),
+                p_holm: Some(0.004),
+                named: true,
+            }],
+        }),
+        slowest: vec![Slow {
+            operation: HOSTILE.into(),
+            at_s: 1.25,
+            time_ms: 52.0,
+            service_ms: 49.5,
+            coordinator: Some(HOSTILE.into()),
+            connection: Some(0),
+            stream: Some(17),
+            overlapped: vec![Cause::Collection],
+        }],
+    });
+    let node = NodeAround {
+        sent_bytes: Some(3 << 20),
+        retransmitted: Some(45_678),
+        ..NodeAround::default()
+    };
+    around.nodes = [(HOSTILE.to_owned(), node)].into();
+    let page = run_html(&run.report());
+    let (_, section) = page.split_once(heading).expect("a section");
+    let (section, rest) = section.split_once("</section>").expect("its end");
+    for part in [
+        "51.2",
+        "1,234",
+        "garbage collection",
+        "93 %",
+        "5.2 %",
+        "0.004",
+        "named",
+        "52.0",
+        "17",
+    ] {
+        assert!(section.contains(part), "{part} in {section}");
+    }
+    for part in ["<h3>By node</h3>", "3 MiB", "45,678"] {
+        assert!(rest.contains(part), "{part}");
+    }
+    assert!(!without_scripts(&page).contains("<img"));
 }
 
 #[test]

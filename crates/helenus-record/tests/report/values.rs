@@ -149,6 +149,8 @@ fn interval(phase: &Phase, place: usize, warm_up: bool, at: u64, samples: u64) -
             .map(|(i, share)| (share.operation.clone(), one(i as u64)))
             .collect(),
         tenths: vec![],
+        slowest: vec![],
+        coordinators: BTreeMap::new(),
     }
 }
 
@@ -233,6 +235,9 @@ fn node(at: u64, place: u64, cpu_us: u64) -> NodeSample {
         blocked_so_far: 0,
     };
     NodeSample {
+        received_bytes: None,
+        sent_bytes: None,
+        retransmitted: None,
         cpu_us,
         rss_bytes: anon + (95 << 20) + (12 << 20),
         anon_bytes: anon,

@@ -1,6 +1,7 @@
 //! `helenus bench`: flags into a request, the run live, the result as tables with its doubts.
 
 pub(crate) mod access;
+mod beside;
 pub(crate) mod distance;
 pub(crate) mod dry;
 pub(crate) mod faults;

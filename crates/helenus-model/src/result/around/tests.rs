@@ -60,6 +60,7 @@ fn events_and_disks_are_those_of_the_stretch() {
     let sample = |read: u64| NodeSample {
         read_bytes: Some(read),
         written_bytes: Some(2 * read),
+        received_bytes: Some(3 * read),
         answered: true,
         collections: Some(3),
         ..NodeSample::default()
@@ -79,4 +80,9 @@ fn events_and_disks_are_those_of_the_stretch() {
     assert_eq!(around.compaction_share, Some(0.3));
     let disks = (around.nodes_read_bytes, around.nodes_written_bytes);
     assert_eq!(disks, (Some(200), Some(400)));
+    let network = (around.nodes_received_bytes, around.nodes_sent_bytes);
+    assert_eq!(network, (Some(600), None));
+    let one = &around.nodes["node1"];
+    assert_eq!((one.read_bytes, one.received_bytes), (Some(200), Some(600)));
+    assert_eq!((one.cpu_us, one.retransmitted), (Some(0), None));
 }

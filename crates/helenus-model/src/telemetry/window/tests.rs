@@ -1,7 +1,7 @@
 //! Windows over readings whose every number is known.
 //! Refuses readings of real machines: their numbers could not be told beforehand.
 
-use super::super::{CompactionSample, GeneratorSample, compactions};
+use super::super::{CompactionSample, GeneratorSample, under_way};
 use super::*;
 
 const S: u64 = 1_000_000_000;
@@ -153,7 +153,7 @@ fn compactions_last_from_the_first_sample_to_the_next_answer_without_them() {
         node("b", 6, 0),
         at(7, Some(&["y", "x"])),
     ];
-    let events = compactions(&readings, 9 * S);
+    let events = under_way(&readings, 9 * S);
     let spans: Vec<(u64, u64)> = events
         .iter()
         .map(|r| match &r.seen {

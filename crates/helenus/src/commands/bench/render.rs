@@ -176,7 +176,7 @@ pub(crate) fn result(
         let _infallible = writeln!(text, "not checked in {}: {}", one.operation, one.what);
     }
     text.push_str(&steadiness(&result.phases, detail));
-    text.push_str(&super::distance::table(&result.phases));
+    text.push_str(&super::beside::text(&result.phases, detail));
     text.push_str(&faults::table(seen));
     let doubts = doubts(&result.phases);
     if !doubts.is_empty() {
