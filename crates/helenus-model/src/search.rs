@@ -45,8 +45,8 @@ pub fn trials(search: &Search, phases: &[PhaseResult]) -> Result<Vec<Trial>, Slo
 
 /// Operations a second that the closed loop before the trials reached; none where nothing ended.
 pub fn capacity(phases: &[PhaseResult]) -> Option<f64> {
-    let closed = phases.iter().filter(|phase| phase.rate_per_s.is_none());
-    let reached = closed.last().map(|phase| phase.achieved_per_s);
+    let mut closed = phases.iter().filter(|phase| phase.rate_per_s.is_none());
+    let reached = closed.next_back().map(|phase| phase.achieved_per_s);
     reached.filter(|rate| *rate > 0.0)
 }
 

@@ -70,7 +70,7 @@ impl History {
         under_way(&transaction, run)?;
         let sql = "UPDATE run SET plan = ? WHERE id = ?";
         transaction.execute(sql, params![plan_json(plan)?, run])?;
-        let last = plan.phases.iter().enumerate().last();
+        let last = plan.phases.iter().enumerate().next_back();
         if let Some((ordinal, phase)) = last {
             insert_phase(&transaction, run, ordinal, phase)?;
         }

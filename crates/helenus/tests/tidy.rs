@@ -100,12 +100,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tempfile", &["helenus-cluster", "xtask"]),
     // The types of the JSON formats, read from the source for their pages.
     ("syn", &["xtask"]),
-    // The load generator: the driver, its runtime, and the system calls that rustix has no safe form of; cluster control has a
-    // few such calls: mincore, a socket's stamps, a thread's priority.
+    // System calls that rustix has no safe form of: mincore, a socket's stamps, a thread's priority.
     ("libc", &["helenus-cluster", "helenus-load"]),
-    // The history: the database.
-    // What the load generator asks for of memory, counted in a test.
     ("allocation-counter", &["helenus-load"]),
+    // The history: the database.
     ("rusqlite", &["helenus-record"]),
     // The model: one young YAML parser behind one module, one form of histogram, one source of Student's t.
     (

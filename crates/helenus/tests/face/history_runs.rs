@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What differs from run to run beside the numbers that a list has in columns.
 /// Whether a busy machine disqualifies a run is not asked here.
-const FIGURES: [(&str, &str); 12] = [
+const FIGURES: [(&str, &str); 13] = [
     (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[when]"),
     (r"plan [0-9a-f]{12}", "plan [hash]"),
     (r"helenus {2,}\S+ \([^)]*\)", "helenus [version]"),
@@ -25,6 +25,8 @@ const FIGURES: [(&str, &str); 12] = [
     ),
     (r"([^ \n]) {2,}", "$1  "),
     (r"\n {2,}", "\n  "),
+    // Which operations were slowest, and what nodes used meanwhile.
+    (r"\n\nslowest(?s:.*?)\n\n\ngenerator", "\n\n\ngenerator"),
     // How many ended within a window of one second is the machine's business.
     (r"(write|read)  200  1\d\d  ", "$1  200  200  "),
 ];

@@ -55,7 +55,7 @@ fn the_highest_rate_is_searched_in_one_life_after_the_other() {
     let page = lab.path("page.html");
     let page = page.to_str().expect("UTF-8");
     lab.done(&["report", run, "--html", page]);
-    let page = std::fs::read_to_string(page).expect("a page");
+    let page = fs_err::read_to_string(page).expect("a page");
     assert!(page.contains("holds up to") && page.contains("chart-rates"));
     // Operations were not written over and over: each trial goes on where the last one ended.
     let plan = &shown["plan"];

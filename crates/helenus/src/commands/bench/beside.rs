@@ -8,6 +8,9 @@ use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
 use helenus_model::units::{Bytes, percent, thousands};
 use std::fmt::Write as _;
 
+/// Slowest operations of a phase that are listed; the JSON and the report have all that are kept.
+const SLOWEST_SHOWN: usize = 5;
+
 /// What does not overlap so much of a tail is not listed.
 const LISTED_FROM: f64 = 0.005;
 
@@ -132,7 +135,12 @@ fn slowest(phases: &[PhaseResult]) -> String {
     let mut any = false;
     for phase in phases {
         let mut name = phase.name.as_str();
-        for one in phase.around.tail.iter().flat_map(|tail| &tail.slowest) {
+        for one in phase
+            .around
+            .tail
+            .iter()
+            .flat_map(|tail| tail.slowest.iter().take(SLOWEST_SHOWN))
+        {
             any = true;
             table.row(slow(name, one));
             name = "";
