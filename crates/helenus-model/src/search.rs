@@ -11,7 +11,7 @@ mod tests;
 
 pub use curve::{Point, curve, knee};
 pub use estimate::{Estimate, Lives, estimate, rates_at};
-pub use life::{Next, end_words, next, phase_after};
+pub use life::{Next, next, phase_after};
 pub use report::{Life, LifeReport, Report, VERSION, over};
 pub use slo::{Held, Slo, SloError};
 

@@ -40,14 +40,16 @@ pub enum Next {
     Dead,
 }
 
-/// Why a life ended, in words that stand behind "the search ended: "; none where it ended as it should.
-pub fn end_words(next: Next) -> Option<&'static str> {
-    match next {
-        Next::Try(_) | Next::Known => None,
-        Next::TimeOver => Some("its time was over before the rate was known well enough"),
-        Next::NothingHolds => Some("no rate holds the threshold"),
-        Next::Unknown => Some("the trials cannot say whether the threshold holds"),
-        Next::Dead => Some("no operation ended"),
+impl Next {
+    /// Why a life is over before its rate is known well enough; none where that is not so.
+    pub fn cut_short(self) -> Option<&'static str> {
+        match self {
+            Self::Try(_) | Self::Known => None,
+            Self::TimeOver => Some("its time was over before the rate was known well enough"),
+            Self::NothingHolds => Some("no rate holds the threshold"),
+            Self::Unknown => Some("the trials cannot say whether the threshold holds"),
+            Self::Dead => Some("no operation ended"),
+        }
     }
 }
 

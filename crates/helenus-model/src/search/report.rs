@@ -1,7 +1,7 @@
 //! What a search found, `helenus.search/1`: the rate with its interval, the rate for fresh lives, each life, the curve.
 //! Refuses to give the rate of one life as that of all: with fewer than three lives it says that it is of these.
 
-use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, end_words, knee, next, trials};
+use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, knee, next, trials};
 use crate::format::Format;
 use crate::result::RunResult;
 use crate::run_plan::RunPlan;
@@ -143,7 +143,7 @@ impl LifeReport {
             closed_per_s: capacity(&life.result.phases),
             trials: tried.filter(|phase| phase.rate_per_s.is_some()).count(),
             highest: highest.filter(|_| !nothing),
-            ended: end.and_then(end_words),
+            ended: end.and_then(Next::cut_short),
         }
     }
 }

@@ -207,9 +207,9 @@ fn a_life_ends_where_nothing_holds_where_nothing_is_known_and_when_its_time_is_o
         Next::Unknown,
         Next::Dead,
     ] {
-        assert!(end_words(end).is_some());
+        assert!(end.cut_short().is_some());
     }
-    assert_eq!(end_words(Next::Known), None);
+    assert_eq!(Next::Known.cut_short(), None);
 }
 
 #[test]

@@ -206,8 +206,10 @@ fn ended(of: Searched, request: &BenchRequest, ui: &Ui) -> Result<u8, CommandErr
     if let Some(error) = of.failed {
         return Err(bench::failure(error));
     }
+    let any_said = report.curve.iter().any(|point| point.held.is_some());
     let exit = match (&report.slo, &report.highest) {
-        (Some(_), None) => code::BAR,
+        (Some(_), None) if any_said => code::BAR,
+        (Some(_), None) => code::INVALID,
         _ => 0,
     };
     let lost = of.lives.iter().find_map(|life| life.not_recorded.as_ref());
