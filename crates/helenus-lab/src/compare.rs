@@ -8,7 +8,7 @@ use helenus_model::comparison::{
 };
 use helenus_model::plan::{self, ClusterPlan};
 use helenus_model::result::RunResult;
-use helenus_model::run_plan::{Extent, RunPlan};
+use helenus_model::run_plan::{Compression, Extent, RunPlan};
 use helenus_record::{ComparisonId, History, HistoryError, RunId, RunSummary, StoredRun};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -203,6 +203,13 @@ fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
             word(serde_json::to_value(plan.consistency)),
         ),
         fact("pacing", word(serde_json::to_value(plan.pacing))),
+        fact("connections to a node", plan.connections.to_string()),
+        fact(
+            "compression",
+            plan.compression
+                .map_or("none", |Compression::Lz4| "LZ4")
+                .to_owned(),
+        ),
     ];
     for phase in &plan.phases {
         let name = &phase.name;

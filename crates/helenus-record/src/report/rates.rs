@@ -20,19 +20,19 @@ pub(super) fn found(plan: Option<&RunPlan>, result: Option<&RunResult>) -> Optio
     Some(Report::of(&[life], "", ""))
 }
 
-/// The answer and the chart.
+/// The chart, and where its knee is.
 pub(super) fn section(found: &Report) -> String {
     let knee = found.knee_per_s.map_or_else(String::new, |knee| {
         format!(
-            " Throughput divided by mean response time is highest at {}/s: the knee.",
+            "Throughput divided by mean response time is highest at {}/s: the knee.",
             words::rate(knee)
         )
     });
-    format!(
-        "<p>{}.{knee}</p>\n<div class=\"grid\">{}</div>\n",
-        html(&found.answer()),
-        chart(found).render()
-    )
+    let note = match knee.is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"note\">{}</p>\n", html(&knee)),
+    };
+    format!("{}{note}", chart(found).render())
 }
 
 fn chart(found: &Report) -> Chart {

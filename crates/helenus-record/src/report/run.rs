@@ -8,7 +8,6 @@ use crate::report::words::{self, html};
 use crate::report::{around, bands, distance, events, percentiles, rates, tables, tail, time};
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
-use helenus_model::search::Report;
 use serde_json::Value;
 
 pub(super) fn page(report: &RunReport<'_>) -> String {
@@ -26,10 +25,13 @@ pub(super) fn page(report: &RunReport<'_>) -> String {
         badge: (badge.to_owned(), style),
         facts: facts(report),
     };
-    let lead = result
-        .map(|r| format!("{}{}", tables::doubts(r), tables::figures(r)))
-        .unwrap_or_default();
-    render(&head, &lead, &sections(report, found.as_ref()))
+    // Of a search the trials together are the result: a card for each would hide it.
+    let lead = result.map(|r| match &found {
+        Some(found) => format!("{}{}", rates::section(found), tables::doubts(r)),
+        None => format!("{}{}", tables::doubts(r), tables::figures(r)),
+    });
+    let lead = lead.unwrap_or_default();
+    render(&head, &lead, &sections(report))
 }
 
 fn facts(report: &RunReport<'_>) -> Vec<String> {
@@ -56,7 +58,7 @@ fn cluster(report: &RunReport<'_>) -> Option<ClusterPlan> {
     serde_json::from_value(report.run.cluster_plan.clone()?).ok()
 }
 
-fn sections(report: &RunReport<'_>, found: Option<&Report>) -> Vec<Section> {
+fn sections(report: &RunReport<'_>) -> Vec<Section> {
     let result = report.run.result.as_ref();
     let clock = Clock::of(report.intervals);
     let bands = clock.map(|c| bands::all(report, c)).unwrap_or_default();
@@ -110,11 +112,6 @@ fn sections(report: &RunReport<'_>, found: Option<&Report>) -> Vec<Section> {
     };
     let section = |id, title, body| Section { id, title, body };
     vec![
-        section(
-            "rates",
-            "By rate",
-            found.map(rates::section).unwrap_or_default(),
-        ),
         section("time", "Over time", over_time.unwrap_or_default()),
         section(
             "percentiles",

@@ -146,6 +146,12 @@ fn searches_that_cannot_be() {
     error: --step is the length of a step, and there are no steps
     hint: give --rate-steps, --slo or --curve, or use --duration
     ");
+    shot!(with(&["--slo", "p99<10ms", "--step", "1s"]), @"
+    exit code: 2
+    --- standard error
+    error: trials of 1000 ms are too short to show whether the nodes fall behind
+    hint: give a --step of 2s or more
+    ");
     shot!(with(&["--slo", "p99<10ms", "--curve"]), @"
     exit code: 2
     --- standard error

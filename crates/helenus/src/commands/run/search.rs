@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 /// Measurement window of a trial by default.
 const STEP_MS: u64 = 5_000;
 
+/// The shortest that shows whether the nodes fall behind: it has as many tenths of a second as are judged.
+const STEP_LEAST_MS: u64 = 2_000;
+
 /// Its warm-up by default.
 const WARMUP_MS: u64 = 1_000;
 
@@ -80,6 +83,13 @@ pub(super) fn of(
             );
         }
     }
+    let step_ms = load.step.map_or(STEP_MS, ms);
+    if step_ms < STEP_LEAST_MS {
+        return refuse(
+            format!("trials of {step_ms} ms are too short to show whether the nodes fall behind"),
+            "give a --step of 2s or more".to_owned(),
+        );
+    }
     let within_ms = ms(load.within);
     let warm_ms = WARM_MOST_MS.min(within_ms / 10).max(1_000);
     (last.rate_per_s, last.ramp) = (None, None);
@@ -88,7 +98,7 @@ pub(super) fn of(
     Ok(Some(Search {
         slo: load.slo.clone(),
         within_ms,
-        step_ms: load.step.map_or(STEP_MS, ms).max(100),
+        step_ms,
         warmup_ms: match load.common.warmup {
             Some(Warmup::Time(time)) => ms(time),
             Some(Warmup::Auto) | None => WARMUP_MS,
