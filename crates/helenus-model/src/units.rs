@@ -207,6 +207,16 @@ pub fn thousands(n: u64) -> String {
     grouped(&n.to_string())
 }
 
+/// A rate in whole operations a second, with [`thousands`]; what is below zero counts as zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole and not below zero"
+)]
+pub fn whole(rate_per_s: f64) -> String {
+    thousands(rate_per_s.round().max(0.0) as u64)
+}
+
 /// A number with so many decimals. The shortest decimal form is rounded, halves away from zero.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {

@@ -5,7 +5,7 @@ use super::{Estimate, Lives, Next, Point, Slo, capacity, curve, knee, next, tria
 use crate::format::Format;
 use crate::result::RunResult;
 use crate::run_plan::RunPlan;
-use crate::units::thousands;
+use crate::units::whole;
 use serde::Serialize;
 
 /// Version of what is printed.
@@ -164,13 +164,4 @@ pub fn over(lives: &[Life<'_>]) -> Option<Lives> {
         return None;
     }
     Lives::of(&trials, capacity)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "whole operations a second"
-)]
-fn whole(rate_per_s: f64) -> String {
-    thousands(rate_per_s.round() as u64)
 }

@@ -41,6 +41,7 @@ use helenus_model::schedule::Arrivals;
 use helenus_model::secret::command_line;
 use helenus_model::seed::Seed;
 use helenus_model::topology::name_hint;
+use helenus_model::units::whole;
 use helenus_model::workload::{CustomWorkload, Query, Workload};
 use helenus_record::HistoryError;
 use std::net::SocketAddr;
@@ -562,8 +563,8 @@ impl<'a> Live<'a> {
                 chosen_per_s,
             } => self.ui.note(&format!(
                 "the probe reached {}/s; the rate is {}/s (--rate sets another)",
-                render::count(*reached_per_s),
-                render::count(*chosen_per_s)
+                whole(*reached_per_s),
+                whole(*chosen_per_s)
             )),
             LabEvent::Interval {
                 phase,

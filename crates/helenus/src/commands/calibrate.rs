@@ -7,7 +7,7 @@ use helenus_cluster::context::Context;
 use helenus_lab::calibrate::{self, CalibrateError, CalibrateRequest};
 use helenus_model::calibration::{Calibration, Step};
 use helenus_model::result::RunResult;
-use helenus_model::units::{fixed, thousands};
+use helenus_model::units::{fixed, whole};
 use std::time::{Duration, Instant};
 
 /// Loads that are measured one after the other, each with a warm-up of a third.
@@ -60,15 +60,6 @@ pub(crate) fn run(flags: &Calibrate, context: &Context, ui: &Ui) -> Result<u8, C
     })?;
     ui.result(&calibration, || text(&calibration));
     Ok(0)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate in whole operations a second"
-)]
-fn whole(rate: f64) -> String {
-    thousands(rate.round() as u64)
 }
 
 /// A line below a run's table: what of its times is the generator's, where this machine is calibrated.

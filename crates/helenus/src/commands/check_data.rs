@@ -2,7 +2,6 @@
 //! Refuses to call a table right of which only a part was read.
 
 use crate::cli::count::CheckData;
-use crate::commands::bench::render::count as rounded;
 use crate::commands::count::{gentleness, place, tell};
 use crate::commands::run::choose;
 use crate::error::{CommandError, code};
@@ -14,6 +13,7 @@ use helenus_model::format::Format;
 use helenus_model::seed::Seed;
 use helenus_model::units::human_duration;
 use helenus_model::units::thousands;
+use helenus_model::units::whole as rounded;
 use helenus_model::workload::data_seed;
 use helenus_model::workload::expected::Expected;
 use helenus_model::workload::findings::Difference;

@@ -5,7 +5,6 @@ mod render;
 
 use crate::cli::count::{ByArg, Count, ReadFlags, ReadPlace};
 use crate::commands::bench;
-use crate::commands::bench::render::count as rounded;
 use crate::error::{CommandError, code};
 use crate::ui::{Progress, Ui};
 use helenus_cluster::context::Context;
@@ -14,6 +13,7 @@ use helenus_cluster::scan::{Gentleness, ScanEvent, ScanPlace, look};
 use helenus_model::scan::ScanProgress;
 use helenus_model::units::human_duration;
 use helenus_model::units::thousands;
+use helenus_model::units::whole as rounded;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 
 use crate::cli::doors::Doors;
 use crate::cli::run::Populate;
-use crate::commands::bench::{self, render};
+use crate::commands::bench;
 use crate::commands::disturb;
 use crate::commands::run::{self, Chosen, choose_on, live_table};
 use crate::commands::up::plural;
@@ -17,7 +17,7 @@ use helenus_lab::populate::{
 use helenus_model::format::Format;
 use helenus_model::populate::{Beginning, Filling, Journal, partitions_for};
 use helenus_model::seed::Seed;
-use helenus_model::units::thousands;
+use helenus_model::units::{thousands, whole};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -268,7 +268,7 @@ fn dry_run(request: &PopulateRequest, context: &Context, ui: &Ui) -> Result<u8, 
     ui.result(&plan, || {
         let rate = request.rate_per_s.map_or_else(
             || "as fast as --in-flight allows".to_owned(),
-            |rate| format!("{} partitions a second", render::count(rate)),
+            |rate| format!("{} partitions a second", whole(rate)),
         );
         let mut text = format!(
             "{}\n{rate}, {} in flight, from partition {}\n",

@@ -2,7 +2,6 @@
 //! Refuses to start anything.
 
 use super::faults;
-use super::render::count;
 use crate::commands::up::tell_unfetched;
 use crate::error::CommandError;
 use crate::ui::{Answers, Ui};
@@ -15,7 +14,7 @@ use helenus_model::fault::script::Scripted;
 use helenus_model::format::Format;
 use helenus_model::plan::ClusterPlan;
 use helenus_model::run_plan::{Extent, Phase, Positions, Search};
-use helenus_model::units::thousands;
+use helenus_model::units::{thousands, whole};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -115,7 +114,7 @@ pub(crate) fn dry_run(
     ui.result(&plan, || {
         let rate = match request.load {
             Load::Closed => "closed loop, as fast as --in-flight allows".to_owned(),
-            Load::Open(rate) => format!("{}/s", count(rate)),
+            Load::Open(rate) => format!("{}/s", whole(rate)),
             Load::Probe => "half of what a 5 s probe reaches".to_owned(),
         };
         let mut text = plan.answer() + "\n";
@@ -164,11 +163,11 @@ pub(crate) fn planned(phase: &Phase) -> String {
     });
     let rate = match (phase.rate_per_s, phase.ramp) {
         (None, _) => "closed loop, as fast as --in-flight allows".to_owned(),
-        (Some(rate), None) => format!("{}/s", count(rate)),
+        (Some(rate), None) => format!("{}/s", whole(rate)),
         (Some(rate), Some(ramp)) => format!(
             "{} to {}/s over {} ms",
-            count(ramp.from_per_s),
-            count(rate),
+            whole(ramp.from_per_s),
+            whole(rate),
             ramp.over_ms
         ),
     };

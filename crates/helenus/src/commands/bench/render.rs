@@ -18,7 +18,7 @@ use helenus_model::result::{Confidence, Distribution, OperationResult, PhaseResu
 use helenus_model::run_plan::RunPlan;
 use helenus_model::steady::SteadyState;
 use helenus_model::telemetry::FaultSeen;
-use helenus_model::units::thousands;
+use helenus_model::units::{thousands, whole};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -360,7 +360,7 @@ fn touched(phases: &[PhaseResult]) -> String {
             continue;
         }
         #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-        let per_s = |n: u64| count(n as f64 / phase.duration_s);
+        let per_s = |n: u64| whole(n as f64 / phase.duration_s);
         // A range over partitions does not say how many it touched.
         let mut each = phase.operations.values();
         let ranges = each.any(|one| one.rows > 0 && one.partitions == 0);
@@ -409,10 +409,10 @@ fn rows(
     phase: &PhaseResult,
     name: &str,
     one: &OperationResult,
-    (whole, detail): (bool, bool),
+    (is_whole, detail): (bool, bool),
 ) {
-    let rate = if whole {
-        count(phase.achieved_per_s)
+    let rate = if is_whole {
+        whole(phase.achieved_per_s)
     } else {
         String::new()
     };
@@ -505,15 +505,4 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Caution => "valid, with cautions",
         Verdict::Invalid => "INVALID: these numbers cannot be trusted",
     }
-}
-
-/// A rate, whole.
-pub(crate) fn count(rate: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "operations a second, never negative"
-    )]
-    let whole = rate.round().max(0.0) as u64;
-    thousands(whole)
 }

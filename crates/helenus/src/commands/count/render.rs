@@ -1,12 +1,12 @@
 //! A count as people read it: the total, and tables of partitions, nodes, or the ring with a small plot.
 //! Refuses to hide that requests had to be asked again.
 
-use crate::commands::bench::render::count as rounded;
 use crate::ui::{Answers, Table};
 use helenus_model::scan::report::PartitionsTold;
 use helenus_model::scan::{CountReport, Large, NodeCount, RangeCount};
 use helenus_model::units::human_duration;
 use helenus_model::units::thousands;
+use helenus_model::units::whole as rounded;
 use std::time::Duration;
 
 /// Characters of the longest bar.

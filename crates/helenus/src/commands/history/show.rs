@@ -12,7 +12,7 @@ use helenus_model::format::Format;
 use helenus_model::result::RunResult;
 use helenus_model::sample::{Header, Interval, MeasuredFrom};
 use helenus_model::telemetry::{self, FaultSeen, Reading};
-use helenus_model::units::thousands;
+use helenus_model::units::{thousands, whole};
 use helenus_record::report::run_answer;
 use helenus_record::when::Utc;
 use helenus_record::{
@@ -235,11 +235,11 @@ pub(super) fn table(runs: &[RunSummary]) -> String {
                 None if ended && there => "–".to_owned(),
                 None => String::new(),
             };
-            let rate = phase.rate_per_s.map_or("closed".to_owned(), render::count);
+            let rate = phase.rate_per_s.map_or("closed".to_owned(), whole);
             own.extend([
                 phase.name.clone(),
                 rate,
-                phase.achieved_per_s.map_or_else(String::new, render::count),
+                phase.achieved_per_s.map_or_else(String::new, whole),
                 ms(phase.service_p99_us, true),
                 ms(phase.response_p99_us, phase.rate_per_s.is_some()),
             ]);
@@ -386,7 +386,7 @@ fn planned(phase: &Value) -> String {
     let mut text = phase["name"].as_str().unwrap_or_default().to_owned();
     match phase["rate_per_s"].as_f64() {
         Some(rate) => {
-            let _infallible = write!(text, ": {}/s", render::count(rate));
+            let _infallible = write!(text, ": {}/s", whole(rate));
         }
         None => text.push_str(": closed loop"),
     }

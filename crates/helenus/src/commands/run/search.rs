@@ -15,7 +15,7 @@ use helenus_model::nearest::nearest;
 use helenus_model::result::PhaseResult;
 use helenus_model::run_plan::{Extent, Phase, Search};
 use helenus_model::search::{Held, LifeReport, Point, Report, Slo};
-use helenus_model::units::{fixed, thousands};
+use helenus_model::units::{fixed, whole};
 use helenus_model::workload::Workload;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -316,13 +316,4 @@ fn lives(lives: &[LifeReport]) -> String {
         ]);
     }
     table.render()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "whole operations a second"
-)]
-fn whole(rate_per_s: f64) -> String {
-    thousands(rate_per_s.round() as u64)
 }
