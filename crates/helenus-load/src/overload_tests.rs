@@ -6,13 +6,13 @@ use crate::stopwatch::{Stopwatch, Wake};
 use helenus_model::doubt::DoubtKind;
 use helenus_model::result::{Beside, PhaseResult};
 use helenus_model::run_plan::Phase;
-use helenus_model::sample::{Outcome, PhaseEnd, SampleLine, Standing, Stretch};
+use helenus_model::sample::{Outcome, PhaseEnd, SampleLine, Stretch};
 use helenus_model::samples::{Gathered, phase_result};
 use helenus_model::schedule::Arrivals;
 use helenus_model::seed::Seed;
 use helenus_model::stats::Draw;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 const S: u64 = 1_000_000_000;
 /// Operations a second that the node completes when it is never idle.
@@ -107,18 +107,11 @@ fn run(phase: &Phase) -> (PhaseResult, u64) {
     }
     rotate(&mut recorder, now, now);
     gathered.take_end(PhaseEnd {
-        phase: 0,
         measured_from_ns: from,
         measured_to_ns: to,
         ended_ns: now,
         backlog: backlog.unwrap_or(0),
-        abandoned: 0,
-        cut_off: 0,
-        thread_cpu_ns: 0,
-        clock_step_ns: 0,
-        stopped_early: false,
-        standing: Standing::default(),
-        first_failures: BTreeMap::new(),
+        ..PhaseEnd::default()
     });
     let result = phase_result(&gathered, phase, &[], (0, Seed(1)), &|_, _| {
         Beside::default()

@@ -349,7 +349,7 @@ pub enum Outcome {
 }
 
 /// The end of a phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseEnd {
     /// Place of the phase in the plan.
     pub phase: usize,

@@ -4,7 +4,7 @@
 use super::*;
 use helenus_model::format::Format;
 use helenus_model::run_plan::Pacing;
-use helenus_model::sample::{self, Header, PhaseEnd, Standing, StartMeans, Stretch};
+use helenus_model::sample::{self, Header, PhaseEnd, StartMeans, Stretch};
 use helenus_model::seed::Seed;
 use helenus_model::telemetry::{GENERATOR, HOST};
 use helenus_model::workload::Workload;
@@ -82,18 +82,10 @@ fn a_measured_stretch_has_a_look_at_both_of_its_ends() {
     }
     let (from_ns, to_ns) = (begin_ns + 100_000_000, begin_ns + 400_000_000);
     let end = PhaseEnd {
-        phase: 0,
         measured_from_ns: from_ns,
         measured_to_ns: to_ns,
         ended_ns: to_ns,
-        backlog: 0,
-        abandoned: 0,
-        cut_off: 0,
-        thread_cpu_ns: 0,
-        clock_step_ns: 0,
-        stopped_early: false,
-        standing: Standing::default(),
-        first_failures: BTreeMap::new(),
+        ..PhaseEnd::default()
     };
     told += watch.see(&SampleLine::PhaseEnd(end)).len();
     assert_eq!(watch.seconds(), 0);

@@ -21,18 +21,12 @@ fn second_of_writes() -> OperationInterval {
 
 fn end(seconds: u64) -> PhaseEnd {
     PhaseEnd {
-        phase: 0,
         measured_from_ns: 5_000_000_000,
         measured_to_ns: (5 + seconds) * 1_000_000_000,
         ended_ns: (5 + seconds) * 1_000_000_000 + 1,
-        backlog: 0,
-        abandoned: 0,
-        cut_off: 0,
         thread_cpu_ns: 300_000_000,
         clock_step_ns: 12,
-        stopped_early: false,
-        standing: Standing::default(),
-        first_failures: BTreeMap::new(),
+        ..PhaseEnd::default()
     }
 }
 

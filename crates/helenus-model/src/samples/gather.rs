@@ -4,8 +4,8 @@
 use crate::overload::growth_s;
 use crate::run_plan::Phase;
 use crate::sample::{
-    CoordinatorInterval, Interval, MeasuredFrom, OperationInterval, PhaseEnd, Standing, Stretch,
-    TENTH_NS, Tenth,
+    CoordinatorInterval, Interval, MeasuredFrom, OperationInterval, PhaseEnd, Stretch, TENTH_NS,
+    Tenth,
 };
 use crate::steady::{Steadiness, judge};
 use std::collections::BTreeMap;
@@ -187,14 +187,9 @@ impl Gathered {
                 measured_from_ns: from,
                 measured_to_ns: to,
                 ended_ns: to,
-                backlog: 0,
-                abandoned: 0,
-                cut_off: 0,
                 thread_cpu_ns: self.thread_cpu_ns(),
-                clock_step_ns: 0,
                 stopped_early: true,
-                standing: Standing::default(),
-                first_failures: BTreeMap::new(),
+                ..PhaseEnd::default()
             })
         })
     }

@@ -352,7 +352,7 @@ mod tests {
     use crate::format::Format;
     use crate::histogram::Histogram;
     use crate::run_plan::{Consistency, Pacing, Phase};
-    use crate::sample::{OperationInterval, SLOWEST_KEPT, SlowOperation, Standing, StartMeans};
+    use crate::sample::{OperationInterval, SLOWEST_KEPT, SlowOperation, StartMeans};
     use crate::seed::Seed;
     use crate::workload::Workload;
 
@@ -423,18 +423,12 @@ mod tests {
 
     fn end(backlog: u64) -> SampleLine {
         SampleLine::PhaseEnd(PhaseEnd {
-            phase: 0,
             measured_from_ns: 5 * SECOND,
             measured_to_ns: 7 * SECOND,
             ended_ns: 7 * SECOND,
             backlog,
-            abandoned: 0,
-            cut_off: 0,
             thread_cpu_ns: backlog,
-            clock_step_ns: 0,
-            stopped_early: false,
-            standing: Standing::default(),
-            first_failures: BTreeMap::new(),
+            ..PhaseEnd::default()
         })
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::histogram::Histogram;
 use crate::result::{Beside, Measured};
 use crate::run_plan::{Extent, Phase, Search, Share};
-use crate::sample::{OperationInterval, PhaseEnd, Standing};
+use crate::sample::{OperationInterval, PhaseEnd};
 use crate::seed::Seed;
 use crate::stats::Draw;
 use std::collections::BTreeMap;
@@ -59,18 +59,9 @@ fn phase_of(rate_per_s: Option<f64>, seconds: u64, one: OperationInterval) -> Ph
         },
         blocks: &[&block],
         end: &PhaseEnd {
-            phase: 0,
-            measured_from_ns: 0,
             measured_to_ns: seconds * SECOND_NS,
             ended_ns: seconds * SECOND_NS,
-            backlog: 0,
-            abandoned: 0,
-            cut_off: 0,
-            thread_cpu_ns: 0,
-            clock_step_ns: 0,
-            stopped_early: false,
-            standing: Standing::default(),
-            first_failures: BTreeMap::new(),
+            ..PhaseEnd::default()
         },
         completed_within: completed,
         growth_s: None,

@@ -12,8 +12,7 @@ use helenus_model::result::{
 };
 use helenus_model::run_plan::{Pacing, Phase, RunPlan, Share};
 use helenus_model::sample::{
-    self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, Standing, StartMeans,
-    Stretch,
+    self, FailureKind, Footer, Header, Interval, OperationInterval, PhaseEnd, StartMeans, Stretch,
 };
 use helenus_model::seed::{Seed, mix};
 use helenus_model::steady::{Steadiness, SteadyState};
@@ -304,16 +303,13 @@ fn phase(plan: &RunPlan, place: usize, intervals: &[Interval]) -> PhaseResult {
         measured_to_ns: measured.last().map_or(0, |i| i.end_ns),
         ended_ns: measured.last().map_or(0, |i| i.end_ns),
         backlog: 3,
-        abandoned: 0,
-        cut_off: 0,
         thread_cpu_ns: measured.iter().map(|i| i.thread_cpu_ns).sum(),
         clock_step_ns: 12,
-        stopped_early: false,
-        standing: Standing::default(),
         first_failures: BTreeMap::from([(
             FailureKind::WriteTimeout,
             "1 of 2 replicas answered".to_owned(),
         )]),
+        ..PhaseEnd::default()
     };
     let outside = OutsideFacts {
         steal_share: Some(if place == 1 { 0.083 } else { 0.01 }),

@@ -5,7 +5,7 @@ use helenus_model::doubt::{OutsideFacts, PhaseFacts, judge};
 use helenus_model::result::{Beside, Measured};
 use helenus_model::run_plan::Phase;
 use helenus_model::sample::FailureKind;
-use helenus_model::sample::{OperationInterval, PhaseEnd, Standing};
+use helenus_model::sample::{OperationInterval, PhaseEnd};
 use helenus_model::seed::Seed;
 use helenus_model::steady::Steadiness;
 use std::collections::BTreeMap;
@@ -24,21 +24,13 @@ fn phase(failed: &[(FailureKind, u64)]) -> PhaseResult {
 
 fn of(one: OperationInterval) -> PhaseResult {
     let end = PhaseEnd {
-        phase: 0,
-        measured_from_ns: 0,
         measured_to_ns: 1_000_000_000,
         ended_ns: 1_000_000_000,
-        backlog: 0,
-        abandoned: 0,
-        cut_off: 0,
-        thread_cpu_ns: 0,
-        clock_step_ns: 0,
-        stopped_early: false,
-        standing: Standing::default(),
         first_failures: BTreeMap::from([
             (FailureKind::WriteTimeout, "1 of 2 answered".to_owned()),
             (FailureKind::Connection, "reset".to_owned()),
         ]),
+        ..PhaseEnd::default()
     };
     let merged = BTreeMap::from([("write".to_owned(), one)]);
     let plan = Phase::steady("write", 2000.0, 64, 10_000);
