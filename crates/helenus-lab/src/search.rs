@@ -1,20 +1,11 @@
 //! A search over lives: one after the other on clusters made for it, or a single one on a cluster that is there.
-//! Refuses to look at the rate to decide how many lives there are: the time alone does.
+//! Refuses to decide how many there are: `helenus_model::search::next_life` does.
 
 use crate::bench::{self, BenchError, BenchRequest, Finished, LabEvent, Where};
 use helenus_cluster::context::Context;
-use helenus_model::search::{Life, Report, over};
+use helenus_model::search::{Life, Report, Spent, next_life, over};
 use helenus_model::seed::Seed;
 use std::time::{Duration, Instant};
-
-/// Share of the time that the trials of the first life may take.
-const FIRST: f64 = 0.4;
-
-/// The same of each later life, which starts from what the ones before it found.
-const LATER: f64 = 0.25;
-
-/// Most lives.
-const MOST: usize = 24;
 
 /// What happens on the way.
 #[derive(Debug)]
@@ -23,8 +14,6 @@ pub enum SearchEvent<'a> {
     Life {
         /// Its number, from 1.
         number: usize,
-        /// The time since the search started.
-        spent: Duration,
     },
     /// From within it.
     Bench(LabEvent<'a>),
@@ -54,25 +43,23 @@ pub fn search(
     events: &mut dyn FnMut(SearchEvent<'_>),
 ) -> Result<Searched, BenchError> {
     let began = Instant::now();
-    let fresh = matches!(request.place, Where::Ephemeral(_));
     let has_bound = request.search.as_ref().is_some_and(|own| own.slo.is_some());
+    let mut spent = Spent {
+        lives: 0,
+        time: Duration::ZERO,
+        longest: Duration::ZERO,
+        several: has_bound && matches!(request.place, Where::Ephemeral(_)),
+    };
     let mut of = Searched {
         lives: Vec::new(),
         interrupted: false,
         failed: None,
     };
-    let mut longest = Duration::ZERO;
-    loop {
-        let number = of.lives.len() + 1;
-        let spent = began.elapsed();
-        events(SearchEvent::Life { number, spent });
-        let share = match (fresh && has_bound, number) {
-            (false, _) => 1.0,
-            (true, 1) => FIRST,
-            (true, _) => LATER,
-        };
-        let left = within.saturating_sub(spent).min(within.mul_f64(share));
-        let life = life(request, number, left, around(&of.lives));
+    while let Some(time) = next_life(within, &spent) {
+        let number = spent.lives + 1;
+        let before = spent.time;
+        events(SearchEvent::Life { number });
+        let life = life(request, number, time, around(&of.lives));
         let ran = bench::run(context, &life, &mut |e| events(SearchEvent::Bench(e)));
         match ran {
             Ok(finished) => {
@@ -86,12 +73,14 @@ pub fn search(
                 of.failed = Some(error).filter(|_| !of.interrupted);
             }
         }
-        longest = longest.max(began.elapsed().saturating_sub(spent));
-        let over = of.interrupted || of.failed.is_some() || of.lives.len() >= MOST;
-        if over || !fresh || !has_bound || began.elapsed() + longest > within {
-            return Ok(of);
+        spent.lives = number;
+        spent.time = began.elapsed();
+        spent.longest = spent.longest.max(spent.time.saturating_sub(before));
+        if of.interrupted || of.failed.is_some() {
+            break;
         }
     }
+    Ok(of)
 }
 
 /// The request of one life.

@@ -4,6 +4,7 @@
 mod curve;
 mod estimate;
 mod life;
+mod lives;
 mod report;
 mod slo;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod tests;
 pub use curve::{Point, curve, knee};
 pub use estimate::{Estimate, Lives, estimate, rates_at};
 pub use life::{Next, next, phase_after};
+pub use lives::{Spent, next_life};
 pub use report::{Life, LifeReport, Report, VERSION, over};
 pub use slo::{Held, Slo, SloError};
 

@@ -303,11 +303,6 @@ impl Lives {
         }
         Some(low.exp())
     }
-
-    /// Lives that say anything.
-    pub fn count(&self) -> usize {
-        self.lives
-    }
 }
 
 /// Spreads of lives that are considered: of one life there is none to see.

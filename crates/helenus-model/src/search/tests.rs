@@ -8,6 +8,7 @@ use crate::sample::{OperationInterval, PhaseEnd};
 use crate::seed::Seed;
 use crate::stats::Draw;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -15,14 +16,32 @@ const SECOND_NS: u64 = 1_000_000_000;
 const BOUND_NS: f64 = 5e6;
 
 fn asked() -> Search {
-    Search {
-        slo: Some("p99<5ms".to_owned()),
-        within_ms: 1_000_000,
-        step_ms: 5_000,
-        warmup_ms: 1_000,
-        precision: 0.08,
-        around_per_s: None,
-    }
+    Search::new(Some("p99<5ms".to_owned()), 1_000_000)
+}
+
+#[test]
+fn lives_follow_each_other_while_there_is_time() {
+    let second = Duration::from_secs;
+    let next = |lives, time, longest, several| {
+        next_life(
+            second(900),
+            &Spent {
+                lives,
+                time: second(time),
+                longest: second(longest),
+                several,
+            },
+        )
+    };
+    assert_eq!(next(0, 0, 0, true), Some(second(360)));
+    assert_eq!(next(1, 400, 400, true), Some(second(225)));
+    assert_eq!(next(3, 750, 120, true), Some(second(150)));
+    // Another one would not be over in time.
+    assert_eq!(next(3, 800, 120, true), None);
+    assert_eq!(next(24, 100, 4, true), None);
+    // On a cluster that is there, and for a curve.
+    assert_eq!(next(0, 0, 0, false), Some(second(900)));
+    assert_eq!(next(1, 60, 60, false), None);
 }
 
 /// A phase in which operations come at random moments at a rate, wait for each other, and take a time that is drawn with
@@ -81,6 +100,10 @@ fn closed(capacity_per_s: f64) -> PhaseResult {
     phase_of(None, 10, one)
 }
 
+fn capacity_of(phases: &[PhaseResult]) -> f64 {
+    capacity(phases).expect("a closed loop")
+}
+
 /// A life's phases, to its end.
 fn life(search: &Search, capacity: f64, draw: &mut Draw) -> (Vec<PhaseResult>, Next) {
     let mut phases = vec![closed(capacity)];
@@ -110,6 +133,12 @@ fn the_rate_of_a_queue_is_found_within_five_percent() {
         let lives = [super::trials(&search, &phases).expect("a threshold")];
         let found = estimate(&lives, capacity).expect("trials");
         assert!(found.low_per_s < found.rate_per_s && found.rate_per_s < found.high_per_s);
+        // Where to look next, and what is said in the end, are one posterior.
+        let [middle] = rates_at(&lives[0], (capacity_of(&phases), None), [0.5]);
+        assert!(
+            (found.rate_per_s / middle - 1.0).abs() < 0.02,
+            "{found:?}, {middle}"
+        );
         (found.rate_per_s / truth(capacity) - 1.0).abs() < 0.05
     });
     let right = right.count();

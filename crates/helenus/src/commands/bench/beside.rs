@@ -8,7 +8,7 @@ use helenus_model::tail::{Overlap, Slow, Tail, TailAbove};
 use helenus_model::units::{Bytes, percent, thousands};
 use std::fmt::Write as _;
 
-/// Slowest operations of a phase that are listed; the JSON and the report have all that are kept.
+/// Slowest operations of a phase that are listed; the JSON and the report have twice as many.
 const SLOWEST_SHOWN: usize = 5;
 
 /// What does not overlap so much of a tail is not listed.

@@ -13,27 +13,12 @@ use helenus_lab::search::{self, SearchEvent, Searched};
 use helenus_lab::{BenchRequest, LabEvent};
 use helenus_model::nearest::nearest;
 use helenus_model::result::PhaseResult;
-use helenus_model::run_plan::{Extent, Phase, Search};
+use helenus_model::run_plan::{Phase, Search};
 use helenus_model::search::{Held, LifeReport, Point, Report, Slo};
 use helenus_model::units::{fixed, whole};
 use helenus_model::workload::Workload;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
-
-/// Measurement window of a trial by default.
-const STEP_MS: u64 = 5_000;
-
-/// The shortest that shows whether the nodes fall behind: it has as many tenths of a second as are judged.
-const STEP_LEAST_MS: u64 = 2_000;
-
-/// Its warm-up by default.
-const WARMUP_MS: u64 = 1_000;
-
-/// The longest closed loop that warms the nodes before the trials.
-const WARM_MOST_MS: u64 = 20_000;
-
-/// Width of the interval of 90 % at which the rate of a life is known well enough, as a share.
-const PRECISION: f64 = 0.08;
 
 /// Columns of the longest bar.
 const BAR: usize = 30;
@@ -83,29 +68,24 @@ pub(super) fn of(
             );
         }
     }
-    let step_ms = load.step.map_or(STEP_MS, ms);
-    if step_ms < STEP_LEAST_MS {
+    let mut search = Search::new(load.slo.clone(), ms(load.within));
+    if let Some(step) = load.step {
+        search.step_ms = ms(step);
+    }
+    if let Some(Warmup::Time(time)) = load.common.warmup {
+        search.warmup_ms = ms(time);
+    }
+    if search.step_ms < Search::STEP_LEAST_MS {
         return refuse(
-            format!("trials of {step_ms} ms are too short to show whether the nodes fall behind"),
+            format!(
+                "trials of {} ms are too short to show whether the nodes fall behind",
+                search.step_ms
+            ),
             "give a --step of 2s or more".to_owned(),
         );
     }
-    let within_ms = ms(load.within);
-    let warm_ms = WARM_MOST_MS.min(within_ms / 10).max(1_000);
-    (last.rate_per_s, last.ramp) = (None, None);
-    (last.extent, last.warmup_ms) = (Extent::DurationMs(warm_ms), 0);
-    last.settle = false;
-    Ok(Some(Search {
-        slo: load.slo.clone(),
-        within_ms,
-        step_ms,
-        warmup_ms: match load.common.warmup {
-            Some(Warmup::Time(time)) => ms(time),
-            Some(Warmup::Auto) | None => WARMUP_MS,
-        },
-        precision: PRECISION,
-        around_per_s: None,
-    }))
+    *last = search.closed_loop(last);
+    Ok(Some(search))
 }
 
 /// Runs a search, and shows what it found.
@@ -154,7 +134,7 @@ struct Seen<'a> {
 impl Seen<'_> {
     fn see(&mut self, event: &SearchEvent<'_>) {
         match event {
-            SearchEvent::Life { number, .. } => {
+            SearchEvent::Life { number } => {
                 (self.number, self.trials) = (*number, 0);
                 self.prefix();
             }
