@@ -11,6 +11,7 @@ use helenus_model::stress::{Asked, percentiles, read};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Once;
 
 /// Packages that cassandra-stress wants open on a JDK 17.
 const OPEN: [&str; 13] = [
@@ -71,6 +72,19 @@ pub(crate) fn lacking() -> Option<&'static str> {
         .then_some("a comparison with cassandra-stress (install Maven: apt install maven)")
 }
 
+/// A folder with a logback.xml that logs nothing. Written once: a JVM that read half of it would print what it thinks
+/// of it among its answers.
+fn quiet(distribution: &Path) -> PathBuf {
+    static WRITTEN: Once = Once::new();
+    let folder = distribution.join("quiet");
+    WRITTEN.call_once(|| {
+        fs_err::create_dir_all(&folder).expect("a folder");
+        let text = "<configuration><root level=\"OFF\"/></configuration>";
+        fs_err::write(folder.join("logback.xml"), text).expect("writes");
+    });
+    folder
+}
+
 fn java(distribution: &Path) -> Command {
     let home = jdk_17().expect("looked for before");
     let mut command = Command::new(Path::new(&home).join("bin/java"));
@@ -81,10 +95,7 @@ fn java(distribution: &Path) -> Command {
                 .arg(format!("java.base/{package}=ALL-UNNAMED"));
         }
     }
-    let quiet = distribution.join("quiet");
-    fs_err::create_dir_all(&quiet).expect("a folder");
-    let text = "<configuration><root level=\"OFF\"/></configuration>";
-    fs_err::write(quiet.join("logback.xml"), text).expect("writes");
+    let quiet = quiet(distribution);
     let path = [quiet.display().to_string()]
         .into_iter()
         .chain(["lib/*", "tools/lib/*"].map(|jars| distribution.join(jars).display().to_string()));
@@ -94,6 +105,7 @@ fn java(distribution: &Path) -> Command {
         .arg("-Duser.language=en")
         // An exception that is thrown often keeps its message.
         .arg("-XX:-OmitStackTraceInFastThrow")
+        .arg("-Xmx512m")
         .arg("-cp")
         .arg(path.collect::<Vec<_>>().join(":"));
     command
@@ -108,7 +120,7 @@ fn ask(lines: &[String]) -> Vec<(String, bool, String)> {
         .arg(ask)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("java runs");
     let mut input = child.stdin.take().expect("is piped");
@@ -118,7 +130,13 @@ fn ask(lines: &[String]) -> Vec<(String, bool, String)> {
     writer.join().expect("no panic").expect("writes");
     let text = String::from_utf8(output.stdout).expect("is UTF-8");
     let answers: Vec<_> = text.split("=== begin\n").skip(1).collect();
-    assert_eq!(answers.len(), lines.len(), "{text}");
+    assert_eq!(
+        answers.len(),
+        lines.len(),
+        "{}: {text}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
     let answer = |text: &&str| {
         let (said, end) = text.rsplit_once("=== ").expect("an end");
         (
