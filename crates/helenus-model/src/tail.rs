@@ -47,6 +47,8 @@ pub enum Cause {
     Compaction,
     /// A node wrote a memtable to disk.
     Flush,
+    /// A node's commit log waited for the disk.
+    LogSync,
     /// A node replayed hints.
     Hints,
     /// A node was down, or a requested fault held.
@@ -70,6 +72,7 @@ impl Cause {
             Self::Safepoint => "a safepoint",
             Self::Compaction => "compaction",
             Self::Flush => "a flush",
+            Self::LogSync => "a commit log's sync",
             Self::Hints => "replay of hints",
             Self::Fault => "a fault",
             Self::Membership => "a node that joined or left",
@@ -86,6 +89,7 @@ impl Cause {
             EventKind::Safepoint => Self::Safepoint,
             EventKind::Compaction => Self::Compaction,
             EventKind::Flush => Self::Flush,
+            EventKind::LogSync => Self::LogSync,
             EventKind::Hints => Self::Hints,
             EventKind::Fault | EventKind::Killed | EventKind::Died => Self::Fault,
             EventKind::Membership => Self::Membership,

@@ -191,6 +191,8 @@ pub enum EventKind {
     Died,
     /// The node's process was stopped by a signal.
     Paused,
+    /// The thread that syncs the node's commit log waited for the disk, for 10 ms at least.
+    LogSync,
     /// A fault that was asked for held.
     Fault,
     /// A node was killed because that was asked for, and not yet started again.
@@ -212,6 +214,7 @@ impl EventKind {
             Self::Hints => "hints",
             Self::Died => "died",
             Self::Paused => "paused",
+            Self::LogSync => "log_sync",
             Self::Fault => "fault",
             Self::Killed => "killed",
             Self::NotMade => "not_made",

@@ -4,6 +4,10 @@
 use fs_err as fs;
 use helenus_model::telemetry::{GeneratorSample, HostSample, NodeSample};
 
+/// Names of the thread that syncs the commit log, in the three modes of `commitlog_sync`, as far as the kernel keeps them
+/// (Cassandra's `PeriodicCommitLogService`, `BatchCommitLogService` and `GroupCommitLogService`).
+const COMMIT_LOG_THREADS: [&str; 3] = ["PERIODIC-COMMIT", "COMMIT-LOG-WRIT", "GROUP-COMMIT-LO"];
+
 /// A process by its `stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
@@ -11,10 +15,21 @@ pub(super) struct Process {
     pub(super) cpu_us: u64,
 }
 
-/// Whether the process whose main thread's `stat` this is was stopped by a signal, which stops all of its threads.
-pub(super) fn is_stopped(stat: &[u8]) -> bool {
-    let name_ends = stat.iter().rposition(|byte| *byte == b')');
-    name_ends.and_then(|at| stat.get(at + 2)) == Some(&b'T')
+/// The state of the thread whose `stat` this is: `T` where a signal stopped its process, `D` where it waits for the disk.
+pub(super) fn state_of(stat: &[u8]) -> Option<u8> {
+    let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
+    stat.get(name_ends + 2).copied()
+}
+
+/// The thread of a node that writes its commit log to the disk; none while there is none.
+pub(super) fn commit_log_thread(pid: i32) -> Option<i32> {
+    let mut threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let is_wanted = |thread: &fs::DirEntry| {
+        let name = fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        COMMIT_LOG_THREADS.contains(&name.trim_end())
+    };
+    let wanted = threads.find(is_wanted)?;
+    wanted.file_name().to_str()?.parse().ok()
 }
 
 /// None when it is gone.
@@ -181,10 +196,30 @@ mod tests {
         let stat = "77 (a) T (b) T 1 77 77 0 -1 4194560 1 0 0 0 250 50 0 0 20 0 40 0 9 1 2";
         let expected = Process { cpu_us: 3_000_000 };
         assert_eq!(process_of(stat, 100), Some(expected));
-        assert!(is_stopped(stat.as_bytes()));
-        assert!(!is_stopped(b"77 (a) T (b) S 1") && !is_stopped(b"77 (T)"));
+        assert_eq!(state_of(stat.as_bytes()), Some(b'T'));
+        assert_eq!(state_of(b"77 (a) T (b) S 1"), Some(b'S'));
+        assert_eq!(state_of(b"77 (T)"), None);
         assert_eq!(process_of("77 (a) S 1", 100), None);
         assert_eq!(process_of("", 100), None);
+    }
+
+    #[test]
+    fn the_thread_of_the_commit_log_is_found_by_its_name() {
+        let own = rustix::process::getpid().as_raw_pid();
+        assert_eq!(commit_log_thread(own), None);
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (say, said) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("PERIODIC-COMMIT-LOG-SYNCER".into())
+            .spawn(move || {
+                let _listens = say.send(rustix::thread::gettid().as_raw_pid());
+                let _ended = ended.recv();
+            })
+            .expect("a thread");
+        let number = said.recv().expect("its number");
+        assert_eq!(commit_log_thread(own), Some(number));
+        drop(end);
+        thread.join().expect("ends");
     }
 
     #[test]

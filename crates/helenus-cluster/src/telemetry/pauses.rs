@@ -1,5 +1,6 @@
-//! Processes of nodes that a signal stops, looked for a hundred times a second: a stop of 50 ms is in any tail.
-//! Refuses all but one small file a look, kept open; what costs more is read once a second.
+//! Processes of nodes that a signal stops, and commit logs that wait for the disk, looked for a hundred times a second: a
+//! stop of 50 ms is in any tail. Refuses all but two small files a node and look, kept open; what costs more is read once a
+//! second.
 
 use super::{kernel, monotonic_ns};
 use fs_err as fs;
@@ -14,6 +15,13 @@ use std::time::Duration;
 /// Between two looks at so many nodes; with more nodes it is longer, so that looking costs no more.
 const EVERY: Duration = Duration::from_millis(10);
 const AT_ONCE: u32 = 4;
+
+/// Looks at which a commit log waits for the disk in a row, from which on it is an event: shorter ones are the disk's daily
+/// work, and in the mode `batch` there are hundreds of them a second.
+const SYNCS_FROM: u32 = 2;
+
+/// How often the thread of the commit log is looked for, once a second: a node starts it before it serves.
+const TRIES: u32 = 60;
 
 /// Longer than what is read of a `stat` up to the process's state: its number, its name of 15 bytes at most, the state.
 const READ_BYTES: usize = 64;
@@ -81,77 +89,152 @@ fn run(known: &Receiver<BTreeMap<String, i32>>, tell: &Sender<Reading>) {
                         watched.insert(node, one);
                     }
                 }
+                watched.values_mut().for_each(Watched::find_commit_log);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         for (node, one) in &mut watched {
-            let stopped = one.is_stopped();
-            let ended = one.pause.see(monotonic_ns(), stopped);
-            if let Some(span) = ended {
-                let _nobody_listens = tell.send(reading(node, span));
+            for thread in one.threads() {
+                let found = thread.is_so();
+                let ended = thread.pause.see(monotonic_ns(), found);
+                say(tell, node, thread, ended);
             }
         }
     }
     let now_ns = monotonic_ns();
     for (node, one) in &mut watched {
-        if let Some(span) = one.pause.see(now_ns, false) {
-            let _nobody_listens = tell.send(reading(node, span));
+        for thread in one.threads() {
+            let ended = thread.pause.see(now_ns, false);
+            say(tell, node, thread, ended);
         }
     }
 }
 
-fn reading(node: &str, (at_ns, to_ns): (u64, u64)) -> Reading {
-    let text = "its process was stopped by a signal".to_owned();
-    let what = EventKind::Paused;
-    Reading {
+fn say(tell: &Sender<Reading>, node: &str, thread: &Thread, ended: Option<(u64, u64)>) {
+    let Some((at_ns, to_ns)) = ended else {
+        return;
+    };
+    let event = Event {
+        what: thread.what,
+        to_ns,
+        text: thread.text.to_owned(),
+    };
+    let _nobody_listens = tell.send(Reading {
         source: node.to_owned(),
         at_ns,
-        seen: Seen::Event(Event { what, to_ns, text }),
-    }
+        seen: Seen::Event(event),
+    });
 }
 
 /// A process that is looked at.
 #[derive(Debug)]
 struct Watched {
     pid: i32,
-    stat: fs::File,
-    pause: Pause,
+    main: Thread,
+    /// None until the node has one.
+    commit_log: Option<Thread>,
+    /// How often it was looked for in vain.
+    missed: u32,
 }
 
 impl Watched {
     fn of(pid: i32) -> io::Result<Self> {
+        let main = Thread {
+            stat: stat_of(pid, pid)?,
+            state: b'T',
+            what: EventKind::Paused,
+            text: "its process was stopped by a signal",
+            pause: Pause::lasting(1),
+        };
         Ok(Self {
             pid,
-            stat: fs::File::open(format!("/proc/{pid}/task/{pid}/stat"))?,
-            pause: Pause::default(),
+            main,
+            commit_log: None,
+            missed: 0,
         })
     }
 
-    fn is_stopped(&self) -> bool {
-        let mut bytes = [0; READ_BYTES];
-        let count = self.stat.file().read_at(&mut bytes, 0).unwrap_or_default();
-        kernel::is_stopped(&bytes[..count])
+    /// Looks for the thread that it had not started yet; what is no Cassandra never has one.
+    fn find_commit_log(&mut self) {
+        if self.commit_log.is_some() || self.missed == TRIES {
+            return;
+        }
+        let thread = kernel::commit_log_thread(self.pid);
+        let stat = thread.and_then(|thread| stat_of(self.pid, thread).ok());
+        self.commit_log = stat.map(|stat| Thread {
+            stat,
+            state: b'D',
+            what: EventKind::LogSync,
+            text: "its commit log waited for the disk",
+            pause: Pause::lasting(SYNCS_FROM),
+        });
+        self.missed += 1;
+    }
+
+    fn threads(&mut self) -> impl Iterator<Item = &mut Thread> {
+        std::iter::once(&mut self.main).chain(&mut self.commit_log)
     }
 }
 
+/// A thread whose state is looked at.
+#[derive(Debug)]
+struct Thread {
+    stat: fs::File,
+    /// The state that is looked for, as the kernel writes it.
+    state: u8,
+    /// What it means.
+    what: EventKind,
+    text: &'static str,
+    pause: Pause,
+}
+
+impl Thread {
+    fn is_so(&self) -> bool {
+        let mut bytes = [0; READ_BYTES];
+        let count = self.stat.file().read_at(&mut bytes, 0).unwrap_or_default();
+        kernel::state_of(&bytes[..count]) == Some(self.state)
+    }
+}
+
+fn stat_of(pid: i32, thread: i32) -> io::Result<fs::File> {
+    fs::File::open(format!("/proc/{pid}/task/{thread}/stat"))
+}
+
 /// A pause, out of one look after the other: it begins and ends halfway between two looks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pause {
     looked_ns: Option<u64>,
     from_ns: Option<u64>,
+    /// Looks in a row that have shown it.
+    shown: u32,
+    /// As many as it takes.
+    least: u32,
 }
 
 impl Pause {
-    /// Takes the next look; from when to when the process was stopped, where it runs again.
-    fn see(&mut self, at_ns: u64, stopped: bool) -> Option<(u64, u64)> {
+    /// One that counts from so many looks in a row on.
+    fn lasting(least: u32) -> Self {
+        Self {
+            looked_ns: None,
+            from_ns: None,
+            shown: 0,
+            least,
+        }
+    }
+
+    /// Takes the next look; from when to when the thread was in its state, where it is no longer.
+    fn see(&mut self, at_ns: u64, is_so: bool) -> Option<(u64, u64)> {
         let before_ns = self.looked_ns.replace(at_ns).unwrap_or(at_ns);
         let between_ns = before_ns.midpoint(at_ns);
-        if stopped {
+        if is_so {
             self.from_ns.get_or_insert(between_ns);
+            self.shown += 1;
             return None;
         }
-        Some((self.from_ns.take()?, between_ns))
+        let shown = std::mem::take(&mut self.shown);
+        let from_ns = self.from_ns.take()?;
+        (shown >= self.least).then_some((from_ns, between_ns))
     }
 }
 
@@ -162,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_pause_lies_between_the_looks_that_do_not_show_it() {
-        let mut pause = Pause::default();
+        let mut pause = Pause::lasting(1);
         let looks = [
             (10, false),
             (20, true),
@@ -175,9 +258,17 @@ mod tests {
             .filter_map(|(at, stopped)| pause.see(at, stopped))
             .collect();
         assert_eq!(found, [(15, 35)]);
-        let mut pause = Pause::default();
+        let mut pause = Pause::lasting(1);
         assert_eq!(pause.see(10, true), None);
         assert_eq!(pause.see(30, false), Some((10, 20)));
+        // One that takes two looks.
+        let mut pause = Pause::lasting(2);
+        let looks = [(10, true), (20, false), (30, true), (40, true), (50, false)];
+        let found: Vec<(u64, u64)> = looks
+            .into_iter()
+            .filter_map(|(at, is_so)| pause.see(at, is_so))
+            .collect();
+        assert_eq!(found, [(25, 45)]);
     }
 
     #[test]

@@ -43,11 +43,12 @@ pub(super) fn block(bands: &[Band], clock: Clock) -> String {
 }
 
 /// Every kind with what a legend says of it, in the legend's order.
-pub(super) const KINDS: [(&str, &str); 13] = [
+pub(super) const KINDS: [(&str, &str); 14] = [
     ("warm-up", "warm-up, recorded separately"),
     ("cut", "cut: the warm-up continued"),
     ("compaction", "compaction under way"),
     ("flush", "memtable being flushed"),
+    ("log_sync", "commit log waited for the disk"),
     ("hints", "hints being replayed"),
     ("collection", "garbage collection that paused a node"),
     ("safepoint", "node paused for another reason"),
