@@ -188,7 +188,20 @@ pub fn jcmd(pid: i32, command: &str) -> Result<String, AttachError> {
 /// The JVM does not answer, or the jar cannot be loaded.
 pub fn load_agent(pid: i32, jar: &Path, options: &str) -> Result<(), AttachError> {
     let argument = format!("{}={options}", jar.display());
-    let (code, text) = ask(pid, ["load", "instrument", "false", &argument])?;
+    load(pid, ["instrument", "false", &argument])
+}
+
+/// Loads a native agent's library, named by its whole path, and lets it read its options.
+///
+/// # Errors
+/// The JVM does not answer, the library cannot be loaded, or it does not take the options.
+pub(crate) fn load_library(pid: i32, library: &Path, options: &str) -> Result<(), AttachError> {
+    load(pid, [&library.to_string_lossy(), "true", options])
+}
+
+/// The name of an agent, whether that is a path, and what it is to read.
+fn load(pid: i32, [agent, is_path, options]: [&str; 3]) -> Result<(), AttachError> {
+    let (code, text) = ask(pid, ["load", agent, is_path, options])?;
     // The agent's own code stands in the second line, on new JVMs behind words.
     let inner = text.trim().rsplit(' ').next().unwrap_or_default();
     if code == "0" && (inner.is_empty() || inner == "0") {

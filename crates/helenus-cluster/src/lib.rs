@@ -42,6 +42,7 @@ pub mod many;
 pub mod mbeans;
 pub mod members;
 pub mod nodetool;
+pub mod profiler;
 pub mod ready;
 pub mod remove;
 pub mod room;

@@ -370,7 +370,10 @@ impl Mbeans {
 }
 
 /// The process of a node that can be talked to.
-fn running(state: &ClusterState, plan: &NodePlan) -> Result<i32, ClusterError> {
+///
+/// # Errors
+/// It is not running, or paused.
+pub(crate) fn running(state: &ClusterState, plan: &NodePlan) -> Result<i32, ClusterError> {
     let wanted = state.nodes[&plan.name].wanted;
     let found = state::condition(plan, wanted).map_err(ClusterError::io("the node's claim"))?;
     match found {

@@ -7,10 +7,12 @@ mod kept;
 mod pods;
 mod prepare;
 mod record;
+mod request;
 mod searching;
 
 pub use self::error::BenchError;
 pub use self::event::{Elsewhere, Finished, LabEvent};
+pub use self::request::{BenchRequest, ProfileAsked, Where};
 
 use self::error::no_rate;
 use self::kept::{Counted, speed_around, store, store_phase, store_readings};
@@ -18,158 +20,36 @@ use self::pods::{clocks, without};
 use self::searching::Searching;
 use crate::distance::{ApartError, Links};
 use crate::faults::{self, Before, Faults};
-use crate::generator::{self, Agents, GeneratorError, Stand};
+use crate::flame::Profiles;
+use crate::generator::{self, GeneratorError, Stand};
 use crate::ledger;
-use crate::target::{self, Given, Target, TargetError};
+use crate::target::{self, Target, TargetError};
 use crate::watch::Watch;
 use helenus_cluster::context::Context;
 use helenus_cluster::error::ClusterError;
 use helenus_cluster::host_speed;
 use helenus_cluster::in_use::Hold;
 use helenus_cluster::kube::KubeJob;
-use helenus_cluster::lifecycle::UpRequest;
 use helenus_cluster::net::client::NetError;
 use helenus_cluster::observe;
 use helenus_cluster::ready::ReadyError;
 use helenus_cluster::remove;
 use helenus_cluster::state::ClusterState;
 use helenus_model::agent::GeneratorSeen;
-use helenus_model::bench::{Load, Shape};
-use helenus_model::doubt::{OutsideFacts, threshold};
-use helenus_model::fault::script::Scripted;
+use helenus_model::bench::Load;
+use helenus_model::doubt::OutsideFacts;
+use helenus_model::flame::ProfilePlan;
 use helenus_model::format::Format;
-use helenus_model::levels::{Cell, Distance, DistanceError, RoundTrip};
+use helenus_model::levels::{DistanceError, RoundTrip};
 use helenus_model::line::{Outcome, Place, State, Step, next};
 use helenus_model::probe::default_rate_per_s;
 use helenus_model::result::{Beside, RunResult};
-use helenus_model::run_plan::{self, Compression, Consistency, Pacing, RunPlan, Search};
+use helenus_model::run_plan::{self, RunPlan};
 use helenus_model::sample::{MeasuredFrom, SampleLine};
 use helenus_model::samples::Accumulator;
-use helenus_model::seed::Seed;
 use helenus_model::telemetry::{self, FaultSeen};
-use helenus_model::workload::{ReplicationFactor, Workload};
-use helenus_record::{History, HistoryError, RunId, RunPlace};
-use std::net::SocketAddr;
-
-/// Where the run goes.
-#[derive(Debug, Clone)]
-pub enum Where {
-    /// A cluster made for it.
-    Ephemeral(Box<UpRequest>),
-    /// A cluster of this user, by name.
-    Cluster(String),
-    /// A cluster of this user on Kubernetes; the generators are pods beside it.
-    Kube {
-        /// Its name.
-        name: String,
-        /// To get in there.
-        given: Box<Given>,
-    },
-    /// Addresses.
-    Hosts {
-        /// CQL addresses.
-        endpoints: Vec<SocketAddr>,
-        /// Exact name given with the explicit flag.
-        named: Option<String>,
-        /// To get in there.
-        given: Box<Given>,
-    },
-}
-
-/// What `bench` is asked for.
-#[derive(Debug, Clone)]
-pub struct BenchRequest {
-    /// Where.
-    pub place: Where,
-    /// Tables, statements and data.
-    pub workload: Workload,
-    /// Phases.
-    pub shape: Shape,
-    /// How operations are offered; of phases that have rates of their own the first one's.
-    pub load: Load,
-    /// Consistency level.
-    pub consistency: Consistency,
-    /// Faults on the run's time line.
-    pub faults: Vec<Scripted>,
-    /// Data centre in which the client is and whose nodes coordinate, if set; the first node's
-    /// otherwise.
-    pub client_dc: Option<String>,
-    /// How far its data centres are apart during the run; none leaves the links as they are.
-    pub distance: Option<Distance>,
-    /// Replicas of each row, if set.
-    pub replication_factor: Option<ReplicationFactor>,
-    /// Generator processes that share the load.
-    pub processes: u32,
-    /// Load agents, one for each process; none generates the load here.
-    pub agents: Agents,
-    /// Connections to each node that coordinates, of each process.
-    pub connections: u32,
-    /// How requests and answers are compressed; none leaves them as they are.
-    pub compression: Option<Compression>,
-    /// How the generator waits.
-    pub pacing: Pacing,
-    /// Root seed.
-    pub seed: Seed,
-    /// Whether a run is refused whose replication cannot serve its consistency levels.
-    pub must_be_served: bool,
-    /// Share of failures that disqualifies.
-    pub max_errors: f64,
-    /// Time between intervals, in milliseconds.
-    pub sampling_interval_ms: u64,
-    /// Age at which an operation is given up, in milliseconds.
-    pub operation_timeout_ms: u64,
-    /// How rates are tried, after the phases; none where those are all.
-    pub search: Option<Search>,
-    /// Where each write is remembered; none remembers nothing.
-    pub ledger: Option<ledger::Keep>,
-    /// Its place in a comparison of levels.
-    pub cell: Option<Cell>,
-    /// A word to find the run by.
-    pub tag: Option<String>,
-    /// Whether the history keeps it.
-    pub recorded: bool,
-    /// Its place in an experiment of several trials; none for a single run.
-    pub place_in_history: Option<RunPlace>,
-    /// The command, free of secrets.
-    pub command: String,
-    /// This program's version.
-    pub version: String,
-}
-
-impl BenchRequest {
-    /// A run of this load, kept in the history; nothing else is asked for.
-    pub fn new(place: Where, (workload, shape, load): (Workload, Shape, Load), seed: Seed) -> Self {
-        Self {
-            place,
-            workload,
-            shape,
-            load,
-            consistency: Consistency::One,
-            faults: Vec::new(),
-            client_dc: None,
-            distance: None,
-            replication_factor: None,
-            processes: 1,
-            agents: Agents::default(),
-            connections: 1,
-            compression: None,
-            pacing: Pacing::Sleep,
-            seed,
-            must_be_served: true,
-            max_errors: threshold::ERRORS,
-            sampling_interval_ms: run_plan::SAMPLING_INTERVAL_MS,
-            operation_timeout_ms: run_plan::OPERATION_TIMEOUT_MS,
-            search: None,
-            ledger: None,
-            cell: None,
-            tag: None,
-            recorded: true,
-            place_in_history: None,
-            command: String::new(),
-            version: String::new(),
-        }
-    }
-}
+use helenus_model::workload::ReplicationFactor;
+use helenus_record::{History, HistoryError, RunId};
 
 /// A run under way.
 struct Bench<'a> {
@@ -395,6 +275,9 @@ impl Bench<'_> {
             let state = target.cluster.as_ref().ok_or(BenchError::ForeignFaults)?;
             faults::check(&self.request.faults, &state.plan)?;
         }
+        if self.request.profile.is_some() && target.cluster.is_none() {
+            return Err(BenchError::ForeignProfile);
+        }
         self.cluster = target.cluster.clone();
         self.target = Some(target);
         self.take_hold();
@@ -472,8 +355,19 @@ impl Bench<'_> {
             connections: request.connections,
             compression: request.compression,
             search: request.search.clone(),
+            profile: self.profile_plan(),
             round_trips: self.round_trips.clone(),
         }
+    }
+
+    /// The node by its name, where one is profiled.
+    fn profile_plan(&self) -> Option<ProfilePlan> {
+        let asked = self.request.profile.as_ref()?;
+        let first = || Some(self.cluster.as_ref()?.plan.nodes.first()?.name.clone());
+        Some(ProfilePlan {
+            node: asked.node.clone().or_else(first)?,
+            event: asked.event,
+        })
     }
 
     fn probe(&mut self) -> Result<(), BenchError> {
@@ -484,6 +378,7 @@ impl Bench<'_> {
         let plan = RunPlan {
             faults: vec![],
             search: None,
+            profile: None,
             // What one process reaches is the rate to begin with.
             processes: 1,
             ..self.run_plan(vec![phase])
@@ -540,6 +435,10 @@ impl Bench<'_> {
         }
         self.begin_record(&plan);
         self.plan = Some(plan.clone());
+        let mut profiles = match &self.cluster {
+            Some(state) => Profiles::begin(self.context, state, &plan)?,
+            None => None,
+        };
         self.faults = match &self.cluster {
             Some(state) => {
                 Faults::begin(self.context, state, &plan).map_err(GeneratorError::Start)?
@@ -579,6 +478,12 @@ impl Bench<'_> {
                     let seen = faults.take(&mut |words, turned| {
                         events(LabEvent::Fault(words, turned));
                     });
+                    store_readings(history, &seen);
+                    watch.add(&seen);
+                }
+                if let Some(profiles) = &mut profiles {
+                    profiles.see(line);
+                    let seen = profiles.take();
                     store_readings(history, &seen);
                     watch.add(&seen);
                 }
@@ -633,6 +538,12 @@ impl Bench<'_> {
             let seen = faults.end(&mut |words, turned| events(LabEvent::Fault(words, turned)));
             store_readings(history, &seen);
             watch.add(&seen);
+        }
+        if let Some(profiles) = profiles {
+            let (seen, failed) = profiles.end();
+            store_readings(history, &seen);
+            watch.add(&seen);
+            failed.inspect(|why| events(LabEvent::NotProfiled(why)));
         }
         outside.disturbed = self.disturbed();
         let became = ran.map_err(|source| match outside.disturbed.first() {

@@ -210,6 +210,12 @@ fn facts_of_plan(plan: &RunPlan, cluster: Option<&ClusterPlan>) -> Vec<Fact> {
                 .map_or("none", |Compression::Lz4| "LZ4")
                 .to_owned(),
         ),
+        fact(
+            "profiler",
+            plan.profile
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), ToString::to_string),
+        ),
     ];
     for phase in &plan.phases {
         let name = &phase.name;

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod distance;
 pub mod experiment;
 pub mod faults;
+pub mod flame;
 pub mod generator;
 pub mod inside;
 pub mod ledger;

@@ -177,6 +177,9 @@ pub struct OutsideFacts {
     /// The generator elsewhere whose clock is known least, with the error of its times as a share of an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocks: Option<(String, f64)>,
+    /// Shares of the measurement window in which nodes were profiled, by event and node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiled: BTreeMap<String, f64>,
     /// Shares of the run for which pods were throttled at their CPU limits, by pod.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throttled: BTreeMap<String, f64>,
@@ -213,6 +216,7 @@ impl OutsideFacts {
                 .collect(),
             faults_not_made: window.not_made(),
             members: own(window.share_by_text(EventKind::Membership)),
+            profiled: window.profiled(),
             ..self.clone()
         }
     }
@@ -453,6 +457,7 @@ fn judge_telemetry(outside: &OutsideFacts, doubts: &mut Vec<Doubt>) {
         (K::Membership, &outside.members, None),
         (K::GeneratorLost, &outside.generators_lost, None),
         (K::Throttled, &outside.throttled, Some(threshold::THROTTLED)),
+        (K::Profiled, &outside.profiled, None),
     ] {
         for (words, share) in all {
             if allowed.is_some_and(|allowed| *share <= allowed) {

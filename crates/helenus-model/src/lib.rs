@@ -83,6 +83,8 @@ pub mod built_in;
 
 pub mod levels;
 
+pub mod flame;
+
 pub mod run_plan;
 
 pub mod sample;

@@ -2,6 +2,7 @@
 //! Refuses averages of percentiles: every percentile is read from merged histograms, which it carries along.
 
 use crate::doubt::{Doubt, DoubtKind, OutsideFacts, PhaseFacts, Verdict, judge};
+use crate::flame::Profiled;
 use crate::format::Format;
 use crate::histogram::Histogram;
 use crate::run_plan::{Pacing, Phase, RunPlan};
@@ -167,6 +168,9 @@ pub struct Around {
     /// What the slowest operations overlapped; none where none were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
+    /// Profiles of nodes; their stacks are among what was seen beside the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profiled>,
 }
 
 /// One operation of one phase.

@@ -7,6 +7,7 @@ mod search;
 pub use crate::access::{CredentialsReference, SecretReference, TlsReference};
 pub use crate::consistency::{Consistency, SerialConsistency};
 use crate::fault::script::Scripted;
+use crate::flame::ProfilePlan;
 use crate::format::{Format, FormatError};
 use crate::levels::{Cell, RoundTrip};
 pub use crate::positions::Positions;
@@ -90,6 +91,9 @@ pub struct RunPlan {
     /// How further phases are found, after those that are listed; none where these are all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
+    /// What is profiled in its measurement windows; none profiles nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfilePlan>,
     /// Round trips that were set for this run; empty where links were left as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<RoundTrip>,
@@ -339,6 +343,7 @@ impl RunPlan {
             connections: 1,
             compression: None,
             search: None,
+            profile: None,
             round_trips: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! Telemetry: what the nodes and the host did beside a run, on the run's own clock.
 //! Refuses to judge, and to guess: what could not be read is absent.
 
+use crate::flame::Profile;
 use crate::sample::SlowOperation;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,8 @@ pub enum Seen {
     Emulator(EmulatorSample),
     /// The slowest operations of an interval, the slowest first; `at_ns` is the interval's end.
     Slowest(Slowest),
+    /// A node's stacks; `at_ns` is the beginning of the profile.
+    Profile(Profile),
     /// Something with a beginning and an end; `at_ns` is its beginning.
     Event(Event),
 }

@@ -17,6 +17,7 @@ mod experiment_page;
 mod experiment_plot;
 mod experiment_rates;
 mod experiment_sheets;
+mod flame;
 mod levels;
 mod markdown;
 mod measured_on;
@@ -34,6 +35,7 @@ mod words;
 pub use experiment::{ExperimentReport, experiment_answer, experiment_csv, experiment_markdown};
 pub use experiment_page::experiment_html;
 pub use experiment_sheets::{Sheet, experiment_sheets};
+pub use flame::{FlameReport, flame_html, flame_svg};
 pub use measured_on::measured_on;
 pub use words::headline as run_answer;
 

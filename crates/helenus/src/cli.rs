@@ -10,6 +10,7 @@ pub(crate) mod doors;
 pub(crate) mod env;
 pub(crate) mod experiment;
 pub(crate) mod fault;
+pub(crate) mod flame;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod kube;
@@ -234,6 +235,8 @@ pub(crate) enum Verb {
     Nodetool(Nodetool),
     /// Open a node's JMX, and print how jconsole and other clients connect
     Jmx(Jmx),
+    /// Profile a node, and write a flame graph: of its CPU, allocations, locks or all threads
+    Flame(flame::Flame),
     /// Run CQL statements, or an interactive shell
     #[command(alias = "cql")]
     Cqlsh(Cqlsh),

@@ -17,6 +17,7 @@ pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod experiment;
 pub(crate) mod fault;
+pub(crate) mod flame;
 pub(crate) mod guard;
 pub(crate) mod hidden;
 pub(crate) mod history;

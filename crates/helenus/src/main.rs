@@ -130,6 +130,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::CheckData(flags) => commands::check_data::run(&flags, &context, ui),
         Verb::Ledger(flags) => commands::ledger::run(&flags, &context, ui),
         Verb::Count(flags) => commands::count::run(&flags, &context, ui),
+        Verb::Flame(flags) => commands::flame::run(&flags, &context, ui),
         Verb::Jmx(flags) => commands::jmx::run(&flags, &context, ui),
         Verb::Nodetool(flags) => commands::nodetool::run(&flags, &context, ui),
         Verb::Cqlsh(flags) => commands::cqlsh::run(&flags, &context, ui),

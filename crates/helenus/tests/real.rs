@@ -401,6 +401,10 @@ fn main() {
             telemetry::a_gc_bound_node_is_told_by_name,
         ),
         trial(
+            "a_profiled_node_shows_cassandra_s_frames",
+            telemetry::a_profiled_node_shows_cassandra_s_frames,
+        ),
+        trial(
             "a_compaction_storm_is_told_by_node",
             telemetry::a_compaction_storm_is_told_by_node,
         ),

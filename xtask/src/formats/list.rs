@@ -280,6 +280,12 @@ pub(super) const LIST: &[Entry] = &[
         ("helenus/src/commands/history/show.rs", "Listed"),
         "`history`",
     ),
+    printed(
+        "flame",
+        1,
+        ("helenus/src/commands/flame.rs", "Flamed"),
+        "`flame`",
+    ),
     kept(
         "host",
         1,

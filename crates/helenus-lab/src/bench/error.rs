@@ -47,6 +47,9 @@ pub enum BenchError {
     /// Faults are for clusters of this user's own.
     #[error("only your own clusters can have faults")]
     ForeignFaults,
+    /// Profiles are of nodes of this user's own, on this machine.
+    #[error("only nodes of your own clusters on this machine can be profiled")]
+    ForeignProfile,
     /// There is no place for the ledger.
     #[error("cannot make a folder for the ledger")]
     Ledger(#[source] std::io::Error),

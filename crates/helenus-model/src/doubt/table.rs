@@ -72,6 +72,8 @@ pub enum DoubtKind {
     ClockUnsure,
     /// A pod was throttled at its CPU limit.
     Throttled,
+    /// A node was profiled.
+    Profiled,
 }
 
 /// What is fixed about a kind of doubt: a row of the table in docs/measuring.md.
@@ -91,7 +93,7 @@ pub struct DoubtRow {
 
 impl DoubtKind {
     /// All kinds.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::BehindSchedule,
         Self::GeneratorSaturated,
         Self::GeneratorLate,
@@ -119,6 +121,7 @@ impl DoubtKind {
         Self::GeneratorLost,
         Self::ClockUnsure,
         Self::Throttled,
+        Self::Profiled,
     ];
 
     /// What is fixed about it.
@@ -305,6 +308,12 @@ impl DoubtKind {
                 "a pod was throttled at its CPU limit",
                 "on Kubernetes, a generator's or a node's, for more than 1 % of the run; names it",
                 "raise the pod's limit of processors, or leave it out: a request is enough",
+            ),
+            Self::Profiled => caution(
+                "share",
+                "a node was profiled: its times include what that costs",
+                "with `--flame`; with the event, the node and its share of the window",
+                "take the times from a run without --flame, and compare it only with runs under the same profiler",
             ),
         }
     }

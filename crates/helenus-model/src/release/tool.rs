@@ -1,4 +1,5 @@
-//! Jars that are fetched beside a release because a verb needs them: Jolokia's agent, by the JVM that loads it.
+//! Jars that are fetched beside a release because a verb needs them: Jolokia's agent, by the JVM that loads it, and the
+//! profiler.
 //! Refuses a jar without a committed SHA-256: it is code that runs inside a node.
 
 use super::Lock;
@@ -31,6 +32,11 @@ impl Tool {
             &JOLOKIA_1
         }
     }
+
+    /// The profiler: its jar holds a library for each processor.
+    pub fn async_profiler() -> &'static Self {
+        &ASYNC_PROFILER
+    }
 }
 
 // SHA-256 and sizes as Maven delivered them, twice, in November 2026.
@@ -39,6 +45,8 @@ const JOLOKIA_2_LOCK: &str = "org.jolokia\tjolokia-agent-jvm\t2.6.0\tjavaagent\t
     95c2c1230970ac0ad71b9cb556b8a55c4c6008e9ffd7745be7797f477120b6ae\t777506\n";
 const JOLOKIA_1_LOCK: &str = "org.jolokia\tjolokia-jvm\t1.7.2\t-\tany\tjolokia-jvm-1.7.2.jar\t\
     65d5645b07f7bdc22c7a1dbf060b5345b564674cc263d14f75ade2dabe80f1f2\t488818\n";
+const ASYNC_PROFILER_LOCK: &str = "tools.profiler\tasync-profiler\t4.4\t-\tany\tasync-profiler-4.4.jar\t\
+    47f321b8cdbadda2c281a612f6ac245254c81a02ce578abf782a53170ea40b37\t912286\n";
 
 static JOLOKIA_2: Tool = Tool {
     name: "jolokia-2.6.0",
@@ -51,6 +59,12 @@ static JOLOKIA_1: Tool = Tool {
     oldest_jdk: 8,
     lock_text: JOLOKIA_1_LOCK,
     lock: LazyLock::new(|| read(&JOLOKIA_1)),
+};
+static ASYNC_PROFILER: Tool = Tool {
+    name: "async-profiler-4.4",
+    oldest_jdk: 8,
+    lock_text: ASYNC_PROFILER_LOCK,
+    lock: LazyLock::new(|| read(&ASYNC_PROFILER)),
 };
 
 fn read(tool: &Tool) -> Lock {
@@ -77,5 +91,12 @@ mod tests {
         assert_eq!(file(11), "jolokia-jvm-1.7.2.jar");
         assert_eq!(file(17), "jolokia-agent-jvm-2.6.0-javaagent.jar");
         assert_eq!(file(25), "jolokia-agent-jvm-2.6.0-javaagent.jar");
+    }
+
+    #[test]
+    fn the_profiler_is_one_jar() {
+        let jars = Tool::async_profiler().lock().artifacts(Arch::here());
+        let jars: Vec<&str> = jars.map(|jar| jar.file.as_str()).collect();
+        assert_eq!(jars, ["async-profiler-4.4.jar"]);
     }
 }

@@ -2,6 +2,7 @@
 //! Refuses a sum over nodes of which one was not seen.
 
 use super::{Around, Distribution};
+use crate::flame::Profiled;
 use crate::histogram::Histogram;
 use crate::sample::CoordinatorInterval;
 use crate::seed::Seed;
@@ -87,6 +88,10 @@ impl Around {
                 .filter(|(_, seen)| *seen != NodeAround::default())
                 .collect(),
             emulator: window.emulated(),
+            profiles: window
+                .profiles()
+                .map(|(node, at_ns, profile)| Profiled::of(node, at_ns, profile))
+                .collect(),
             ..Self::default()
         }
     }

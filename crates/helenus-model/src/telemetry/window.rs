@@ -6,6 +6,7 @@ use super::{
     Seen,
 };
 use crate::fault::script::spoken_of;
+use crate::flame::{Profile, ProfilePlan};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a stretch may reach beyond the readings, as a share of it: what is missing there is taken as the rest.
@@ -195,6 +196,35 @@ impl<'a> Window<'a> {
         parts
             .into_iter()
             .map(|(text, parts)| (text, self.covered(parts)))
+            .collect()
+    }
+
+    /// Profiles that lie in the measurement window at least in part, each with its node and its beginning.
+    pub fn profiles(&self) -> impl Iterator<Item = (&'a str, u64, &'a Profile)> + use<'a> {
+        let Self {
+            readings,
+            from_ns,
+            to_ns,
+        } = *self;
+        readings.iter().filter_map(move |r| match &r.seen {
+            Seen::Profile(profile) if r.at_ns < to_ns && from_ns < profile.to_ns => {
+                Some((r.source.as_str(), r.at_ns, profile))
+            }
+            _ => None,
+        })
+    }
+
+    /// Shares of the measurement window in which nodes were profiled, by event and node.
+    pub fn profiled(&self) -> BTreeMap<String, f64> {
+        self.profiles()
+            .map(|(node, at_ns, profile)| {
+                let part = (at_ns.max(self.from_ns), profile.to_ns.min(self.to_ns));
+                let words = ProfilePlan {
+                    node: node.to_owned(),
+                    event: profile.event,
+                };
+                (words.to_string(), self.covered(vec![part]))
+            })
             .collect()
     }
 

@@ -5,7 +5,9 @@ use crate::report::RunReport;
 use crate::report::page::{Head, Section, fold, pairs, render, verbatim};
 use crate::report::series::Clock;
 use crate::report::words::{self, html};
-use crate::report::{around, bands, distance, events, percentiles, rates, tables, tail, time};
+use crate::report::{
+    around, bands, distance, events, flame, percentiles, rates, tables, tail, time,
+};
 use crate::run::ON_KEY;
 use helenus_model::plan::ClusterPlan;
 use serde_json::Value;
@@ -138,6 +140,7 @@ fn sections(report: &RunReport<'_>) -> Vec<Section> {
             "The nodes",
             format!("{around}{}", or_none(nodes, "nodes")),
         ),
+        section("flame", "Flame graphs", flame::section(report)),
         section(
             "distance",
             "The distance",

@@ -2,6 +2,7 @@
 //! Refuses to do anything with it.
 
 use super::agent::AgentFlags;
+use super::flame::EventArg;
 use clap::{Args, ValueEnum};
 use helenus_model::levels::Distance;
 use helenus_model::run_plan::PROCESSES_MOST;
@@ -60,6 +61,13 @@ pub(crate) struct CommonLoad {
     /// 'at 10s for 20s partition DC3'; without for it lasts to the end; may be repeated (`helenus fault --help`)
     #[arg(long = "fault", value_name = "WORDS")]
     pub(crate) faults: Vec<String>,
+    /// Profile a node in each measurement window, and keep the flame graph for `helenus report`; the warm-up is not
+    /// lengthened then
+    #[arg(long, value_enum, value_name = "EVENT", num_args = 0..=1, default_missing_value = "cpu", conflicts_with_all = ["hosts", "on"])]
+    pub(crate) flame: Option<EventArg>,
+    /// The node that --flame profiles [default: the first]
+    #[arg(long, value_name = "NODE", requires = "flame")]
+    pub(crate) flame_node: Option<String>,
     /// How arrivals are spread over time
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,

@@ -31,6 +31,7 @@ use std::time::Duration;
   helenus run kv --cluster wan --rate 200 --rtt 40ms
                                          at this distance, which is undone afterwards
   helenus run kv --cluster wan --rate 200 --fault 'at 10s for 20s partition DC3'
+  helenus run kv --rate 2000 --flame     what a node's CPU does meanwhile: a flame graph in `helenus report @last`
   helenus run users.yaml --ops by_name=1 --verify --cluster c --seed 7
                                          what is read must be what was written
   helenus run standard1 --ops write=1 --rate 2000 --on kube:demo --processes 2
@@ -75,7 +76,7 @@ pub(crate) struct Run {
 }
 
 /// What a search for a rate decides itself, or cannot have.
-const SEARCHES_WITHOUT: [&str; 10] = [
+const SEARCHES_WITHOUT: [&str; 11] = [
     "agents",
     "rate",
     "rate_steps",
@@ -83,6 +84,7 @@ const SEARCHES_WITHOUT: [&str; 10] = [
     "duration",
     "count",
     "faults",
+    "flame",
     "ledger",
     "on",
     "positions",

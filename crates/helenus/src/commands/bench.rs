@@ -22,7 +22,7 @@ use helenus_cluster::error::{ClusterError, NodeError, with_causes};
 use helenus_cluster::kube::KubeClusters;
 use helenus_cql::ConnectOptions;
 use helenus_cql::input;
-use helenus_lab::bench::Where;
+use helenus_lab::bench::{ProfileAsked, Where};
 use helenus_lab::calibrate;
 use helenus_lab::generator::GeneratorError;
 use helenus_lab::target::{Given, TargetError};
@@ -231,6 +231,8 @@ pub(crate) fn failure(error: BenchError) -> CommandError {
             .hint("run it again without that command".to_owned()),
         BenchError::ForeignFaults => CommandError::of(code::USAGE, &error)
             .hint("name it with --cluster, or leave --fault out".to_owned()),
+        BenchError::ForeignProfile => CommandError::of(code::USAGE, &error)
+            .hint("name your cluster with --cluster, or leave --flame out".to_owned()),
         BenchError::NoRate { kind, .. } => {
             let hint = match kind {
                 Some(kind) => kind.hint(),
@@ -292,6 +294,10 @@ pub(crate) fn with_common(
             .compression
             .map(|CompressionArg::Lz4| Compression::Lz4),
         pacing: pacing(common.pacing),
+        profile: common.flame.map(|event| ProfileAsked {
+            node: common.flame_node.clone(),
+            event: event.into(),
+        }),
         max_errors: common.max_errors,
         tag: common.tag.clone(),
         command: command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned())),
@@ -329,7 +335,7 @@ fn shape(load: &BenchLoad, workload: &Workload) -> BenchShape {
             load.common.warmup,
             load.common.duration.is_some() || load.common.count.is_some(),
             &load.common.faults,
-        ),
+        ) && load.common.flame.is_none(),
         population: load.population,
         arrivals: arrivals(load.common.arrivals),
         in_order: load.in_order,
@@ -557,6 +563,9 @@ impl<'a> Live<'a> {
                 sight.keyspaces.join(", ")
             )),
             LabEvent::Connected(_) | LabEvent::Seen(_) | LabEvent::Ended(_) => {}
+            LabEvent::NotProfiled(why) => self
+                .ui
+                .caution(&format!("a measurement window was not profiled: {why}")),
             LabEvent::Fault(words, turned) => faults::live(words, turned, self.ui),
             LabEvent::Rate {
                 reached_per_s,

@@ -111,7 +111,8 @@ fn shape(flags: &Run, workload: &Workload, chosen: &ChosenPhase) -> Result<RunSh
         in_flight: load.common.in_flight,
         extent: extent(load, count),
         warmup_ms: bench::warmup_ms(load.common.warmup, counted),
-        settle: bench::settles(load.common.warmup, bounded, &load.common.faults),
+        settle: bench::settles(load.common.warmup, bounded, &load.common.faults)
+            && load.common.flame.is_none(),
         arrivals: bench::arrivals(load.common.arrivals),
         population: load.population.or(chosen.population),
         positions,

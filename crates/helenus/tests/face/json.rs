@@ -62,6 +62,7 @@ const LINES: &[&str] = &[
     "topology links",
     "logs c",
     "jmx c --dry-run",
+    "flame c --dry-run",
     "fault c",
     "fault c pause node1 --dry-run",
     "heal c --dry-run",

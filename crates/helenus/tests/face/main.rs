@@ -12,6 +12,7 @@ mod count;
 mod distance;
 mod dry;
 mod experiment;
+mod flame;
 mod guard;
 mod help;
 mod history;

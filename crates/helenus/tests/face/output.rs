@@ -49,6 +49,7 @@ const PRINTS: &[&str] = &[
     "calibrate --each 100ms",
     "completions bash",
     "jmx c --dry-run",
+    "flame c --dry-run",
 ];
 
 /// Verbs that stand elsewhere in this file, or become another program.

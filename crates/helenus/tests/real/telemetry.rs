@@ -215,3 +215,33 @@ pub(crate) fn a_starved_generator_blames_itself() {
         assert!(doubt(&phase, other).is_none(), "{phase}");
     }
 }
+
+pub(crate) fn a_profiled_node_shows_cassandra_s_frames() {
+    let home = Home::new();
+    home.helenus(&["up", "c"]).ok();
+    let words = "run standard1 --cluster c --ops write=1 --rate 300 --duration 5s --warmup 1s --flame --format json";
+    let said = home.helenus(&words.split(' ').collect::<Vec<_>>());
+    let phase = phase(&said);
+    let profile = &phase["around"]["profiles"][0];
+    assert_eq!(
+        (&profile["node"], &profile["event"]),
+        (&"node1".into(), &"cpu".into()),
+        "{said}"
+    );
+    assert!(profile["samples"].as_u64() > Some(0), "{said}");
+    // The measurement window, and nothing of the warm-up.
+    let seconds = profile["seconds"].as_f64().expect("a length");
+    assert!((4.5..5.9).contains(&seconds), "{seconds} s");
+    assert!(doubt(&phase, "profiled").is_some(), "{said}");
+    let stacks = home.path().join("stacks.txt");
+    let file = stacks.to_str().expect("text");
+    home.helenus(&["flame", "--run", "@last", "-o", file]).ok();
+    let kept = fs_err::read_to_string(&stacks).expect("a file");
+    assert!(kept.contains("org.apache.cassandra."), "{kept}");
+    let said = home.helenus(&[
+        "flame", "c", "--event", "wall", "--for", "1s", "-o", file, "--force",
+    ]);
+    said.ok();
+    let waiting = fs_err::read_to_string(&stacks).expect("a file");
+    assert!(waiting.contains("org.apache.cassandra."), "{waiting}");
+}

@@ -23,7 +23,27 @@ pub(super) fn text(phases: &[PhaseResult], detail: bool) -> String {
             .concat(),
     };
     all.push_str(&super::distance::table(phases));
+    all.push_str(&profiles(phases));
     all
+}
+
+/// The frames of each profile.
+fn profiles(phases: &[PhaseResult]) -> String {
+    let each = phases.iter().flat_map(|phase| {
+        let name = phase.name.as_str();
+        phase.around.profiles.iter().map(move |one| (name, one))
+    });
+    each.map(|(phase, one)| {
+        format!(
+            "\n{phase}: {} of {}, {} samples in {:.1} s; the flame graph is in `helenus report`\n{}",
+            one.event,
+            one.node,
+            thousands(one.samples),
+            one.seconds,
+            crate::commands::flame::table(one)
+        )
+    })
+    .collect()
 }
 
 /// The tails of a phase that something is known of, the farthest out first.
