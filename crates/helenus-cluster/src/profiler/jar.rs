@@ -36,7 +36,7 @@ fn entry(bytes: &[u8], name: &str) -> Option<io::Result<Vec<u8>>> {
             let method = number(bytes, at + 10, 2)?;
             let packed = number(bytes, at + 20, 4)?;
             let begin = number(bytes, at + 42, 4)?;
-            return Some(content(bytes, begin, packed, method)?);
+            return content(bytes, begin, packed, method);
         }
         at += 46 + named + extra + comment;
     }
