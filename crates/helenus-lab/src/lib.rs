@@ -9,6 +9,7 @@ pub mod experiment;
 pub mod faults;
 pub mod flame;
 pub mod generator;
+pub mod ingest;
 pub mod inside;
 pub mod ledger;
 pub mod levels;

@@ -25,6 +25,7 @@ mod output;
 #[cfg(test)]
 mod overload_tests;
 mod recorder;
+pub mod rows;
 pub mod serve;
 mod stop;
 mod trust;

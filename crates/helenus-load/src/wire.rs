@@ -4,6 +4,7 @@
 //! A request's bytes wait until the pass ends that made it and go out with all others of that pass, one system call a
 //! connection. Other threads only open connections and watch the cluster; they hand over what they have.
 
+mod bulk;
 mod custom;
 mod dialer;
 mod fault;
@@ -29,6 +30,7 @@ use helenus_model::workload::Workload;
 use helenus_model::workload::own::Unchecked;
 use link::{Link, Lost, Waits};
 use map::{Map, Peer, Routes};
+pub(crate) use opening::Ways;
 use opening::{Opening, joined, may_coordinate};
 use statement::{Draft, Statement, envelope, is_prepared, learn, unsendable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+pub use traffic::Package;
 use traffic::Traffic;
 
 /// Longest wait for a connection, and for each request before the load begins.
@@ -135,19 +138,39 @@ impl Wire {
         stop: &Stop,
     ) -> Result<Option<Self>, EndpointError> {
         let credentials = plan.credentials.as_ref().zip(password);
+        let options = ConnectOptions {
+            timeout: CONNECT_WITHIN,
+            credentials: credentials.map(|(of, password)| Credentials {
+                username: of.username.clone(),
+                password: Secret::new(password),
+            }),
+            tls,
+            compression: plan
+                .compression
+                .map(|run_plan::Compression::Lz4| Compression::Lz4),
+            ..ConnectOptions::default()
+        };
+        let ways = Ways {
+            endpoints: plan.endpoints.clone(),
+            endpoints_only: plan.endpoints_only,
+            local_data_centre: plan.local_data_centre.clone(),
+            connections: plan.connections,
+            consistency: plan.consistency.into(),
+        };
+        Self::open(&ways, options, stop)
+    }
+
+    /// Connects to the nodes; none where `stop` was raised meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub(crate) fn open(
+        plan: &Ways,
+        options: ConnectOptions,
+        stop: &Stop,
+    ) -> Result<Option<Self>, EndpointError> {
         let access = Arc::new(Access {
-            options: ConnectOptions {
-                timeout: CONNECT_WITHIN,
-                credentials: credentials.map(|(of, password)| Credentials {
-                    username: of.username.clone(),
-                    password: Secret::new(password),
-                }),
-                tls,
-                compression: plan
-                    .compression
-                    .map(|run_plan::Compression::Lz4| Compression::Lz4),
-                ..ConnectOptions::default()
-            },
+            options,
             statements: Mutex::default(),
             addresses: Mutex::default(),
             over: AtomicBool::new(false),
@@ -174,7 +197,7 @@ impl Wire {
             }
         };
         let mut wire = Self {
-            consistency: plan.consistency.into(),
+            consistency: plan.consistency,
             data_centre: plan.local_data_centre.clone(),
             connections: plan.connections as usize,
             access,
@@ -563,6 +586,21 @@ impl Wire {
         self.nodes[link.node].links.retain(|other| *other != at);
         self.dial_missing();
     }
+    /// Opens what is still closed, now that the statements are known.
+    fn go(&mut self, opening: Opening) {
+        let (control, address) = opening.control;
+        let all = self.statements.iter().map(|s| s.cql.clone()).collect();
+        *self.access.statements() = all;
+        self.meet(&opening.map);
+        for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
+            self.take_over(node, opened);
+        }
+        self.dial_missing();
+        if opening.watched {
+            let watching = (control, address);
+            dialer::watch(&self.access, watching, opening.map, &self.news.0);
+        }
+    }
 }
 
 /// A place among nodes or connections.
@@ -580,20 +618,11 @@ impl Endpoint for Wire {
         let Some(opening) = self.opening.take() else {
             return Ok(());
         };
-        let (mut control, address) = opening.control;
+        let mut opening = opening;
+        let ring = std::mem::take(&mut opening.ring);
         (self.traffic, self.statements) =
-            Traffic::prepare(&mut control, (workload, used), data, opening.ring)?;
-        let all = self.statements.iter().map(|s| s.cql.clone()).collect();
-        *self.access.statements() = all;
-        self.meet(&opening.map);
-        for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
-            self.take_over(node, opened);
-        }
-        self.dial_missing();
-        if opening.watched {
-            let watching = (control, address);
-            dialer::watch(&self.access, watching, opening.map, &self.news.0);
-        }
+            Traffic::prepare(&mut opening.control.0, (workload, used), data, ring)?;
+        self.go(opening);
         Ok(())
     }
 

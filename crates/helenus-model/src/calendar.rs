@@ -21,9 +21,42 @@ pub fn civil(days: i64) -> (i64, u32, u32) {
     (year, month, day)
 }
 
+/// Days since 1970-01-01 of a proleptic Gregorian date; none where the calendar does not have it, or beyond ten million
+/// years.
+pub fn days(year: i64, month: u32, day: u32) -> Option<i64> {
+    let leap = year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0);
+    let last = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=last).contains(&day) || year.unsigned_abs() > 10_000_000 {
+        return None;
+    }
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let from_march = (i64::from(month) + 9) % 12;
+    let day_of_year = (153 * from_march + 2) / 5 + i64::from(day) - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::civil;
+    use super::{civil, days};
+
+    #[test]
+    fn dates_have_their_days() {
+        for day in (-800_000..800_000).step_by(7) {
+            let (year, month, date) = civil(day);
+            assert_eq!(days(year, month, date), Some(day));
+        }
+        assert_eq!(days(2023, 2, 29), None);
+        assert_eq!(days(2024, 2, 29), Some(19_782));
+        assert_eq!(days(2024, 13, 1), None);
+    }
 
     #[test]
     fn days_have_their_dates() {

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
+mod exact;
 mod json;
+pub mod read;
 mod text;
 pub mod tokens;
 pub use text::{identifier, uuid_text};

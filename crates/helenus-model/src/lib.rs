@@ -116,6 +116,7 @@ pub mod bench;
 pub mod calibration;
 pub mod line;
 
+pub mod ingest;
 pub mod level_runs;
 pub mod populate;
 pub mod run_shape;

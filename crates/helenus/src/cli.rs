@@ -13,6 +13,7 @@ pub(crate) mod fault;
 pub(crate) mod flame;
 pub(crate) mod guard;
 pub(crate) mod history;
+pub(crate) mod ingest;
 pub(crate) mod kube;
 pub(crate) mod ledger;
 pub(crate) mod levels;
@@ -148,6 +149,9 @@ pub(crate) enum Verb {
     Run(Box<run::Run>),
     /// Fill your cluster with a workload's data; resumes after an interruption
     Populate(Box<run::Populate>),
+    /// Load files into a table: CSV, TSV, JSON lines, ranges; resumes after an interruption, compares at the end
+    #[command(name = "load")]
+    LoadFiles(Box<ingest::LoadFiles>),
     /// Run a command line of cassandra-stress as it is
     Stress(stress::Stress),
     /// Run a command line of NoSQLBench's cql-iot as it is

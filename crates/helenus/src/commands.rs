@@ -28,6 +28,7 @@ pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod link;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod logs;
 pub(crate) mod memory;
 pub(crate) mod nb;

@@ -100,6 +100,7 @@ fn run(cli: Cli, ui: &Ui) -> Result<u8, CommandError> {
         Verb::Bench(flags) => commands::bench::run(*flags, &context, ui),
         Verb::Run(flags) => commands::run::run(*flags, &context, ui),
         Verb::Populate(flags) => commands::populate::run(&flags, &context, ui),
+        Verb::LoadFiles(flags) => commands::load::run(&flags, &context, ui),
         Verb::Stress(flags) => commands::stress::run(&flags, &context, ui),
         Verb::Nb(flags) => commands::nb::run(&flags, &context, ui),
         Verb::Workload(flags) => commands::workload::run(&flags, &context, ui),

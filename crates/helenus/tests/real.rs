@@ -30,6 +30,8 @@ mod leftovers;
 mod levels;
 #[path = "real/like.rs"]
 mod like;
+#[path = "real/load.rs"]
+mod load;
 #[path = "real/many.rs"]
 mod many;
 #[path = "real/nodes.rs"]
@@ -431,6 +433,10 @@ fn main() {
         trial(
             "counts_are_right_while_others_write",
             count::counts_are_right_while_others_write,
+        ),
+        trial(
+            "files_are_loaded_and_kills_lose_nothing",
+            load::files_are_loaded_and_kills_lose_nothing,
         ),
         trial(
             "nodes_come_and_go_under_load_and_nothing_is_lost",

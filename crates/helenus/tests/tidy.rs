@@ -38,6 +38,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "helenus-cluster",
             "helenus-cql",
+            "helenus-load",
             "helenus-model",
             "helenus-record",
         ],
@@ -83,7 +84,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tracing-subscriber", &["helenus"]),
     // Cluster control: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),
-    ("flate2", &["helenus-cluster"]),
+    ("flate2", &["helenus-cluster", "helenus-lab"]),
     // Certificates, and the keystores in which Cassandra wants them.
     ("p12-keystore", &["helenus-cluster"]),
     ("rcgen", &["helenus-cluster"]),

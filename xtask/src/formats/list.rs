@@ -407,6 +407,19 @@ pub(super) const LIST: &[Entry] = &[
         ("helenus/src/commands/list.rs", "Listed"),
         "`list`",
     ),
+    printed("load", 1, ("helenus-lab/src/ingest.rs", "Loaded"), "`load`"),
+    kept(
+        "load-journal",
+        1,
+        ("helenus-model/src/ingest/journal.rs", "LoadJournal"),
+        "how far an interrupted `load` came",
+    ),
+    printed(
+        "load-plan",
+        1,
+        ("helenus/src/commands/load.rs", "LoadPlan"),
+        "`load --dry-run`",
+    ),
     printed(
         "load-agent",
         1,

@@ -98,6 +98,22 @@ impl ScanPlace {
         })
     }
 
+    /// Addresses of the nodes that answer, and how one connects to them: for a client of many requests.
+    ///
+    /// # Errors
+    /// Nobody answers any more.
+    pub fn doors(&self) -> Result<(Vec<SocketAddr>, ConnectOptions), ClusterError> {
+        let mut options = match self.coordinators.first() {
+            Some((_, options)) => options.clone(),
+            None => return Err(ClusterError::silent("the cluster", ClientError::Broken)),
+        };
+        if let (None, Some(state)) = (&options.dialer, &self.cluster) {
+            options.dialer = reach::dialer(state);
+        }
+        let all = self.coordinators.iter().map(|(address, _)| *address);
+        Ok((all.collect(), options))
+    }
+
     /// The cluster's state, where it is ours.
     pub fn state(&self) -> Option<&ClusterState> {
         self.cluster.as_ref()

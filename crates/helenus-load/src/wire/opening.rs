@@ -5,10 +5,25 @@ use super::dialer::{self, Access};
 use super::map::{Map, Peer};
 use crate::endpoint::EndpointError;
 use helenus_cql::client::{Client, ClientError};
+use helenus_cql::codec::Consistency;
 use helenus_model::nearest::nearest;
-use helenus_model::run_plan::RunPlan;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+
+/// Where the nodes are, and how many connections each gets.
+#[derive(Debug, Clone)]
+pub(crate) struct Ways {
+    /// CQL addresses to begin with.
+    pub(crate) endpoints: Vec<SocketAddr>,
+    /// Whether only these are used.
+    pub(crate) endpoints_only: bool,
+    /// Data centre whose nodes coordinate; none takes any node.
+    pub(crate) local_data_centre: Option<String>,
+    /// Connections to each node.
+    pub(crate) connections: u32,
+    /// Consistency level of every operation.
+    pub(crate) consistency: Consistency,
+}
 
 /// The connections that were opened first.
 pub(super) struct Opening {
@@ -36,7 +51,7 @@ pub(super) fn joined(endpoints: &[SocketAddr]) -> String {
 
 impl Opening {
     /// Connects to the first endpoint that answers, and then to every node that may coordinate.
-    pub(super) fn of(access: &Access, plan: &RunPlan) -> Result<Self, EndpointError> {
+    pub(super) fn of(access: &Access, plan: &Ways) -> Result<Self, EndpointError> {
         let cannot = |source: Box<dyn std::error::Error + Send + Sync>| EndpointError::Connect {
             endpoints: joined(&plan.endpoints),
             source,

@@ -227,6 +227,13 @@ impl Draft {
         Ok(())
     }
 
+    /// Adds the first statement once for each row; several rows are an unlogged batch.
+    pub(super) fn put_encoded(&mut self, values: &[u8], ends: &[usize]) {
+        self.values.extend_from_slice(values);
+        self.parts.extend(ends.iter().map(|end| (0, *end)));
+        self.batch = (ends.len() > 1).then_some(BatchType::Unlogged);
+    }
+
     /// Adds a statement with these values.
     pub(super) fn put(
         &mut self,

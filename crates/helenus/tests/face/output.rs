@@ -59,6 +59,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("reset", "the stand-in has no schema to compare"),
     ("link", "a network of its own wants privileges"),
     ("count", "the stand-in has no table to count"),
+    ("load", "the stand-in has no table to load"),
     ("check-data", "the stand-in has no table to read back"),
     ("guard", "the stand-in's address changes"),
     ("exec", "becomes a program"),

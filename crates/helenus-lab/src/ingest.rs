@@ -1,0 +1,338 @@
+//! A load: files are read and made into rows on one thread and written on another, resumable, and compared at the end.
+//! Refuses to lose a row in silence: each is written, rejected with its reason, or the load is not over.
+
+mod gather;
+mod proof;
+mod send;
+mod source;
+mod walk;
+
+pub use proof::Proof;
+
+use helenus_cluster::cancel::Cancel;
+use helenus_cluster::error::ClusterError;
+use helenus_cluster::scan::{ScanPlace, ScanTable};
+use helenus_cql::Consistency;
+use helenus_load::endpoint::EndpointError;
+use helenus_model::format::Format;
+use helenus_model::ingest::delimited::Dialect;
+use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
+use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Place};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use source::{header, preview};
+
+/// How a file's records are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// Separated values.
+    Delimited {
+        /// How they are separated.
+        dialect: Dialect,
+        /// Names that the first record of each file holds, none where it is a row already; where they are empty, it is
+        /// passed over whatever it holds.
+        header: Option<Vec<String>>,
+        /// Words that are null where they are not quoted.
+        nulls: Vec<String>,
+    },
+    /// One JSON object a line, whose members have these names.
+    JsonLines(Vec<String>),
+}
+
+/// What is loaded, and how.
+#[derive(Debug, Clone)]
+pub struct LoadRequest {
+    /// The files, in order; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// How their records are written.
+    pub shape: Shape,
+    /// Which column gets what.
+    pub mapping: Mapping,
+    /// Seconds that rows live; none leaves it to the table.
+    pub ttl_s: Option<u32>,
+    /// When all rows are dated, in microseconds since 1970; none dates them by the start of the load and their number.
+    pub timestamp_us: Option<i64>,
+    /// Consistency level of the writes, and of the reads of the proof.
+    pub consistency: Consistency,
+    /// Most requests in flight.
+    pub in_flight: usize,
+    /// Bytes of rows that are gathered into one batch.
+    pub batch_bytes: usize,
+    /// Most rows that may be rejected.
+    pub max_rejected: u64,
+    /// The file of rejected rows.
+    pub rejected: PathBuf,
+    /// The journal of this load.
+    pub journal: PathBuf,
+    /// Forget what an interrupted load has done.
+    pub restart: bool,
+    /// Whether a non-frozen list is written: a repeated write must be dated later than the one before.
+    pub has_lists: bool,
+    /// Whether the file and the table are compared at the end.
+    pub verify: bool,
+    /// Seconds since 1970 in microseconds, now.
+    pub now_us: i64,
+}
+
+/// What happens meanwhile.
+#[derive(Debug)]
+pub enum LoadEvent {
+    /// An interrupted load is resumed after so many rows.
+    Resumed(u64),
+    /// How far it is.
+    Progress {
+        /// Rows that are written, of this run.
+        rows: u64,
+        /// Rows that were rejected.
+        rejected: u64,
+        /// Rows a second.
+        rows_per_s: f64,
+        /// Bytes that are done, and of how many; none where that is not known.
+        bytes: Option<(u64, u64)>,
+        /// Requests that were sent again.
+        repeated: u64,
+    },
+    /// The file is read again for the proof: so many rows.
+    Proving(u64),
+    /// The table is read for the proof: so many rows.
+    Reading(u64),
+}
+
+/// What became of a load, `helenus.load/1`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Loaded {
+    /// `helenus.load/1`.
+    pub format: Format,
+    /// The table.
+    pub table: String,
+    /// The files.
+    pub files: Vec<String>,
+    /// Rows that were read, those of an interrupted load included.
+    pub rows_read: u64,
+    /// Rows that were written, those of an interrupted load included.
+    pub rows_written: u64,
+    /// Rows that were rejected.
+    pub rows_rejected: u64,
+    /// The file that has them, with their reasons; none where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejected_file: Option<PathBuf>,
+    /// Rows that were there when this run resumed the load.
+    pub resumed_after: u64,
+    /// Requests that were sent again after a time-out or a lost connection.
+    pub repeated: u64,
+    /// Seconds that reading and writing took, of this run.
+    pub seconds: f64,
+    /// Rows a second, of this run.
+    pub rows_per_s: f64,
+    /// Microseconds of this process's processor time for each row.
+    pub client_cpu_us_per_row: f64,
+    /// What the comparison of file and table found; none where it was not asked for or not possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Why there is no proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unproved: Option<String>,
+}
+
+/// Why a load ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// A file.
+    #[error("cannot read {path}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The journal or the file of rejected rows.
+    #[error("cannot write {path}")]
+    Kept {
+        /// Which.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file that cannot be loaded at all.
+    #[error("{path}: {why}")]
+    Content {
+        /// Which.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// What an interrupted load was about is not what is asked for.
+    #[error("an interrupted load cannot be resumed: {0}")]
+    Changed(String),
+    /// More rows were rejected than are allowed.
+    #[error("{rejected} rows were rejected, more than --max-rejected {most}: see {path}")]
+    Rejected {
+        /// How many.
+        rejected: u64,
+        /// How many are allowed.
+        most: u64,
+        /// Where they are.
+        path: String,
+        /// The first reason.
+        first: String,
+    },
+    /// The nodes take nothing any more.
+    #[error("no write has succeeded for {seconds} s: {last}")]
+    Silent {
+        /// So long.
+        seconds: u64,
+        /// The last failure.
+        last: String,
+    },
+    /// No connection, or a statement that is refused.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The system fails.
+    #[error("the connections cannot be waited for")]
+    Io(#[from] std::io::Error),
+    /// The person's wish.
+    #[error("interrupted after {rows} rows")]
+    Interrupted {
+        /// Rows that are done.
+        rows: u64,
+    },
+}
+
+impl IngestError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Changed(_) => Some("--restart loads everything again".to_owned()),
+            Self::Rejected { first, .. } => Some(format!(
+                "the first reason: {first}; the same command with a higher --max-rejected resumes it"
+            )),
+            Self::Silent { .. } => Some(
+                "look at the nodes' logs; the same command resumes the load when they answer"
+                    .to_owned(),
+            ),
+            Self::Interrupted { .. } => Some("the same command resumes it".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Loads files into a table of a cluster of ours.
+///
+/// # Errors
+/// Files that cannot be read or have changed, too many rejected rows, nodes that answer no longer, an interrupt.
+pub fn load(
+    place: &ScanPlace,
+    table: &ScanTable,
+    request: &LoadRequest,
+    cancel: &Cancel,
+    events: &mut dyn FnMut(LoadEvent),
+) -> Result<Loaded, IngestError> {
+    let begin = Instant::now();
+    let mut journal = journal(table, request)?;
+    let resumed_after = journal.place.rows;
+    if resumed_after > 0 || journal.resumed > 0 {
+        events(LoadEvent::Resumed(resumed_after));
+    }
+    let cpu = cpu_us();
+    let request = Arc::new(request.clone());
+    let sent = send::send(place, &request, &mut journal, cancel, events)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let done = journal.place;
+    let written = done.rows - done.rejected;
+    let this_run = done.rows - resumed_after;
+    let (proof, unproved) = match request.verify {
+        false => (None, Some("--verify none".to_owned())),
+        true if request.files.iter().any(|file| file.as_os_str() == "-") => {
+            (None, Some("standard input cannot be read again".to_owned()))
+        }
+        true => proof::prove(place, table, &request, &journal, cancel, events)?,
+    };
+    let path = &request.journal;
+    fs_err::remove_file(path).map_err(|source| kept(path, source))?;
+    #[expect(clippy::cast_precision_loss, reason = "rows below 2^53")]
+    let rows = this_run.max(1) as f64;
+    Ok(Loaded {
+        format: Format::new("load", 1),
+        table: table.name(),
+        files: request
+            .files
+            .iter()
+            .map(|f| f.display().to_string())
+            .collect(),
+        rows_read: done.rows,
+        rows_written: written,
+        rows_rejected: done.rejected,
+        rejected_file: (done.rejected > 0).then(|| request.rejected.clone()),
+        resumed_after,
+        repeated: sent.repeated,
+        seconds,
+        rows_per_s: if this_run == 0 {
+            0.0
+        } else {
+            rows / seconds.max(1e-9)
+        },
+        client_cpu_us_per_row: sent.cpu_us.saturating_sub(cpu) as f64 / rows,
+        proof,
+        unproved,
+    })
+}
+
+fn kept(path: &Path, source: std::io::Error) -> IngestError {
+    IngestError::Kept {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// Processor time of this process, in microseconds.
+fn cpu_us() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let whole = u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000;
+    whole + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
+}
+
+/// The journal: that of an interrupted load, or a new one.
+fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, IngestError> {
+    let files: Result<Vec<FileMark>, _> = request.files.iter().map(|f| source::mark(f)).collect();
+    let fresh = LoadJournal {
+        format: Format::new(JOURNAL, JOURNAL_VERSION),
+        cluster_name: table.cluster_name.clone(),
+        table: table.name(),
+        table_id: table.id.clone(),
+        mapping: format!(
+            "{:?} {:?} {:?} {:?}",
+            request.shape, request.mapping, request.ttl_s, request.timestamp_us
+        ),
+        files: files?,
+        start_us: request.now_us,
+        resumed: 0,
+        place: Place::default(),
+    };
+    let path = &request.journal;
+    if let Some(folder) = path.parent() {
+        fs_err::create_dir_all(folder).map_err(|source| kept(path, source))?;
+    }
+    let text = match fs_err::read_to_string(path) {
+        Ok(text) if !request.restart => text,
+        Ok(_) => return Ok(fresh),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(fresh),
+        Err(source) => return Err(kept(path, source)),
+    };
+    let then: LoadJournal = serde_json::from_str(&text)
+        .map_err(|error| IngestError::Changed(format!("{}: {error}", path.display())))?;
+    match then.differs(&fresh) {
+        Some(why) => Err(IngestError::Changed(why)),
+        None => Ok(LoadJournal {
+            resumed: then.resumed + 1,
+            ..then
+        }),
+    }
+}

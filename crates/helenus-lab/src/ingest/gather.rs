@@ -1,0 +1,183 @@
+//! Rows into packages: encoded, dated, and gathered by partition; a chunk of them at a time.
+//! Refuses to reorder across chunks: a chunk is done when all of its packages are.
+
+use super::walk::{Step, walk};
+use super::{IngestError, LoadRequest};
+use helenus_cql::codec::value::encode_cell;
+use helenus_cql::codec::wire::Write as _;
+use helenus_load::rows::Package;
+use helenus_model::cql::CqlValue;
+use helenus_model::ingest::delimited::{Dialect, put_field};
+use helenus_model::ingest::{LoadJournal, Place};
+use std::collections::HashMap;
+use std::sync::mpsc::SyncSender;
+
+/// Most rows of a chunk, and of bytes.
+const CHUNK_ROWS: usize = 4_096;
+const CHUNK_BYTES: usize = 2 << 20;
+
+/// Most rows of a package.
+const PACKAGE_ROWS: usize = 256;
+
+/// What an attempt after an interrupt is dated later, in microseconds, where lists are written.
+const LATER_US: i64 = 1_000;
+
+/// Rows with the place behind them.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub(super) packages: Vec<(Package, Vec<u64>)>,
+    /// Lines of the file of rejected rows.
+    pub(super) rejected: Vec<Vec<u8>>,
+    /// The first reason.
+    pub(super) reason: Option<String>,
+    pub(super) after: Place,
+}
+
+/// A line of the file of rejected rows.
+pub(super) fn rejected_line(line: u64, column: &str, why: &str, text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let line = line.to_string();
+    for (at, field) in [line.as_str(), column, why, text].iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        put_field(Some(field), &Dialect::CSV, &[], &mut out);
+    }
+    out.push(b'\n');
+    out
+}
+
+struct Gatherer<'a> {
+    request: &'a LoadRequest,
+    start_us: i64,
+    cells: Vec<Vec<u8>>,
+    partition: Vec<u8>,
+    open: HashMap<Vec<u8>, usize>,
+    chunk: Chunk,
+    rows: usize,
+    bytes: usize,
+}
+
+/// Walks through the files and hands chunks over, until nobody takes them.
+pub(super) fn gather(
+    request: &LoadRequest,
+    journal: &LoadJournal,
+    to: &SyncSender<Result<Chunk, IngestError>>,
+) -> Result<(), IngestError> {
+    let later = match request.has_lists {
+        true => i64::from(journal.resumed) * LATER_US,
+        false => 0,
+    };
+    let mut gatherer = Gatherer {
+        request,
+        start_us: journal.start_us + later,
+        cells: vec![Vec::new(); request.mapping.targets.len()],
+        partition: Vec::new(),
+        open: HashMap::new(),
+        chunk: Chunk::default(),
+        rows: 0,
+        bytes: 0,
+    };
+    let mut wanted = true;
+    walk(request, journal.place, journal.start_us, &mut |step| {
+        match step {
+            Step::Row {
+                values,
+                first,
+                after,
+            } => gatherer.row(values, first, after),
+            Step::Rejected {
+                column,
+                why,
+                text,
+                after,
+            } => gatherer.reject(after, column, why, text),
+        }
+        if gatherer.rows >= CHUNK_ROWS || gatherer.bytes >= CHUNK_BYTES {
+            wanted = to.send(Ok(gatherer.end())).is_ok();
+        }
+        Ok(wanted)
+    })?;
+    if wanted && gatherer.rows > 0 {
+        let _nobody_waits = to.send(Ok(gatherer.end()));
+    }
+    Ok(())
+}
+
+impl Gatherer<'_> {
+    fn end(&mut self) -> Chunk {
+        (self.rows, self.bytes) = (0, 0);
+        self.open.clear();
+        std::mem::take(&mut self.chunk)
+    }
+
+    fn reject(&mut self, after: Place, column: &str, why: &str, text: &str) {
+        self.rows += 1;
+        let line = rejected_line(after.line, column, why, text);
+        self.bytes += line.len();
+        self.chunk.rejected.push(line);
+        self.chunk.reason.get_or_insert_with(|| match column {
+            "" => format!("line {}: {why}", after.line),
+            column => format!("line {}, {column}: {why}", after.line),
+        });
+        self.chunk.after = after;
+    }
+
+    fn row(&mut self, values: &[Option<CqlValue>], first: bool, after: Place) {
+        const UNSET: i32 = -2;
+        let mapping = &self.request.mapping;
+        for (at, target) in mapping.targets.iter().enumerate() {
+            if !first && !target.expr.varies() {
+                continue;
+            }
+            let cell = &mut self.cells[at];
+            cell.clear();
+            match &values[at] {
+                // Nothing is written where a field is null: a null would be a tombstone.
+                None => cell.put_i32(UNSET),
+                Some(value) => {
+                    if let Err(error) = encode_cell(&target.ty, Some(value), cell) {
+                        let name = target.name.clone();
+                        self.reject(after, &name, &error.to_string(), "");
+                        return;
+                    }
+                }
+            }
+        }
+        self.partition.clear();
+        for at in &mapping.partition {
+            self.partition.extend_from_slice(&self.cells[*at]);
+        }
+        let size: usize = self.cells.iter().map(Vec::len).sum::<usize>() + 12;
+        let open = self.open.get(&self.partition).copied();
+        let fits = |at: &usize| {
+            let (package, _) = &self.chunk.packages[*at];
+            package.ends.len() < PACKAGE_ROWS
+                && package.values.len() + size <= self.request.batch_bytes
+        };
+        let at = match open.filter(fits) {
+            Some(at) => at,
+            None => {
+                let at = self.chunk.packages.len();
+                self.chunk.packages.push((Package::default(), Vec::new()));
+                self.open.insert(self.partition.clone(), at);
+                at
+            }
+        };
+        let (package, lines) = &mut self.chunk.packages[at];
+        for cell in &self.cells {
+            package.values.extend_from_slice(cell);
+        }
+        let dated = self.request.timestamp_us.unwrap_or_else(|| {
+            self.start_us
+                .saturating_add(i64::try_from(after.rows).unwrap_or(i64::MAX))
+        });
+        package.values.put_i32(8);
+        package.values.put_i64(dated);
+        package.ends.push(package.values.len());
+        lines.push(after.line);
+        self.rows += 1;
+        self.bytes += size;
+        self.chunk.after = after;
+    }
+}

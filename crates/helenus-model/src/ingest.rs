@@ -1,0 +1,21 @@
+//! Files into tables: how records are cut, how their fields become a row's values, and what is remembered of a load.
+//! Refuses IO: whoever reads hands over bytes.
+
+pub mod delimited;
+pub mod expand;
+pub mod expr;
+pub mod journal;
+pub mod json_lines;
+pub mod layout;
+pub mod mapping;
+#[cfg(test)]
+mod tests;
+
+pub use expand::{Expand, Expansion};
+pub use expr::{Expr, Given, Words};
+pub use journal::{FileMark, LoadJournal, Place};
+pub use layout::Layout;
+pub use mapping::{Mapping, MappingError, Target, Wishes, Wrong};
+
+/// A record's fields: none where a field is null.
+pub type Record<'a> = Vec<Option<std::borrow::Cow<'a, str>>>;

@@ -1,0 +1,297 @@
+//! Which column of a table gets what of a record, and a record's values by the columns' types.
+//! Refuses tables whose writes cannot be repeated, and names that nothing is known of.
+
+use super::{Expand, Expr, Given, Words};
+use crate::cql::read::Habits;
+use crate::cql::{CqlType, CqlValue, identifier};
+use crate::nearest::nearest;
+use crate::table::Table;
+
+/// What a person wishes.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Names of a record's fields, in their order.
+    pub fields: Vec<String>,
+    /// Whether fields that no column takes are passed over.
+    pub lenient: bool,
+    /// Columns with their expressions.
+    pub maps: Vec<(String, String)>,
+    /// The expansion.
+    pub expand: Option<String>,
+    /// Fields that are passed over.
+    pub skipped: Vec<String>,
+    /// How numbers are written.
+    pub habits: Habits,
+}
+
+/// A column that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: CqlType,
+    /// Whether it is part of the primary key.
+    pub key: bool,
+    /// Whether it is one of a partition.
+    pub is_static: bool,
+    /// What it gets.
+    pub expr: Expr,
+}
+
+/// Which column gets what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// Keyspace and table, as CQL writes them.
+    pub table: String,
+    /// Columns of the partition key, in its order, by their places among the targets.
+    pub partition: Vec<usize>,
+    /// The columns, in the table's order.
+    pub targets: Vec<Target>,
+    /// How many fields a record has.
+    pub fields: usize,
+    /// What records are expanded to.
+    pub expand: Option<Expand>,
+    habits: Habits,
+}
+
+/// Why there is no such mapping.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MappingError {
+    /// Counters are added to, so that a repeated write counts twice.
+    #[error("{0} is a table of counters: a write that is repeated would count twice")]
+    Counters(String),
+    /// A name that the table does not have.
+    #[error("{table} has no column {name:?}{near}")]
+    Column {
+        /// The table.
+        table: String,
+        /// The name.
+        name: String,
+        /// The nearest, as words.
+        near: String,
+    },
+    /// A field that no column takes.
+    #[error("field {name:?} goes into no column of {table}{near}")]
+    Field {
+        /// The field.
+        name: String,
+        /// The table.
+        table: String,
+        /// The nearest, as words.
+        near: String,
+    },
+    /// Columns of the key that nothing goes into.
+    #[error("nothing goes into {columns} of the primary key of {table}")]
+    Key {
+        /// The columns.
+        columns: String,
+        /// The table.
+        table: String,
+    },
+    /// An expression.
+    #[error("{what}: {why}")]
+    Expression {
+        /// Of which column or step.
+        what: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl MappingError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Counters(_) => "write counters with a program that reads them back",
+            Self::Column { .. } => "`helenus cqlsh -e 'DESCRIBE TABLE …'` shows its columns",
+            Self::Field { .. } => {
+                "name the file's fields with --columns if it has no header; --map 'COLUMN=FIELD' maps one, --skip FIELD passes over it"
+            }
+            Self::Key { .. } => {
+                "--map 'COLUMN=EXPRESSION' gives it a field, a 'constant' or uuid()"
+            }
+            Self::Expression { .. } => {
+                "an expression is a field, $N, a 'constant', now(), uuid(), split(F, 'S', N), concat(F, …) or cast(F, TYPE)"
+            }
+        }
+    }
+}
+
+/// Why a record is no row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// The column.
+    pub column: String,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl Mapping {
+    /// Decides what goes where: what `maps` say, then fields and the expansion by name.
+    ///
+    /// # Errors
+    /// An unknown name, an expression that is none, a key column without a value, or a table of counters.
+    pub fn new(table: &Table, wishes: &Wishes) -> Result<Self, MappingError> {
+        let qualified = table.qualified();
+        if table.counts() {
+            return Err(MappingError::Counters(qualified));
+        }
+        let wrong = |what: &str, why: String| MappingError::Expression {
+            what: what.to_owned(),
+            why,
+        };
+        let near = |name: &str| {
+            let near = nearest(name, table.columns.iter().map(|c| c.name.as_str()));
+            near.map_or(String::new(), |near| format!("; did you mean {near}?"))
+        };
+        let expand = wishes.expand.as_deref();
+        let expand = expand.map(|text| Expand::parse(text, &wishes.fields));
+        let expand = expand.transpose().map_err(|why| wrong("--expand", why))?;
+        let words = Words {
+            fields: &wishes.fields,
+            element: expand.as_ref().map(|expand| expand.name.as_str()),
+        };
+        let mut exprs: Vec<Option<Expr>> = vec![None; table.columns.len()];
+        let mut used = Vec::new();
+        for (column, text) in &wishes.maps {
+            let Some(place) = table.place(column) else {
+                return Err(MappingError::Column {
+                    near: near(column),
+                    table: qualified,
+                    name: column.clone(),
+                });
+            };
+            let expr = Expr::parse(text, words, &table.columns[place].cql_type);
+            let expr = expr.map_err(|why| wrong(&format!("--map {column}"), why))?;
+            uses(&expr, &mut used);
+            exprs[place] = Some(expr);
+        }
+        if let Some(expand) = &expand {
+            if let Some(place) = table.place(&expand.name) {
+                exprs[place].get_or_insert(Expr::Element);
+            }
+            let inner = wishes.expand.as_deref().unwrap_or_default();
+            let mentioned = |name: &str| inner.contains(name);
+            let fields = wishes.fields.iter().enumerate();
+            used.extend(fields.filter(|(_, f)| mentioned(f)).map(|(at, _)| at));
+        }
+        for name in &wishes.skipped {
+            match wishes.fields.iter().position(|field| field == name) {
+                Some(at) => used.push(at),
+                None => return Err(wrong("--skip", format!("there is no field {name:?}"))),
+            }
+        }
+        for (at, field) in wishes.fields.iter().enumerate() {
+            if wishes.skipped.contains(field) {
+                continue;
+            }
+            let place = table
+                .place(field)
+                .or_else(|| table.place(&field.to_lowercase()));
+            match place {
+                Some(place) => {
+                    exprs[place].get_or_insert(Expr::Field(at));
+                }
+                None if wishes.lenient || used.contains(&at) => {}
+                None => {
+                    return Err(MappingError::Field {
+                        near: near(field),
+                        name: field.clone(),
+                        table: qualified,
+                    });
+                }
+            }
+        }
+        let columns = table.columns.iter().zip(&exprs);
+        let lacking = columns.filter(|(column, expr)| column.kind.is_key() && expr.is_none());
+        let lacking: Vec<&str> = lacking.map(|(column, _)| column.name.as_str()).collect();
+        if !lacking.is_empty() {
+            return Err(MappingError::Key {
+                columns: lacking.join(", "),
+                table: qualified,
+            });
+        }
+        let columns = table.columns.iter().zip(exprs);
+        let targets: Vec<Target> = columns
+            .filter_map(|(column, expr)| {
+                Some(Target {
+                    name: column.name.clone(),
+                    ty: column.cql_type.clone(),
+                    key: column.kind.is_key(),
+                    is_static: column.kind == crate::table::ColumnKind::Static,
+                    expr: expr?,
+                })
+            })
+            .collect();
+        let kinds = table.columns.iter();
+        let partition = kinds
+            .filter(|column| column.kind == crate::table::ColumnKind::Partition)
+            .filter_map(|column| targets.iter().position(|t| t.name == column.name));
+        Ok(Self {
+            table: qualified,
+            partition: partition.collect(),
+            targets,
+            fields: wishes.fields.len(),
+            expand,
+            habits: wishes.habits,
+        })
+    }
+
+    /// The `INSERT` of a row: a marker for each target, then one for the timestamp.
+    pub fn insert(&self, ttl_s: Option<u32>) -> String {
+        let names: Vec<String> = self.targets.iter().map(|t| identifier(&t.name)).collect();
+        let markers = vec!["?"; names.len()].join(", ");
+        let ttl = ttl_s.map_or(String::new(), |ttl| format!("TTL {ttl} AND "));
+        format!(
+            "INSERT INTO {} ({}) VALUES ({markers}) USING {ttl}TIMESTAMP ?",
+            self.table,
+            names.join(", ")
+        )
+    }
+
+    /// The value of one target for a row.
+    ///
+    /// # Errors
+    /// What is no value of the column's type, and null for a key.
+    pub fn value(&self, target: usize, given: &Given<'_>) -> Result<Option<CqlValue>, Wrong> {
+        let target = &self.targets[target];
+        let wrong = |why: String| Wrong {
+            column: target.name.clone(),
+            why,
+        };
+        let text = target.expr.text(given).map_err(wrong)?;
+        let is_text = matches!(target.ty, CqlType::Text | CqlType::Ascii);
+        // An empty field is no number: nothing was meant.
+        let text = text.filter(|text| is_text || !text.trim().is_empty());
+        let value = match text {
+            None => None,
+            Some(text) => {
+                let value = CqlValue::read(&target.ty, &text, self.habits);
+                Some(value.map_err(|error| wrong(error.to_string()))?)
+            }
+        };
+        match value {
+            None if target.key => Err(wrong("a key cannot be null".to_owned())),
+            Some(CqlValue::Text(text) | CqlValue::Ascii(text))
+                if text.is_empty()
+                    && self.partition.len() == 1
+                    && self.targets[self.partition[0]].name == target.name =>
+            {
+                Err(wrong(
+                    "a partition key of one column cannot be empty".to_owned(),
+                ))
+            }
+            value => Ok(value),
+        }
+    }
+}
+
+fn uses(expr: &Expr, used: &mut Vec<usize>) {
+    match expr {
+        Expr::Field(at) => used.push(*at),
+        Expr::Split(of, ..) | Expr::Cast(of, _) => uses(of, used),
+        Expr::Concat(all) => all.iter().for_each(|one| uses(one, used)),
+        Expr::Constant(_) | Expr::Element | Expr::Now | Expr::Uuid { .. } => {}
+    }
+}

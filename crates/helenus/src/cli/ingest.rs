@@ -1,0 +1,101 @@
+//! The flags of `helenus load`.
+//! Refuses to name a cluster that is not this user's: a load writes.
+
+use super::LevelArg;
+use clap::{Args, ValueEnum};
+use helenus_model::units::parse_duration;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  helenus load orders.csv --into shop.orders
+                                         the header's names are the columns' names
+  helenus load orders.csv.gz --into c:shop.orders --columns id,customer,total --dry-run
+                                         a file without a header; shows the first rows, writes nothing
+  helenus load events.jsonl --into shop.events --map 'day=split(at, \"T\", 1)' --map 'id=uuid()'
+  helenus load IP2LOCATION-LITE-DB11.CSV --into ip2location.hosts --file-format ip2location-db11 \\
+      --expand 'ip: ipv4_range(ip_from, ip_to)' --map country=country_code --map region=region_name --map city=city_name
+                                         one row for each address of each range
+  psql -c 'COPY orders TO STDOUT' | helenus load - --into shop.orders --file-format tsv --columns id,customer,total
+
+Interrupted or killed, the same command resumes the load. Rows are dated by their number in the file, so
+that a repeated write changes nothing. Rows that cannot be read or stored go to FILE.rejected with line,
+column and reason.
+
+Exit codes: 0 all is written, 1 rows were rejected or the table differs from the file, 130 interrupted.")]
+pub(crate) struct LoadFiles {
+    /// Files or folders of them, plain or gzip; - reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The table that the rows go into
+    #[arg(long, value_name = "[CLUSTER:]KEYSPACE.TABLE")]
+    pub(crate) into: String,
+    /// One of your clusters, by name [default: HELENUS_CLUSTER, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// How the files are written: csv, tsv (as PostgreSQL's COPY writes text), jsonl, ip2location-db1 to -db11 [default: by the first file's name, else csv]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file_format: Option<String>,
+    /// Names of the fields, in order, of files without a header
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) columns: Vec<String>,
+    /// The files have a header although --columns names the fields: it is passed over
+    #[arg(long, requires = "columns")]
+    pub(crate) header: bool,
+    /// What a column gets: a field, $N, 'constant', now(), uuid(), split(F, 'S', N), concat(F, …), cast(F, TYPE); may be repeated
+    #[arg(long, value_name = "COLUMN=EXPRESSION", value_parser = super::run::parse_pair)]
+    pub(crate) map: Vec<(String, String)>,
+    /// Rows that one record stands for: int_range, number_range, date_range, ipv4_range, ipv4_prefix, ipv6_range
+    #[arg(long, value_name = "NAME: RANGE(FROM, TO)")]
+    pub(crate) expand: Option<String>,
+    /// A field that goes into no column; may be repeated
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) skip: Vec<String>,
+    /// A word that means null where it is not quoted; may be repeated [default: nothing; \N for tsv]
+    #[arg(long = "null", value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) nulls: Vec<String>,
+    /// The character between two fields
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) delimiter: Option<char>,
+    /// Numbers have a decimal comma: 1.234,5
+    #[arg(long)]
+    pub(crate) decimal_comma: bool,
+    /// How long rows live, such as 7d [default: the table's]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) ttl: Option<Duration>,
+    /// When all rows are dated, in microseconds since 1970 [default: the start of the load, and the row's number]
+    #[arg(long, value_name = "MICROSECONDS", allow_hyphen_values = true)]
+    pub(crate) timestamp: Option<i64>,
+    /// Consistency level
+    #[arg(long, value_enum, ignore_case = true, default_value_t = LevelArg::LocalQuorum, aliases = ["consistency", "consistency-level"])]
+    pub(crate) cl: LevelArg,
+    /// Most requests in flight at once; fewer are used where the nodes cannot keep up
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    pub(crate) in_flight: u32,
+    /// Bytes of rows of one partition that are gathered into a batch; 0 sends each row alone
+    #[arg(long, default_value_t = 16_384, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=1_048_576))]
+    pub(crate) batch_bytes: u32,
+    /// Most rejected rows before the load stops
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub(crate) max_rejected: u64,
+    /// The file of rejected rows, replaced if it exists [default: the first file's name with .rejected]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejected: Option<PathBuf>,
+    /// Forget what an interrupted load has done, and load everything
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Compare file and table at the end by their rows and checksums
+    #[arg(long, value_enum, default_value_t = VerifyArg::Full)]
+    pub(crate) verify: VerifyArg,
+    /// Show the first rows as they would be written; write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// What is compared at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerifyArg {
+    Full,
+    None,
+}

@@ -1,0 +1,439 @@
+//! `helenus load`: flags into a load, the load live, what was written and what was not.
+//! Refuses clusters that are not this user's.
+
+use crate::cli::ingest::{LoadFiles, VerifyArg};
+use crate::commands::bench;
+use crate::commands::disturb;
+use crate::commands::run::live_table;
+use crate::error::{CommandError, code};
+use crate::ui::{Answers, Progress, Ui};
+use helenus_cluster::context::Context;
+use helenus_cluster::scan::{ScanPlace, ScanTable, look};
+use helenus_cluster::shell;
+use helenus_cql::Consistency;
+use helenus_lab::ingest::{
+    self, IngestError, LoadEvent, LoadRequest, Loaded, Proof, Shape, header, preview,
+};
+use helenus_model::cql::CqlValue;
+use helenus_model::cql::read::Habits;
+use helenus_model::format::Format;
+use helenus_model::ingest::delimited::Dialect;
+use helenus_model::ingest::layout::LAYOUTS;
+use helenus_model::ingest::{Layout, Mapping, Wishes};
+use helenus_model::nearest::nearest;
+use helenus_model::seed::Seed;
+use helenus_model::units::{human_duration, thousands, whole};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Rows that --dry-run shows.
+const SHOWN: usize = 5;
+
+pub(crate) fn run(flags: &LoadFiles, context: &Context, ui: &Ui) -> Result<u8, CommandError> {
+    let (cluster, table) = match flags.into.split_once(':') {
+        Some((cluster, table)) => (Some(cluster.to_owned()), table),
+        None => (flags.cluster.clone(), flags.into.as_str()),
+    };
+    if let (Some(one), Some(other)) = (&cluster, &flags.cluster)
+        && one != other
+    {
+        let text = "--into and --cluster name different clusters";
+        return Err(CommandError::new(code::USAGE, text).hint("leave one of them out".to_owned()));
+    }
+    let files = files(&flags.files)?;
+    let named = || {
+        let name = context.env.var("HELENUS_CLUSTER")?;
+        name.to_str().map(str::to_owned)
+    };
+    let state = context
+        .clusters
+        .resolve(cluster.or_else(named).as_deref())?;
+    let name = state.plan.name.clone();
+    let place = ScanPlace::ours(&state)?;
+    let table = look(&place, table)?;
+    let request = request(flags, files, (&name, &table), context)?;
+    if flags.dry_run {
+        return dry_run(&request, &table, ui);
+    }
+    let _held = disturb::hold(context, &name);
+    let progress = ui.progress(&format!("loading {}", table.name()));
+    let loaded = ingest::load(&place, &table, &request, &context.cancel, &mut |event| {
+        see(&progress, ui, &event);
+    });
+    drop(progress);
+    let loaded = loaded.map_err(failure)?;
+    ui.result(&loaded, || text(&loaded));
+    let differs = loaded.proof.as_ref().is_some_and(|proof| !proof.equal);
+    Ok(match differs || loaded.rows_rejected > 0 {
+        true => code::BAR,
+        false => 0,
+    })
+}
+
+fn usage(text: String, hint: &str) -> CommandError {
+    CommandError::new(code::USAGE, text).hint(hint.to_owned())
+}
+
+fn failure(error: IngestError) -> CommandError {
+    let hint = error.hint();
+    let code = match error {
+        IngestError::Cluster(error) => return error.into(),
+        IngestError::File { .. } | IngestError::Content { .. } | IngestError::Changed(_) => {
+            code::USAGE
+        }
+        IngestError::Rejected { .. } => code::BAR,
+        IngestError::Kept { .. } | IngestError::Io(_) => code::ENVIRONMENT,
+        IngestError::Silent { .. } | IngestError::Endpoint(_) => code::CLUSTER,
+        IngestError::Interrupted { .. } => code::INTERRUPTED,
+    };
+    CommandError::of(code, &error).hint(hint)
+}
+
+/// The files, those of folders by name.
+fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
+    let mut all = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let unread = |error: std::io::Error| CommandError::of(code::USAGE, &error);
+        let mut inside = Vec::new();
+        for entry in fs_err::read_dir(path).map_err(unread)? {
+            let entry = entry.map_err(unread)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_file() && !name.starts_with('.') && !name.ends_with(".rejected") {
+                inside.push(entry.path());
+            }
+        }
+        inside.sort();
+        if inside.is_empty() {
+            let text = format!("{} has no files", path.display());
+            return Err(usage(text, "name files, or a folder that holds some"));
+        }
+        all.append(&mut inside);
+    }
+    Ok(all)
+}
+
+/// The format by a file's name.
+fn by_name(path: &Path) -> &'static str {
+    let name = path.to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    match name.rsplit('.').next() {
+        Some("tsv" | "tab") => "tsv",
+        Some("jsonl" | "ndjson" | "json") => "jsonl",
+        _ => "csv",
+    }
+}
+
+fn request(
+    flags: &LoadFiles,
+    files: Vec<PathBuf>,
+    (cluster, table): (&str, &ScanTable),
+    context: &Context,
+) -> Result<LoadRequest, CommandError> {
+    let described = live_table(context, cluster, &table.keyspace, &table.table)?;
+    let format = match &flags.file_format {
+        Some(name) => name.as_str(),
+        None => by_name(&files[0]),
+    };
+    let layout = Layout::named(format);
+    let known = ["csv", "tsv", "jsonl"];
+    if layout.is_none() && !known.contains(&format) {
+        let all = known.into_iter().chain(LAYOUTS.iter().map(|l| l.name));
+        let near = nearest(format, all).map_or(String::new(), |n| format!("; did you mean {n}?"));
+        return Err(usage(
+            format!("there is no file format {format:?}{near}"),
+            "csv, tsv, jsonl, and ip2location-db1 to ip2location-db11",
+        ));
+    }
+    let mut dialect = match format {
+        "tsv" => Dialect::TSV,
+        _ => Dialect::CSV,
+    };
+    if let Some(delimiter) = flags.delimiter {
+        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        let byte = byte.filter(|b| ![b'"', b'\n', b'\r'].contains(b));
+        dialect.delimiter = byte.ok_or_else(|| {
+            let text = format!("{delimiter:?} cannot separate fields");
+            usage(text, "take one ASCII character, such as ';'")
+        })?;
+    }
+    let from_layout = layout.map(|layout| layout.columns());
+    let named = !flags.columns.is_empty() || layout.is_some();
+    let all_columns = || described.columns.iter().map(|c| c.name.clone()).collect();
+    let fields: Vec<String> = match (&flags.columns[..], from_layout, format) {
+        ([], Some(columns), _) => columns,
+        ([], None, "jsonl") => all_columns(),
+        ([], None, _) if files[0].as_os_str() == "-" => {
+            let text = "standard input is read once: its header cannot be looked at before";
+            return Err(usage(
+                text.to_owned(),
+                "name its fields with --columns (and --header if it has one)",
+            ));
+        }
+        ([], None, _) => header(&files[0], &dialect).map_err(failure)?,
+        (given, ..) => given.to_vec(),
+    };
+    let wishes = Wishes {
+        fields: fields.clone(),
+        lenient: layout.is_some() || format == "jsonl",
+        maps: flags.map.clone(),
+        expand: flags.expand.clone(),
+        skipped: flags.skip.clone(),
+        habits: Habits {
+            decimal_comma: flags.decimal_comma,
+        },
+    };
+    let mapping = Mapping::new(&described, &wishes)
+        .map_err(|error| CommandError::of(code::USAGE, &error).hint(error.hint().to_owned()))?;
+    let nulls = match (&flags.nulls[..], format) {
+        ([], "tsv") => vec!["\\N".to_owned()],
+        ([], _) => vec![String::new()],
+        (given, _) => given.to_vec(),
+    };
+    let shape = match format {
+        "jsonl" => Shape::JsonLines(fields),
+        _ => Shape::Delimited {
+            dialect,
+            header: match (flags.header, named) {
+                (true, _) => Some(Vec::new()),
+                (false, true) => None,
+                (false, false) => Some(fields),
+            },
+            nulls,
+        },
+    };
+    let rejected = flags.rejected.clone().unwrap_or_else(|| {
+        let first = match files[0].as_os_str() == "-" {
+            true => "stdin".into(),
+            false => files[0].clone().into_os_string(),
+        };
+        let mut name = first;
+        name.push(".rejected");
+        name.into()
+    });
+    let paths: Vec<String> = files
+        .iter()
+        .map(|f| {
+            std::path::absolute(f)
+                .unwrap_or_else(|_| f.clone())
+                .display()
+                .to_string()
+        })
+        .collect();
+    let id = Seed(0)
+        .derive(&format!("{} {}", table.name(), paths.join("\n")))
+        .0;
+    let ttl = flags
+        .ttl
+        .map(|ttl| u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX));
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Ok(LoadRequest {
+        files,
+        shape,
+        has_lists: has_lists(&mapping, context, cluster, table)?,
+        mapping,
+        ttl_s: ttl,
+        timestamp_us: flags.timestamp,
+        consistency: bench::level(flags.cl).into(),
+        in_flight: flags.in_flight as usize,
+        batch_bytes: flags.batch_bytes as usize,
+        max_rejected: flags.max_rejected,
+        rejected,
+        journal: context
+            .clusters
+            .folder(cluster)
+            .join("loads")
+            .join(format!("{id:016x}.json")),
+        restart: flags.restart,
+        verify: flags.verify == VerifyArg::Full,
+        now_us: i64::try_from(now.as_micros()).unwrap_or(i64::MAX),
+    })
+}
+
+/// Whether a list that is not frozen is written.
+fn has_lists(
+    mapping: &Mapping,
+    context: &Context,
+    cluster: &str,
+    table: &ScanTable,
+) -> Result<bool, CommandError> {
+    let state = context.clusters.load(cluster)?;
+    let mut client = shell::connect(&state, None)?;
+    let text = |text: &str| Some(CqlValue::Text(text.to_owned()));
+    let rows = client.query_with(
+        "SELECT column_name, type FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?",
+        &[text(&table.keyspace), text(&table.table)],
+        Consistency::One,
+    );
+    let rows = rows.map_err(|error| CommandError::of(code::CLUSTER, &error))?;
+    let written = |name: &str| mapping.targets.iter().any(|target| target.name == name);
+    Ok((0..rows.len()).any(|row| {
+        let name = rows.text(row, "column_name").unwrap_or_default();
+        let ty = rows.text(row, "type").unwrap_or_default();
+        ty.starts_with("list<") && written(&name)
+    }))
+}
+
+/// What would be written.
+#[derive(Serialize)]
+pub(crate) struct LoadPlan {
+    format: Format,
+    /// The table.
+    table: String,
+    /// The statement that each row is written with.
+    statement: String,
+    /// Columns, in the order of the rows' values.
+    columns: Vec<String>,
+    /// The first rows, as texts.
+    rows: Vec<Vec<Option<String>>>,
+}
+
+impl Answers for LoadPlan {
+    fn answer(&self) -> String {
+        format!(
+            "{} rows shown, nothing was written (--dry-run)",
+            self.rows.len()
+        )
+    }
+}
+
+fn dry_run(request: &LoadRequest, table: &ScanTable, ui: &Ui) -> Result<u8, CommandError> {
+    let rows = preview(request, SHOWN).map_err(failure)?;
+    let texts = |row: &Vec<Option<CqlValue>>| {
+        let cells = row.iter();
+        cells
+            .map(|cell| cell.as_ref().map(CqlValue::exact_text))
+            .collect()
+    };
+    let plan = LoadPlan {
+        format: Format::new("load-plan", 1),
+        table: table.name(),
+        statement: request.mapping.insert(request.ttl_s),
+        columns: request
+            .mapping
+            .targets
+            .iter()
+            .map(|t| t.name.clone())
+            .collect(),
+        rows: rows.iter().map(texts).collect(),
+    };
+    ui.result(&plan, || {
+        let mut text = format!("{}\n", plan.statement);
+        for row in &plan.rows {
+            let cells = plan.columns.iter().zip(row);
+            let cells: Vec<String> = cells
+                .map(|(name, cell)| format!("{name}={}", cell.as_deref().unwrap_or("null")))
+                .collect();
+            text.push_str(&format!("  {}\n", cells.join("  ")));
+        }
+        text + &plan.answer() + "\n"
+    });
+    Ok(0)
+}
+
+fn see(progress: &Progress, ui: &Ui, event: &LoadEvent) {
+    match event {
+        LoadEvent::Resumed(rows) => {
+            ui.note(&format!(
+                "resuming an interrupted load after {} rows",
+                thousands(*rows)
+            ));
+        }
+        LoadEvent::Progress {
+            rows,
+            rejected,
+            rows_per_s,
+            bytes,
+            repeated,
+        } => {
+            let mut words = format!("{} rows, {}/s", thousands(*rows), whole(*rows_per_s));
+            if *rejected > 0 {
+                words.push_str(&format!(", {} rejected", thousands(*rejected)));
+            }
+            if *repeated > 0 {
+                words.push_str(&format!(", {} sent again", thousands(*repeated)));
+            }
+            progress.say(words);
+            if let Some((done, all)) = bytes {
+                progress.at(*done, *all);
+            }
+        }
+        LoadEvent::Proving(rows) => {
+            progress.say(format!("reading the file again: {} rows", thousands(*rows)));
+        }
+        LoadEvent::Reading(rows) => {
+            progress.say(format!("reading the table: {} rows", thousands(*rows)));
+        }
+    }
+}
+
+impl Answers for Loaded {
+    fn answer(&self) -> String {
+        let proof = match (&self.proof, &self.unproved) {
+            (Some(proof), _) if proof.equal => "file and table are equal".to_owned(),
+            (Some(_), _) => "file and table differ".to_owned(),
+            (None, Some(why)) => format!("not compared: {why}"),
+            (None, None) => "not compared".to_owned(),
+        };
+        format!(
+            "{} rows written into {}, {} rejected; {proof}",
+            thousands(self.rows_written),
+            self.table,
+            thousands(self.rows_rejected)
+        )
+    }
+}
+
+fn text(loaded: &Loaded) -> String {
+    let took = human_duration(Duration::from_secs_f64(loaded.seconds));
+    let mut text = format!("{}\n", loaded.answer());
+    text.push_str(&format!(
+        "{} rows read; {took}, {} rows/s, {:.1} µs of processor time a row here, {} requests sent again\n",
+        thousands(loaded.rows_read),
+        whole(loaded.rows_per_s),
+        loaded.client_cpu_us_per_row,
+        thousands(loaded.repeated)
+    ));
+    if loaded.resumed_after > 0 {
+        let rows = thousands(loaded.resumed_after);
+        text.push_str(&format!(
+            "resumed after {rows} rows of an interrupted load\n"
+        ));
+    }
+    if let Some(path) = &loaded.rejected_file {
+        text.push_str(&format!(
+            "rejected rows and their reasons: {}\n",
+            path.display()
+        ));
+    }
+    if let Some(proof) = &loaded.proof {
+        text.push_str(&proved(proof));
+    }
+    text
+}
+
+fn proved(proof: &Proof) -> String {
+    let mut text = format!(
+        "file: {} different keys ({} rows had a key that comes again), checksum {}\n",
+        thousands(proof.distinct_rows),
+        thousands(proof.equal_keys),
+        proof.file_checksum
+    );
+    text.push_str(&format!(
+        "table: {} rows, checksum {}\n",
+        thousands(proof.table_rows),
+        proof.table_checksum
+    ));
+    if !proof.equal && proof.table_rows > proof.distinct_rows {
+        text.push_str(
+            "the table holds rows that the file does not have: it may not have been empty\n",
+        );
+    }
+    text
+}
