@@ -586,21 +586,6 @@ impl Wire {
         self.nodes[link.node].links.retain(|other| *other != at);
         self.dial_missing();
     }
-    /// Opens what is still closed, now that the statements are known.
-    fn go(&mut self, opening: Opening) {
-        let (control, address) = opening.control;
-        let all = self.statements.iter().map(|s| s.cql.clone()).collect();
-        *self.access.statements() = all;
-        self.meet(&opening.map);
-        for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
-            self.take_over(node, opened);
-        }
-        self.dial_missing();
-        if opening.watched {
-            let watching = (control, address);
-            dialer::watch(&self.access, watching, opening.map, &self.news.0);
-        }
-    }
 }
 
 /// A place among nodes or connections.

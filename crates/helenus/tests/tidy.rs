@@ -82,7 +82,6 @@ const OWNERS: &[(&str, &[&str])] = &[
     // Topologies are a file that people write; its lines are told by the reader of them.
     ("toml", &["helenus", "helenus-model"]),
     ("tracing-subscriber", &["helenus"]),
-    // Cluster control: archives, folders, hashes.
     ("etcetera", &["helenus-cluster"]),
     ("flate2", &["helenus-cluster", "helenus-lab"]),
     // Certificates, and the keystores in which Cassandra wants them.

@@ -1,7 +1,9 @@
-//! One statement whose rows are encoded already: prepared, and filled by slot.
+//! The connections once statements are known; and one statement whose rows are encoded already, filled by slot.
 //! Refuses to know what the rows are.
 
 use super::Wire;
+use super::dialer;
+use super::opening::Opening;
 use super::statement::Statement;
 use super::traffic::{Package, Traffic};
 use crate::endpoint::EndpointError;
@@ -38,6 +40,22 @@ impl Wire {
                 packages.get_mut(slot)
             }
             _ => None,
+        }
+    }
+
+    /// Opens what is still closed, now that the statements are known.
+    pub(super) fn go(&mut self, opening: Opening) {
+        let (control, address) = opening.control;
+        let all = self.statements.iter().map(|s| s.cql.clone()).collect();
+        *self.access.statements() = all;
+        self.meet(&opening.map);
+        for (node, opened) in dialer::prepare_on_all(&self.access, opening.clients) {
+            self.take_over(node, opened);
+        }
+        self.dial_missing();
+        if opening.watched {
+            let watching = (control, address);
+            dialer::watch(&self.access, watching, opening.map, &self.news.0);
         }
     }
 }
