@@ -18,6 +18,8 @@ use helenus_model::format::Format;
 use helenus_model::ingest::delimited::Dialect;
 use helenus_model::ingest::journal::{JOURNAL, JOURNAL_VERSION};
 use helenus_model::ingest::{FileMark, LoadJournal, Mapping, Place};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -169,6 +171,9 @@ pub enum IngestError {
     /// What an interrupted load was about is not what is asked for.
     #[error("an interrupted load cannot be resumed: {0}")]
     Changed(String),
+    /// Another process loads the same files into the same table.
+    #[error("the same load is running already")]
+    Busy,
     /// More rows were rejected than are allowed.
     #[error("{rejected} rows were rejected, more than --max-rejected {most}: see {path}")]
     Rejected {
@@ -210,6 +215,9 @@ impl IngestError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Busy => {
+                Some("wait for it to end, or stop it: this one resumes it then".to_owned())
+            }
             Self::Changed(_) => Some("--restart loads everything again".to_owned()),
             Self::Rejected { first, .. } => Some(format!(
                 "the first reason: {first}; the same command with a higher --max-rejected resumes it"
@@ -236,6 +244,7 @@ pub fn load(
     events: &mut dyn FnMut(LoadEvent),
 ) -> Result<Loaded, IngestError> {
     let begin = Instant::now();
+    let _only_one = lock(&request.journal)?;
     let mut journal = journal(table, request)?;
     let resumed_after = journal.place.rows;
     if resumed_after > 0 || journal.resumed > 0 {
@@ -285,6 +294,20 @@ pub fn load(
     })
 }
 
+/// Keeps others from the same load, until it is dropped.
+fn lock(journal: &Path) -> Result<fs_err::File, IngestError> {
+    let path = journal.with_extension("lock");
+    if let Some(folder) = path.parent() {
+        fs_err::create_dir_all(folder).map_err(|source| kept(folder, source))?;
+    }
+    let file = fs_err::File::create(&path).map_err(|source| kept(&path, source))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(IngestError::Busy),
+        Err(error) => Err(kept(&path, error.into())),
+    }
+}
+
 fn kept(path: &Path, source: std::io::Error) -> IngestError {
     IngestError::Kept {
         path: path.display().to_string(),
@@ -317,9 +340,6 @@ fn journal(table: &ScanTable, request: &LoadRequest) -> Result<LoadJournal, Inge
         place: Place::default(),
     };
     let path = &request.journal;
-    if let Some(folder) = path.parent() {
-        fs_err::create_dir_all(folder).map_err(|source| kept(path, source))?;
-    }
     let text = match fs_err::read_to_string(path) {
         Ok(text) if !request.restart => text,
         Ok(_) => return Ok(fresh),

@@ -134,8 +134,11 @@ pub(super) fn send(
     drop(chunks);
     sent?;
     saved?;
-    // Nobody takes chunks any more, so it has ended or does so at its next one.
-    let _panicked = maker.join();
+    // Nobody takes chunks any more, so it has ended or does so at its next one. One that has panicked has not read all.
+    maker.join().map_err(|_panic| IngestError::File {
+        path: "the files".to_owned(),
+        source: std::io::Error::other("the thread that reads them has panicked"),
+    })?;
     Ok(Sent {
         repeated,
         cpu_us: cpu,

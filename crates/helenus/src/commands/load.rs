@@ -84,7 +84,7 @@ fn failure(error: IngestError) -> CommandError {
         }
         IngestError::Rejected { .. } => code::BAR,
         IngestError::Kept { .. } | IngestError::Io(_) => code::ENVIRONMENT,
-        IngestError::Silent { .. } | IngestError::Endpoint(_) => code::CLUSTER,
+        IngestError::Busy | IngestError::Silent { .. } | IngestError::Endpoint(_) => code::CLUSTER,
         IngestError::Interrupted { .. } => code::INTERRUPTED,
     };
     CommandError::of(code, &error).hint(hint)
@@ -420,7 +420,7 @@ fn text(loaded: &Loaded) -> String {
 
 fn proved(proof: &Proof) -> String {
     let mut text = format!(
-        "file: {} different keys ({} rows had a key that comes again), checksum {}\n",
+        "file: {} rows with different keys, {} with a repeated key, checksum {}\n",
         thousands(proof.distinct_rows),
         thousands(proof.equal_keys),
         proof.file_checksum

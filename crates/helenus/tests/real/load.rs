@@ -83,6 +83,26 @@ pub(crate) fn files_are_loaded_and_kills_lose_nothing() {
     }
     let big = file("big.csv", text.as_bytes());
     let words = ["load", &big, "--into", "c:s.big", "--in-flight", "4"];
+    // Not twice at once.
+    let loads = home.path().join("state/clusters/c/loads");
+    let under_way = || {
+        let files = fs_err::read_dir(&loads).into_iter().flatten().flatten();
+        files
+            .into_iter()
+            .any(|f| f.path().extension().is_some_and(|end| end == "json"))
+    };
+    let mut first = home.start(&words);
+    for _ in 0..500 {
+        if under_way() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let second = home.helenus(&words);
+    let _ended_already = first.kill();
+    first.wait().expect("its end");
+    assert_eq!(second.code, 4, "{second}");
+    assert!(second.stderr.contains("is running already"), "{second}");
     for wait in [300, 700, 1_100, 500] {
         let mut child = home.start(&words);
         std::thread::sleep(Duration::from_millis(wait));
